@@ -11,14 +11,14 @@ import { toolsOff } from "../tools/switched-off.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
-/** @import { ChatComposer, Written } from "./composer.js" */
+/** @import { ChatComposer, OutgoingMessage } from "./composer.js" */
 /** @import { ConnectionBanner } from "./connection-banner.js" */
-/** @import { ContinueAsked, EditAsked, RegenerateAsked } from "../exchange/buttons.js" */
+/** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 /** @import { OpenConversation } from "./open-conversation.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
 
 /**
- * @typedef {object} Around the parts of the page that commands are built from, or that show a command being sent
+ * @typedef {object} PageParts the parts of the page that commands are built from, or that show a command being sent
  * @property {ChatComposer} composer
  * @property {ChatTranscript} transcript
  * @property {ConnectionBanner} banner
@@ -37,7 +37,7 @@ export class Commands {
   /** The page says that there is no connection. */
   #isHeld = false;
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
     listenToToolsMenu();
@@ -52,7 +52,7 @@ export class Commands {
     return this.#outbox.size > 0 && !this.#isHeld;
   }
 
-  /** @param {Written} written */
+  /** @param {OutgoingMessage} written */
   send({ text, effort, choice, clientId, files = null }) {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder, isTemporary: temporary } = this.#around.open;
@@ -62,7 +62,7 @@ export class Commands {
     this.#ask({ type: "send", ...command, tools_off: off, answer_format: format });
   }
 
-  /** @param {EditAsked} asked */
+  /** @param {EditRequest} asked */
   edit({ question, text, files }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
@@ -71,7 +71,7 @@ export class Commands {
     this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice, files });
   }
 
-  /** @param {RegenerateAsked} asked */
+  /** @param {RegenerateRequest} asked */
   regenerate({ question }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
@@ -80,7 +80,7 @@ export class Commands {
     this.#focusStop();
   }
 
-  /** @param {ContinueAsked} asked */
+  /** @param {ContinueRequest} asked */
   continue({ turn }) {
     const conversation = this.#around.open.id;
     if (!conversation || this.#cannotAsk()) return;

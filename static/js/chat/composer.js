@@ -10,8 +10,8 @@ import { filesOnDemand } from "../files/first-file.js";
 import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
 
-/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
-/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} Written */
+/** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
 const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
 export class ChatComposer extends HTMLElement {
@@ -161,7 +161,7 @@ export class ChatComposer extends HTMLElement {
    * @returns {boolean} whether it was not refused
    */
   #dispatch(name, text, clientId) {
-    /** @type {Written} */
+    /** @type {OutgoingMessage} */
     const detail = { text, effort: this.effort, choice: this.choice, clientId, files: this.files() };
     return this.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
   }

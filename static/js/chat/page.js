@@ -23,8 +23,8 @@ import { TabTitle } from "./tab-title.js";
 import { ChatTranscript } from "./transcript.js";
 import { fitKeyboard } from "./viewport.js";
 
-/** @import { Written } from "./composer.js" */
-/** @import { ContinueAsked, EditAsked, RegenerateAsked } from "../exchange/buttons.js" */
+/** @import { OutgoingMessage } from "./composer.js" */
+/** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
 
@@ -112,11 +112,11 @@ class ChatPage extends HTMLElement {
 
   #listen() {
     const commands = this.#commands;
-    listen(this.#composer, "chat:send", (/** @type {Written} */ written) => this.#send(written));
+    listen(this.#composer, "chat:send", (/** @type {OutgoingMessage} */ written) => this.#send(written));
     listen(this.#composer, "chat:stop", () => commands.stop());
-    listen(this.#transcript, "chat:edit", (/** @type {EditAsked} */ asked) => commands.edit(asked));
-    listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateAsked} */ asked) => commands.regenerate(asked));
-    listen(this.#transcript, "chat:continue", (/** @type {ContinueAsked} */ asked) => commands.continue(asked));
+    listen(this.#transcript, "chat:edit", (/** @type {EditRequest} */ asked) => commands.edit(asked));
+    listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateRequest} */ asked) => commands.regenerate(asked));
+    listen(this.#transcript, "chat:continue", (/** @type {ContinueRequest} */ asked) => commands.continue(asked));
     listen(this.#transcript, "chat:take-back", (/** @type {string} */ clientId) => this.#takeBack(clientId));
     listen(this.#transcript, "chat:branch", () => commands.subscribe());
     listen(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
@@ -132,7 +132,7 @@ class ChatPage extends HTMLElement {
     new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
 
-  /** @param {Written} written */
+  /** @param {OutgoingMessage} written */
   async #send(written) {
     delete this.#stage.dataset.empty;
     if (!this.#transcript.reachesEnd) await this.#open.showEnd();

@@ -10,9 +10,9 @@ import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
-/** @import { Around, Commands } from "./commands.js" */
+/** @import { PageParts, Commands } from "./commands.js" */
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
-/** @typedef {Omit<Around, "connection"> & Others} Page what events change */
+/** @typedef {Omit<PageParts, "connection"> & Others} Page what events change */
 const limits = () => import("../writing/limits.js").catch(() => null);
 
 export class ServerEvents {
@@ -127,7 +127,7 @@ export class ServerEvents {
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
   }
 
-  /** @param {import("./transcript.js").Beginning} event */
+  /** @param {import("./transcript.js").TurnBeginning} event */
   #begin(event) {
     const { transcript, composer, announcer, open, stage } = this.#page;
     const isNews = transcript.byTurn(event.turn)?.question !== event.question;

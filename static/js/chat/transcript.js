@@ -4,12 +4,12 @@ import { seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
-import { listenForVersions } from "../comparing/listening.js";
+import { listenForVersions } from "../comparing/version-buttons.js";
 import { signature, withAbove } from "../windows/window.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
-/** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
-/** @typedef {Begun & Partial<TurnCreated> & { replaces?: string }} Beginning `replaces`: what this tab edited */
+/** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} TurnStart */
+/** @typedef {TurnStart & Partial<TurnCreated> & { replaces?: string }} TurnBeginning `replaces`: what this tab edited */
 
 export class ChatTranscript extends HTMLElement {
   /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
@@ -106,7 +106,7 @@ export class ChatTranscript extends HTMLElement {
 
   /**
    * A turn begins, in this tab or another one.
-   * @param {Beginning} event
+   * @param {TurnBeginning} event
    * @returns {Exchange | null} null when the page is too old to know where it belongs
    */
   begin(event) {
@@ -121,7 +121,7 @@ export class ChatTranscript extends HTMLElement {
     return exchange;
   }
 
-  /** @param {Beginning} event */
+  /** @param {TurnBeginning} event */
   #placeFor({ question, after, kind, replaces, continued_turn: continued }) {
     if (kind === "regenerate") return this.#holding(question);
     if (kind === "continue") return continued ? this.byTurn(continued) : null;

@@ -15,10 +15,10 @@ import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { QuestionEditor } from "./question-editor.js" */
-/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
-/** @typedef {{ question: string, text: string, files: Files }} EditAsked */
-/** @typedef {{ question: string }} RegenerateAsked */
-/** @typedef {{ turn: string }} ContinueAsked */
+/** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ question: string, text: string, files: Files }} EditRequest */
+/** @typedef {{ question: string }} RegenerateRequest */
+/** @typedef {{ turn: string }} ContinueRequest */
 
 const COPIED_MS = 2_000;
 
@@ -157,19 +157,19 @@ export class ExchangeButtons {
     this.#dispatch("chat:editing", null);
     const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
       this.#edit = { exchange, editor };
-      this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text, files }));
+      this.#dispatch("chat:edit", /** @type {EditRequest} */ ({ question, text, files }));
     }, form);
     this.#edit = { exchange, editor };
   }
 
   /** @param {Exchange} exchange */
   #regenerate({ question }) {
-    if (question) this.#dispatch("chat:regenerate", /** @type {RegenerateAsked} */ ({ question }));
+    if (question) this.#dispatch("chat:regenerate", /** @type {RegenerateRequest} */ ({ question }));
   }
 
   /** @param {Exchange} exchange */
   #continue({ turn }) {
-    if (turn) this.#dispatch("chat:continue", /** @type {ContinueAsked} */ ({ turn }));
+    if (turn) this.#dispatch("chat:continue", /** @type {ContinueRequest} */ ({ turn }));
   }
 
   /**

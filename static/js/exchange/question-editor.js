@@ -5,11 +5,11 @@ import { t } from "../language/words.js";
 import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
-import { EditedFiles } from "../files/editing.js";
+import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "../files/chip.js" */
+/** @import { AttachedFile } from "../files/chip.js" */
 
 export class QuestionEditor {
   #question;
@@ -26,7 +26,7 @@ export class QuestionEditor {
   /**
    * @param {HTMLElement} question the section that shows the question
    * @param {number} limit characters
-   * @param {(text: string, files: BroughtFile[] | null) => void} send `files`: null if they are unchanged
+   * @param {(text: string, files: AttachedFile[] | null) => void} send `files`: null if they are unchanged
    * @param {HTMLFormElement} [early] a form that received what was typed, and maybe submitted, while this module was
    * loading
    */

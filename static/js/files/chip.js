@@ -4,12 +4,12 @@ import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 import { act } from "../page/server.js";
 import { numbers } from "./page-numbers.js";
-import { NotTaken, send } from "./sending.js";
+import { RejectedFile, send } from "./uploads.js";
 
-/** @import { Taken } from "./sending.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @import { FileUse } from "../wire/wire.js" */
 
-/** @typedef {FileUse & { name: string }} BroughtFile the part of a file to send, and the name to show */
+/** @typedef {FileUse & { name: string }} AttachedFile the part of a file to send, and the name to show */
 
 /** @param {string} name @param {string} className @param {string} [text] */
 function made(name, className, text = "") {
@@ -28,13 +28,13 @@ export class Chip {
   #progress = /** @type {HTMLProgressElement} */ (made("progress", "chip-progress"));
   #tools = made("span", "chip-tools");
   #sending = /** @type {ReturnType<typeof send> | null} */ (null);
-  /** The file on the server. @type {Taken | null} */
+  /** The file on the server. @type {UploadedFile | null} */
   taken = null;
   #use = /** @type {HTMLSelectElement | null} */ (null);
   #places = /** @type {HTMLInputElement | null} */ (null);
 
   /**
-   * @param {File | Taken} file to upload, or already on the server
+   * @param {File | UploadedFile} file to upload, or already on the server
    * @param {() => string} choice
    * @param {(chip: Chip, sentence: string) => void} changed
    */
@@ -73,7 +73,7 @@ export class Chip {
     return isRight ? "" : t("Enter the pages of %(name)s to use, such as 1-12, 15.", { name: this.taken.name });
   }
 
-  /** @returns {BroughtFile | null} */
+  /** @returns {AttachedFile | null} */
   get use() {
     if (!this.taken) return null;
     const { id, name } = this.taken;
@@ -95,7 +95,8 @@ export class Chip {
     try {
       this.#took(await this.#sending.taken);
     } catch (error) {
-      this.#failed(error instanceof NotTaken ? error : new NotTaken(t("The file could not be sent."), true), file);
+      const isRejected = error instanceof RejectedFile;
+      this.#failed(isRejected ? error : new RejectedFile(t("The file could not be sent."), true), file);
     }
   }
 
@@ -107,7 +108,7 @@ export class Chip {
     this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
   }
 
-  /** The same file for another model. @param {Taken} taken */
+  /** The same file for another model. @param {UploadedFile} taken */
   renew(taken) {
     const before = this.use;
     for (const each of [this.#use, this.#places]) each?.remove();
@@ -125,7 +126,7 @@ export class Chip {
     use.dispatchEvent(new Event("change"));
   }
 
-  /** @param {Taken} taken */
+  /** @param {UploadedFile} taken */
   #took(taken) {
     this.#sending = null;
     this.taken = taken;
@@ -141,7 +142,7 @@ export class Chip {
     this.#say(said, `${taken.name}: ${said}`);
   }
 
-  /** @param {NotTaken} error @param {File} file */
+  /** @param {RejectedFile} error @param {File} file */
   #failed(error, file) {
     this.#sending = null;
     this.#progress.hidden = true;
@@ -155,7 +156,7 @@ export class Chip {
     this.#say(error.message, error.message && `${this.#file.name}: ${error.message}`);
   }
 
-  /** Asks which part the model gets. @param {Taken} taken */
+  /** Asks which part the model gets. @param {UploadedFile} taken */
   #offer(taken) {
     const use = (this.#use = document.createElement("select"));
     use.className = "chip-use";

@@ -2,7 +2,7 @@
 
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../writing/next-messages.js";
-import { conversationHere } from "./sending.js";
+import { conversationHere } from "./uploads.js";
 
 /** The ids of those files. @param {string} person */
 export function queuedFiles(person) {

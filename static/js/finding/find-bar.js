@@ -12,8 +12,8 @@ import { keepForNextPage } from "./next-page.js";
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
 /** @import { Scrolling } from "../chat/scrolling.js" */
-/** @import { Kept } from "./next-page.js" */
-/** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} Around */
+/** @import { SavedSearch } from "./next-page.js" */
+/** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} PageParts */
 
 const TYPING_MS = 180;
 /** How often growing text is searched again. */
@@ -36,7 +36,7 @@ export class FindBar {
   #asked = 0;
   #observer = new MutationObserver(() => this.#later(() => this.#look(), GROWING_MS));
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
   }
@@ -48,7 +48,7 @@ export class FindBar {
     this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
   }
 
-  /** Continues where the last page stopped. @param {Kept} kept */
+  /** Continues where the last page stopped. @param {SavedSearch} kept */
   resume(kept) {
     this.#bar.hidden = false;
     this.open(null);

@@ -7,9 +7,9 @@ import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { takeFromLastPage } from "./next-page.js";
 
-/** @import { Around, FindBar } from "./find-bar.js" */
+/** @import { PageParts, FindBar } from "./find-bar.js" */
 
-/** @param {Around} page */
+/** @param {PageParts} page */
 export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
@@ -46,7 +46,7 @@ export function findOnDemand(page) {
   if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
 }
 
-/** @param {Around} page */
+/** @param {PageParts} page */
 async function begun(page) {
   const [{ FindBar }] = await Promise.all([import("./find-bar.js"), laterStyles()]);
   const bar = new FindBar(page);

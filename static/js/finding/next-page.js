@@ -2,9 +2,9 @@
 
 const KEY = "chatui:find";
 
-/** @typedef {{ conversation: string, text: string, message: string }} Kept */
+/** @typedef {{ conversation: string, text: string, message: string }} SavedSearch */
 
-/** @param {Kept} kept for the page that shows the message */
+/** @param {SavedSearch} kept for the page that shows the message */
 export function keepForNextPage(kept) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(kept));
@@ -13,12 +13,12 @@ export function keepForNextPage(kept) {
   }
 }
 
-/** @returns {Kept | null} */
+/** @returns {SavedSearch | null} */
 export function takeFromLastPage() {
   try {
     const kept = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
     sessionStorage.removeItem(KEY);
-    return typeof kept === "object" ? /** @type {Kept | null} */ (kept) : null;
+    return typeof kept === "object" ? /** @type {SavedSearch | null} */ (kept) : null;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 // Typesets mathematics in closed blocks with KaTeX, which is loaded only when a message has some.
 
 /**
- * @typedef {object} Setter the part of KaTeX that is used
+ * @typedef {object} Renderer the part of KaTeX that is used
  * @property {(tex: string, element: HTMLElement, options: Record<string, unknown>) => void} render
  */
 
@@ -13,7 +13,7 @@ const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignor
 /** A longer formula is not typeset. */
 const MOST_CHARACTERS = 2_000;
 
-/** @type {Promise<Setter> | null} */
+/** @type {Promise<Renderer> | null} */
 let loading = null;
 
 /**
@@ -35,11 +35,11 @@ export async function setMathematics(block) {
   }
 }
 
-/** @returns {Promise<Setter>} */
+/** @returns {Promise<Renderer>} */
 function load() {
   loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
     // KaTeX's small build is not a module: it defines a global.
-    return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
+    return /** @type {{ katex: Renderer }} */ (/** @type {unknown} */ (globalThis)).katex;
   }).catch((error) => {
     loading = null;
     throw error;

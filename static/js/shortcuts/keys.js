@@ -3,7 +3,7 @@
 import { tc } from "../language/words.js";
 
 /**
- * @typedef {object} Pressed the part of a keyboard event that is read here
+ * @typedef {object} PressedKey the part of a keyboard event that is read here
  * @property {string} key
  * @property {string} [code]
  * @property {boolean} ctrlKey
@@ -19,7 +19,7 @@ const TAKEN_WITH_CTRL_SHIFT = "ABCDEGHIJKMNPQRSTUVWYZ+-=";
 const TAKEN_ALONE = "/'";
 
 /**
- * @param {Pressed} event
+ * @param {PressedKey} event
  * @returns {string} empty for a key that only changes others, and for one without a name
  */
 export function keysOf(event) {
@@ -33,7 +33,7 @@ export function keysOf(event) {
   return [...modifiers.filter(Boolean), name].join("+");
 }
 
-/** If the layout has no Latin letters, a letter means the key at its position. @param {Pressed} event */
+/** If the layout has no Latin letters, a letter means the key at its position. @param {PressedKey} event */
 function characterOf({ key, code }) {
   if (key.length !== 1 || /^[\x20-\x7e]$/.test(key)) return key;
   return /^Key([A-Z])$/.exec(code ?? "")?.[1] ?? key;

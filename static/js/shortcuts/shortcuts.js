@@ -14,7 +14,7 @@ import { isSingle, keysOf, keysShown } from "./keys.js";
 /** @import { ShortcutSheet } from "./sheet.js" */
 
 /**
- * @typedef {object} Around
+ * @typedef {object} PageParts
  * @property {HTMLElement} page
  * @property {() => void} message puts the focus into the message box
  * @property {() => void} fold shows the list of conversations, or folds it away
@@ -33,7 +33,7 @@ export class Shortcuts {
   /** @type {Promise<ShortcutSheet> | null} */
   #opening = null;
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
   }

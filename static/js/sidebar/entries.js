@@ -63,7 +63,7 @@ export function update(items, fresh) {
 }
 
 /**
- * @typedef {object} Titled a part of the page that shows a title
+ * @typedef {object} TitleParts a part of the page that shows a title
  * @property {HTMLElement} shown what the box replaces
  * @property {HTMLElement} title
  * @property {HTMLElement} more the button of the menu
@@ -72,7 +72,7 @@ export function update(items, fresh) {
 
 /**
  * Shows an edit box instead of the title.
- * @param {Titled} titled
+ * @param {TitleParts} titled
  * @param {(title: string, before: string) => void} save called with a changed title
  */
 export function editTitle({ shown, title: text, more, back }, save) {
@@ -109,7 +109,7 @@ export function editTitle({ shown, title: text, more, back }, save) {
 
 /**
  * @param {HTMLElement} item
- * @returns {Titled}
+ * @returns {TitleParts}
  */
 export function titledEntry(item) {
   const link = find(item, ".conversation-link", HTMLElement);

@@ -8,16 +8,16 @@ import { toast } from "../page/toasts.js";
 
 const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
 
-/** @typedef {{ toolsOff: () => string, keepToolsOff: (names: string[]) => void }} Kept in this browser */
+/** @typedef {{ toolsOff: () => string, keepToolsOff: (names: string[]) => void }} ToolStorage in this browser */
 
 /** @type {HTMLElement | null} */
 let listening = null;
-/** Passed in, not imported: an import would add a file to the first load of every page. @type {Kept} */
+/** Passed in, not imported: an import would add a file to the first load of every page. @type {ToolStorage} */
 let kept = { toolsOff: () => "", keepToolsOff: () => undefined };
 
 /**
  * @param {HTMLElement} menu that opens
- * @param {Kept} keeping
+ * @param {ToolStorage} keeping
  */
 export async function open(menu, keeping) {
   kept = keeping;

@@ -31,5 +31,5 @@ export function callsWait(exchange, count) {
  * @param {number} count how many files its turn has
  */
 function filesCame(exchange, count) {
-  if (exchange && count) void import("../files/coming.js").then(({ showFiles }) => showFiles(exchange.element));
+  if (exchange && count) void import("../files/tool-files.js").then(({ showFiles }) => showFiles(exchange.element));
 }

@@ -1,4 +1,4 @@
-// What the page says about limits of usage: that most of one is used, or all of it.
+// Shows messages about usage limits that are nearly or fully used.
 
 import { refusal } from "../language/refusals.js";
 import { moment, number, t } from "../language/words.js";

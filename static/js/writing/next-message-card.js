@@ -1,4 +1,4 @@
-// The card above the message box that shows the next message, its editor and its buttons.
+// The card above the message box that shows the queued message, its editor and its buttons.
 
 import { t } from "../language/words.js";
 import { around, find, piece } from "../page/dom.js";
@@ -18,13 +18,13 @@ const REASONS = {
   interrupted: t("The answer was not finished, so this message has not been sent."),
 };
 
-/** Why a message is only offered. @param {string} reason the state of the answer before it, or nothing */
+/** Why a message is not sent automatically. @param {string} reason the state of the answer before it, or nothing */
 export function offeredSentence(reason) {
   return REASONS[reason] ?? OFFERED;
 }
 
 export class NextMessageCard {
-  /** On the page only while it shows something. */
+  /** In the page only while there is a queued message. */
   #element = piece("next-message", HTMLElement);
   #files = document.createElement("p");
   /** @type {QuestionEditor | null} */

@@ -5,7 +5,7 @@ import { read } from "../page/server.js";
 
 /**
  * The server's description of an uploaded file.
- * @typedef {object} Taken
+ * @typedef {object} UploadedFile
  * @property {string} id
  * @property {string} name
  * @property {number} size
@@ -22,7 +22,7 @@ import { read } from "../page/server.js";
  */
 
 /** The file was rejected; `message` says why. `canRetry`: another attempt may succeed. */
-export class NotTaken extends Error {
+export class RejectedFile extends Error {
   /** @param {string} message @param {boolean} canRetry */
   constructor(message, canRetry) {
     super(message);
@@ -36,11 +36,11 @@ const AWAY = t("The server could not be reached. Please try again.");
  * @param {File} file
  * @param {string} choice the model that is to read it
  * @param {(share: number) => void} progressed 0 to 1; then the server reads the file
- * @returns {{ taken: Promise<Taken>, end: () => void }}
+ * @returns {{ taken: Promise<UploadedFile>, end: () => void }}
  */
 export function send(file, choice, progressed) {
   const request = new XMLHttpRequest(); // fetch reports no progress
-  const taken = new Promise((/** @type {(taken: Taken) => void} */ resolve, reject) => {
+  const taken = new Promise((/** @type {(taken: UploadedFile) => void} */ resolve, reject) => {
     request.open("POST", address(choice));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.setRequestHeader("Accept", "application/json");
@@ -48,12 +48,12 @@ export function send(file, choice, progressed) {
     const token = document.querySelector("meta[name=csrf-token]");
     request.setRequestHeader("X-CSRFToken", token?.getAttribute("content") ?? "");
     request.upload.addEventListener("progress", ({ loaded, total }) => progressed(total ? loaded / total : 1));
-    request.addEventListener("error", () => reject(new NotTaken(AWAY, true)));
-    request.addEventListener("abort", () => reject(new NotTaken("", false)));
+    request.addEventListener("error", () => reject(new RejectedFile(AWAY, true)));
+    request.addEventListener("abort", () => reject(new RejectedFile("", false)));
     request.addEventListener("load", () => {
       const said = answer(request.responseText);
-      if (said.id) return resolve(/** @type {Taken} */ (said));
-      reject(new NotTaken(said.message || AWAY, request.status !== 200));
+      if (said.id) return resolve(/** @type {UploadedFile} */ (said));
+      reject(new RejectedFile(said.message || AWAY, request.status !== 200));
     });
     request.send(file);
   });
@@ -63,7 +63,7 @@ export function send(file, choice, progressed) {
 /**
  * The files that were attached here and not sent yet.
  * @param {string} choice the model that is to read them
- * @returns {Promise<Taken[]>}
+ * @returns {Promise<UploadedFile[]>}
  */
 export async function waiting(choice) {
   return told(address(choice));
@@ -78,9 +78,9 @@ export function filesOf(choice, question) {
   return told(`${address(choice)}&${new URLSearchParams({ question })}`);
 }
 
-/** @param {string} from @returns {Promise<Taken[]>} */
+/** @param {string} from @returns {Promise<UploadedFile[]>} */
 async function told(from) {
-  return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(from))).files ?? [];
+  return /** @type {{ files?: UploadedFile[] }} */ (JSON.parse(await read(from))).files ?? [];
 }
 
 /** The conversation whose message box this is; null for a new one. */

@@ -2,18 +2,18 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./aiming.js";
+import { aim, dropped } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
 import { isEdited, queuedFiles } from "./queued.js";
-import { waiting } from "./sending.js";
+import { waiting } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "./chip.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { AttachedFile } from "./chip.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 
-/** @type {Bringing | null} */
+/** @type {PendingFiles | null} */
 let bringing = null;
 
 /**
@@ -23,19 +23,19 @@ let bringing = null;
  * @param {string} text that was pasted
  */
 export function bring(composer, what, files, text) {
-  bringing ??= new Bringing(composer);
+  bringing ??= new PendingFiles(composer);
   if (!what) return void bringing.restore();
   if (what === "dragover") return aim();
   const made = bringing;
   if (what === "earlier") {
-    const again = (/** @type {Taken} */ taken) => made.again(taken);
-    return void import("./earlier.js").then(({ showEarlier }) => showEarlier(composer, again));
+    const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
+    return void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(composer, again));
   }
   if (text && !files.length) return offerText(composer, text, (file) => made.add([file]));
   made.add(files);
 }
 
-class Bringing {
+class PendingFiles {
   #composer;
   #form;
   #list = document.createElement("ul");
@@ -111,7 +111,7 @@ class Bringing {
     this.#empty(this.#chips);
   }
 
-  /** A file that was sent before, to be sent again. @param {Taken} taken */
+  /** A file that was sent before, to be sent again. @param {UploadedFile} taken */
   again(taken) {
     const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
     const isAbove = this.#held.has(taken.id) || isEdited(taken.id);
@@ -121,7 +121,7 @@ class Bringing {
     this.#composer.focus();
   }
 
-  /** A file that the server has. @param {Taken} taken */
+  /** A file that the server has. @param {UploadedFile} taken */
   take(taken) {
     const before = this.#queued.find((chip) => chip.taken?.id === taken.id); // with what was chosen of it
     this.#put(before ?? this.#made(taken));
@@ -136,7 +136,7 @@ class Bringing {
     hint(this.#composer, this.#chips);
   }
 
-  /** @param {File | Taken} file */
+  /** @param {File | UploadedFile} file */
   #made(file) {
     return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
   }
@@ -170,7 +170,7 @@ class Bringing {
     this.#live.textContent = problem;
   };
 
-  /** @returns {BroughtFile[] | null} */
+  /** @returns {AttachedFile[] | null} */
   #take() {
     // While an answer is written, the queue may refuse the message; "chat:queued" reports that it was accepted.
     this.#sent = this.#composer.isRunning ? [] : this.#chips;

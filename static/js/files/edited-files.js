@@ -3,16 +3,16 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./aiming.js";
+import { aim, dropped } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
 import { queuedFiles } from "./queued.js";
-import { filesOf, waiting } from "./sending.js";
+import { filesOf, waiting } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "./chip.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { AttachedFile } from "./chip.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @typedef {(sentence: string) => void} Say */
 
 const LONG_TEXT = 8_000;
@@ -62,7 +62,7 @@ export class EditedFiles {
     else this.#ready();
   }
 
-  /** The files to send with the question; null if it keeps its original ones. @returns {BroughtFile[] | null} */
+  /** The files to send with the question; null if it keeps its original ones. @returns {AttachedFile[] | null} */
   get uses() {
     const uses = this.#chips.flatMap((chip) => chip.use ?? []);
     return this.#before === null || JSON.stringify(uses) === this.#before ? null : uses;
@@ -107,7 +107,7 @@ export class EditedFiles {
     this.#tools.append(picker);
     this.#button(t("Attach files"), () => picker.click());
     this.#button(t("Earlier files"), () => {
-      void import("./earlier.js").then(({ showEarlier }) => showEarlier(this.#composer, (taken) => this.#again(taken)));
+      void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(this.#composer, (taken) => this.#again(taken)));
     });
   }
 
@@ -146,7 +146,7 @@ export class EditedFiles {
     return this.#chips.at(-1);
   }
 
-  /** A file that was sent before, to be sent again. @param {Taken} taken */
+  /** A file that was sent before, to be sent again. @param {UploadedFile} taken */
   #again(taken) {
     const { id, name } = taken;
     const isHere = this.#chips.some((chip) => chip.taken?.id === id);
@@ -165,7 +165,7 @@ export class EditedFiles {
     for (const taken of all.flat()) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
   }
 
-  /** @param {File | Taken} file */
+  /** @param {File | UploadedFile} file */
   #made(file) {
     return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
   }

@@ -2,10 +2,10 @@
 
 import { t } from "../language/words.js";
 import { act, read } from "../page/server.js";
-import { address } from "./sending.js";
+import { address } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @typedef {{ name: string, said: string, again: string }} Earlier */
 
 const DELAY_MS = 200;
@@ -23,7 +23,7 @@ function made(name, className, text = "") {
 
 /**
  * @param {ChatComposer} composer
- * @param {(taken: Taken) => void} take
+ * @param {(taken: UploadedFile) => void} take
  */
 export function showEarlier(composer, take) {
   const dialog = made("dialog", "move-dialog");
@@ -59,7 +59,7 @@ export function showEarlier(composer, take) {
   /** @param {Earlier} file */
   const choose = async (file) => {
     try {
-      const taken = /** @type {Taken & { message?: string }} */ (await act(address(composer.choice, file.again)));
+      const taken = /** @type {UploadedFile & { message?: string }} */ (await act(address(composer.choice, file.again)));
       if (!taken.id) throw new Error(taken.message);
       dialog.close(); // first: it gives the focus back
       take(taken);
