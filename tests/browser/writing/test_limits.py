@@ -69,5 +69,5 @@ def test_a_refused_text_is_back_before_the_page_knows_how_to_say_until_when(
     expect(chat.problem).to_have_text("You have reached your limit for today.")
     assert held, "the premise"
     held[0].fallback()
-    expect(chat.problem).to_have_text(re.compile(r"today\. You can ask again from .+ on\."))
+    expect(chat.problem).to_have_text(re.compile(r"today\. You can ask again after .+\."))
     expect(chat.box).to_have_value("Hello!")

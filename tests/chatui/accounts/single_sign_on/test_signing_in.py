@@ -50,7 +50,7 @@ def test_the_sign_in_page_offers_every_provider(provider: ScriptedProvider) -> N
 def test_the_browser_is_sent_on_by_a_page_that_says_where_to(provider: ScriptedProvider) -> None:
     client = Client()
     page = client.post("/sign-in/with/company/")
-    assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "On to Example Ltd" in page.content.decode()
+    assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "Continue to Example Ltd" in page.content.decode()
     asked = begun(client)
     for part in ("code_challenge=", "nonce=", "state=", "scope=openid+profile+email"):
         assert part in asked

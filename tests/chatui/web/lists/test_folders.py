@@ -146,7 +146,7 @@ def test_there_are_so_many_folders_and_no_more(ada: User, bela: User) -> None:
     Folder.objects.bulk_create(Folder(owner=ada, name=f"Folder {number}") for number in range(MOST_FOLDERS))
     client = signed_in(ada)
     answer = client.post("/folders/new/", {"name": "One more"})
-    assert answer.status_code == 400 and f"You have {MOST_FOLDERS} folders" in answer.content.decode()
+    assert answer.status_code == 400 and f"You have the maximum of {MOST_FOLDERS} folders" in answer.content.decode()
     assert 'id="move-name"' not in client.get(f"/c/{row.pk}/move/").content.decode()
     assert signed_in(bela).post("/folders/new/", {"name": "The first"}).status_code == 302
     assert Folder.objects.filter(owner=ada).count() == MOST_FOLDERS

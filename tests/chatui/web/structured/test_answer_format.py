@@ -65,8 +65,8 @@ def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\r\n  "type": object\r\n}', "Look at line 2, character 11."),
-        ("[]", "Look at line 1, character 1."),
+        ('{\r\n  "type": object\r\n}', "Check line 2, character 11."),
+        ("[]", "Check line 1, character 1."),
         ('{"type": "nothing"}', "This JSON schema cannot be used here. It can have up to 16,000 characters and 32 levels"),
         ('{"$ref": "https://example.org/"}', "This JSON schema cannot be used here."),
         (" ", "Please enter a schema."),

@@ -54,7 +54,7 @@ def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: Use
     line(bela, model="", is_estimate=True)
     client = signed_in(uma)
     page = client.get("/usage/everybody/").content.decode()
-    assert "ada" in page and "bela" in page and "1 of the lines" in page
+    assert "ada" in page and "bela" in page and "1 of the entries" in page
     by_model = client.get("/usage/everybody/", {"by": "model"}).content.decode()
     assert "big" in by_model and "unknown" in by_model and ">ada<" not in by_model
     before = client.get("/usage/everybody/", {"until": str(timezone.now().date() - timedelta(days=1))}).content.decode()
@@ -142,7 +142,7 @@ def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.Monk
     assert "123.46" not in signed_in(ada).get("/usage/").content.decode()
     change(monkeypatch, {"currency": "EUR"})
     page = signed_in(ada).get("/usage/").content.decode()
-    assert "123.46 EUR" in page and "not in the cost: 77 tokens" in page
+    assert "123.46 EUR" in page and "because they have no price: 77 tokens" in page
 
 
 def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ada: User) -> None:
