@@ -31,7 +31,7 @@ class InviteForm(forms.Form):
         max_length=20_000,
     )
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False, empty_label=_("No group"))
-    days = forms.IntegerField(label=_("Valid for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
     mails = forms.BooleanField(label=_("Send the link by e-mail to everyone listed by address"), required=False, initial=True)
 

@@ -136,7 +136,7 @@ speak({
     "The server is too busy to save this now. Try again in a moment.": "Der Server ist zu ausgelastet, um das jetzt zu speichern. Versuchen Sie es gleich noch einmal.",
     "The server refused this (%(code)s). Reload the page.": "Der Server hat das abgelehnt (%(code)s). Laden Sie die Seite neu.",
     "The server was updated. Reload this page; your text is kept.": "Der Server hat eine neue Version. Laden Sie diese Seite neu; Ihr Text bleibt erhalten.",
-    "The server's storage is full, so this was not saved. Tell an administrator.": "Der Server hat keinen Platz mehr, um etwas zu speichern; darum wurde das nicht angenommen. Informieren Sie die Betreiber.",
+    "The server's storage is full, so this was not saved. Tell an administrator.": "Der Speicher des Servers ist voll; darum wurde das nicht gespeichert. Informieren Sie die Administration.",
     "The text was attached as a file.": "Der Text ist jetzt eine Datei.",
     "The whole file": "Alles",
     "There are no more conversations in the list.": "In der Liste gibt es keine weitere Unterhaltung.",

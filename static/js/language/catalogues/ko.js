@@ -136,7 +136,7 @@ speak({
     "The server is too busy to save this now. Try again in a moment.": "서버가 너무 바빠서 지금 저장할 수 없습니다. 잠시 후 다시 시도해 주세요.",
     "The server refused this (%(code)s). Reload the page.": "서버가 거부했습니다(%(code)s). 페이지를 새로고침해 주세요.",
     "The server was updated. Reload this page; your text is kept.": "서버가 새 버전으로 바뀌었습니다. 페이지를 새로고침해 주세요. 입력한 내용은 유지됩니다.",
-    "The server's storage is full, so this was not saved. Tell an administrator.": "서버에 저장 공간이 남아 있지 않아 요청을 받지 못했습니다. 운영자에게 알려 주세요.",
+    "The server's storage is full, so this was not saved. Tell an administrator.": "서버의 저장 공간이 가득 차서 저장하지 못했습니다. 관리자에게 알려 주세요.",
     "The text was attached as a file.": "글이 이제 파일입니다.",
     "The whole file": "전체",
     "There are no more conversations in the list.": "목록에 더 이상 대화가 없습니다.",

@@ -136,7 +136,7 @@ speak({
     "The server is too busy to save this now. Try again in a moment.": "服务器太忙，现在无法存储。请稍后重试。",
     "The server refused this (%(code)s). Reload the page.": "服务器拒绝了此操作（%(code)s）。请重新加载页面。",
     "The server was updated. Reload this page; your text is kept.": "服务器已更新版本。请重新加载此页面；您的文本会保留。",
-    "The server's storage is full, so this was not saved. Tell an administrator.": "服务器已没有存储空间，因此未能接受。请告知运营者。",
+    "The server's storage is full, so this was not saved. Tell an administrator.": "服务器存储空间已满，因此未能保存。请告知管理员。",
     "The text was attached as a file.": "文本已变为文件。",
     "The whole file": "全部",
     "There are no more conversations in the list.": "列表中没有更多对话。",
