@@ -3,7 +3,7 @@
 
 import "./site.js";
 import { find } from "./page/dom.js";
-import { submit } from "./page/server.js";
+import { postForm } from "./page/server.js";
 
 /** How long a challenge is offered in the field for the name. The server accepts it for longer. */
 const OFFERED_MS = 480_000;
@@ -85,7 +85,7 @@ function finish(form, credential) {
  * @returns {Promise<any>} as the server sends it (WebAuthn level 3, section 5.1.8)
  */
 async function optionsOf(form) {
-  return JSON.parse(await submit(form.dataset.options ?? "", new URLSearchParams()));
+  return JSON.parse(await postForm(form.dataset.options ?? "", new URLSearchParams()));
 }
 
 /**

@@ -1,7 +1,7 @@
 // Builds what is shown below an answer from the event that ends its turn.
 
 import { LANGUAGE } from "../language/words.js";
-import { find, parse, pieceAbout, seek } from "../page/dom.js";
+import { find, parse, templateWith, seek } from "../page/dom.js";
 
 /** @import { PlainEnd, TurnEnded } from "../wire/wire.js" */
 
@@ -14,14 +14,14 @@ import { find, parse, pieceAbout, seek } from "../page/dom.js";
 export function belowAnswer({ html, language, plain }, conversation) {
   try {
     if (plain) return conversation && isWhole(plain) ? plainEnd(conversation, plain) : null;
-    return html && isWorded(language) ? parse(html) : null;
+    return html && isShowable(language) ? parse(html) : null;
   } catch {
     return null;
   }
 }
 
 /** Whether its text is in a language that this page can show. @param {string | null | undefined} language */
-export function isWorded(language) {
+export function isShowable(language) {
   return language === LANGUAGE;
 }
 
@@ -37,7 +37,7 @@ function isWhole({ message_id: id, at, names, rated }) {
  * @param {PlainEnd} plain
  */
 function plainEnd(conversation, { message_id: id, at, names, rated }) {
-  const end = pieceAbout("answer-end", HTMLElement, conversation, id);
+  const end = templateWith("answer-end", HTMLElement, conversation, id);
   if (!rated) seek(end, ".thumbs", HTMLElement)?.remove();
   const place = find(end, ".answer-facts > span", HTMLElement);
   place.before(...names.map((name) => Object.assign(document.createElement("span"), { textContent: name })));

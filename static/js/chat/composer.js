@@ -3,9 +3,9 @@
 // "chat:settled" when the server has accepted or refused what was sent.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
-import { problemWith, remainingCharacters, sends } from "../models/typing.js";
+import { problemWith, remainingCharacters, isSendKey } from "../models/typing.js";
 import { filesOnDemand } from "../files/first-file.js";
 import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
@@ -168,14 +168,14 @@ export class ChatComposer extends HTMLElement {
 
   /** @param {KeyboardEvent} event */
   #key = (event) => {
-    if (!sends(event)) return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     this.#form.requestSubmit();
   };
 
   /** Appends an example to the text in the box, for the person to edit or send. @param {Event} event */
   #takeExample = (event) => {
-    const example = around(event, "[data-action='example']");
+    const example = closestTo(event, "[data-action='example']");
     if (!example) return;
     this.text = [this.text.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n");
     this.#draft.save();

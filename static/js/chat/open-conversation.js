@@ -1,9 +1,9 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
 import { t } from "../language/words.js";
-import { find, parse, pieceAbout, seek } from "../page/dom.js";
+import { find, parse, templateWith, seek } from "../page/dom.js";
 import { News } from "../models/news.js";
-import { SignedOut, act, read } from "../page/server.js";
+import { SignedOut, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { ListEvents } from "../sidebar/list-events.js";
 
@@ -119,7 +119,7 @@ export class OpenConversation {
     this.#id = conversation;
     this.#url = new URL(url, location.href).pathname;
     history.replaceState(null, "", this.#url);
-    const bar = pieceAbout("top-bar", HTMLElement, conversation);
+    const bar = templateWith("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
     if (this.isTemporary) return;
     const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
@@ -156,7 +156,7 @@ export class OpenConversation {
   async restore() {
     if (!this.#url) return;
     try {
-      await act(`${this.#url}restore/`);
+      await postJson(`${this.#url}restore/`);
     } catch (error) {
       this.#failed(error);
     }

@@ -5,7 +5,7 @@ import { Drawer } from "../sidebar/drawer.js";
 import { searchOnDemand } from "../sidebar/first-search.js";
 import { findOnDemand } from "../finding/first-find.js";
 import { Connection } from "../page/connection.js";
-import { around, find, listen } from "../page/dom.js";
+import { closestTo, find, listen } from "../page/dom.js";
 import { whenLeaving } from "../writing/leaving.js";
 import { Shortcuts } from "../shortcuts/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
@@ -177,8 +177,8 @@ class ChatPage extends HTMLElement {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    if (around(event, ".drawer-open")) this.#drawer.open();
-    if (around(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
+    if (closestTo(event, ".drawer-open")) this.#drawer.open();
+    if (closestTo(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
   };
 
   #forget() {

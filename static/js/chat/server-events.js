@@ -1,6 +1,6 @@
 // Applies the server's events to the page.
 
-import { belowAnswer, isWorded } from "../below/answer-end.js";
+import { belowAnswer, isShowable } from "../below/answer-end.js";
 import { noteContext } from "../exchange/context.js";
 import { noticeOf } from "../exchange/notice.js";
 import { refusal } from "../language/refusals.js";
@@ -134,7 +134,7 @@ export class ServerEvents {
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
     if (event.html) exchange.showQuestion(parse(event.html));
-    if (event.html && !isWorded(event.language)) void this.#fetch(exchange);
+    if (event.html && !isShowable(event.language)) void this.#fetch(exchange);
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);

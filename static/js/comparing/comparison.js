@@ -2,7 +2,7 @@
 // reload shows them again; nothing else stores it.
 
 import { t, tn } from "../language/words.js";
-import { around, find, piece, seek } from "../page/dom.js";
+import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { openBranch } from "../exchange/versions.js";
@@ -38,7 +38,7 @@ export class Comparison {
     this.#transcript.addEventListener("submit", this.#kept);
     this.#transcript.addEventListener("chat:branch", this.#replaced);
     this.#transcript.addEventListener("click", (event) => {
-      if (around(event, "[data-action=end-comparison]")) this.#end();
+      if (closestTo(event, "[data-action=end-comparison]")) this.#end();
     });
     const question = new URLSearchParams(location.search).get("compare");
     const exchange = question && this.#transcript.exchanges.find((each) => each.question === question);
@@ -57,7 +57,7 @@ export class Comparison {
     this.#close();
     const watching = new MutationObserver(() => this.#changed());
     watching.observe(exchange.element, { attributeFilter: ["data-turn", "data-state"] });
-    const head = piece("current-version", HTMLElement);
+    const head = fromTemplate("current-version", HTMLElement);
     this.#open = { exchange, question, section, versions: versionsIn(section), head, asked, watching };
     // Following the newest text would scroll to the end of the longest version.
     this.#dispatch("chat:comparing");
@@ -87,7 +87,7 @@ export class Comparison {
    * @param {SubmitEvent} event
    */
   #kept = async (event) => {
-    const form = around(event, "form.version-keep");
+    const form = closestTo(event, "form.version-keep");
     const button = event.submitter;
     const open = this.#open;
     if (!open || !(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;

@@ -2,7 +2,7 @@
 // model. Loads the code for them on first use.
 
 import { t } from "../language/words.js";
-import { around } from "../page/dom.js";
+import { closestTo } from "../page/dom.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { AgainMenu } from "./again-menu.js";
@@ -21,7 +21,7 @@ export function listenForVersions(transcript) {
     return unloaded();
   });
   transcript.addEventListener("submit", async (event) => {
-    const form = around(event, "form.siblings");
+    const form = closestTo(event, "form.siblings");
     const button = event.submitter;
     if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
     // Submitting the form would reload the page; this way the reader's place is kept.
@@ -30,8 +30,8 @@ export function listenForVersions(transcript) {
   });
   new AgainMenu(transcript, comparison).listen();
   transcript.addEventListener("click", async (event) => {
-    const element = around(event, ".exchange");
-    if (element && around(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
+    const element = closestTo(event, ".exchange");
+    if (element && closestTo(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
   });
   if (new URLSearchParams(location.search).has("compare")) void comparison();
 }

@@ -1,7 +1,7 @@
 // The visible messages of an answer on the page. They are written block by block.
 
 import { decorateCode } from "../page/code.js";
-import { fill, find, piece, seek } from "../page/dom.js";
+import { fill, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll, finishBlock } from "../page/finishing.js";
 
 /** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
@@ -29,7 +29,7 @@ export class AnswerParts {
   part(message, kind) {
     const known = this.#find(message);
     if (known) return known;
-    const part = piece("part", HTMLElement);
+    const part = fromTemplate("part", HTMLElement);
     part.classList.add(`part-${kind}`);
     part.dataset.message = message;
     part.dataset.kind = kind;

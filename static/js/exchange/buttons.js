@@ -5,7 +5,7 @@
 import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
-import { around, find, piece } from "../page/dom.js";
+import { closestTo, find, fromTemplate } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { laterStyles } from "../windows/later-styles.js";
@@ -70,8 +70,8 @@ export class ExchangeButtons {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const button = around(event, "button[data-action]");
-    const element = around(event, ".exchange");
+    const button = closestTo(event, "button[data-action]");
+    const element = closestTo(event, ".exchange");
     if (!button || !element) return;
     const exchange = Exchange.of(element);
     switch (button.dataset.action) {
@@ -137,7 +137,7 @@ export class ExchangeButtons {
   async #openEditor(exchange, button) {
     const section = find(exchange.element, ".question", HTMLElement);
     // What is typed while the editor is loading is text, not a shortcut.
-    const form = piece("question-editor", HTMLFormElement);
+    const form = fromTemplate("question-editor", HTMLFormElement);
     form.classList.add("visually-hidden");
     section.append(form);
     const area = find(form, "textarea", HTMLTextAreaElement);

@@ -1,6 +1,6 @@
 // One exchange on the page: a question and its answer.
 
-import { find, parse, piece, seek } from "../page/dom.js";
+import { find, parse, fromTemplate, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { noteContext } from "./context.js";
 import { Thinking } from "./thinking.js";
@@ -40,7 +40,7 @@ export class Exchange {
    * @param {string} text
    */
   static sending(text) {
-    const element = piece("exchange", HTMLElement);
+    const element = fromTemplate("exchange", HTMLElement);
     find(element, ".question-text", HTMLElement).textContent = text;
     element.dataset.sending = "";
     return Exchange.of(element);
@@ -85,7 +85,7 @@ export class Exchange {
     if (this.isUnsent) return;
     this.element.dataset.unsent = "";
     this.thinking.hideWorking();
-    find(this.element, ".question", HTMLElement).append(piece(isTaken ? "unconfirmed" : "unsent", HTMLElement));
+    find(this.element, ".question", HTMLElement).append(fromTemplate(isTaken ? "unconfirmed" : "unsent", HTMLElement));
   }
 
   /** The message is on its way. */
@@ -107,7 +107,7 @@ export class Exchange {
    * @param {string} question
    */
   begin(turn, question) {
-    const blank = find(piece("exchange", HTMLElement), ".answer", HTMLElement);
+    const blank = find(fromTemplate("exchange", HTMLElement), ".answer", HTMLElement);
     const old = seek(this.element, ":scope > .answer", HTMLElement);
     if (old) old.replaceWith(blank);
     else this.element.append(blank);

@@ -1,14 +1,14 @@
 // <failure-cause>: the cause of a failure, below its message, for people who manage back ends.
 
 import { t } from "../language/words.js";
-import { causeOf } from "../page/server.js";
+import { failureCause } from "../page/server.js";
 
 class FailureCause extends HTMLElement {
   async connectedCallback() {
     const causes = this.closest("[data-causes]")?.getAttribute("data-causes");
     if (!causes || !this.dataset.turn || this.textContent) return;
     try {
-      const cause = await causeOf(`${causes}${this.dataset.turn}/cause/`);
+      const cause = await failureCause(`${causes}${this.dataset.turn}/cause/`);
       this.textContent = t("For admins: %(cause)s", { cause });
       this.hidden = false;
     } catch {

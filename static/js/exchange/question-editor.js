@@ -2,9 +2,9 @@
 // message box, it stores the text in this browser until it is sent or cancelled.
 
 import { t } from "../language/words.js";
-import { find, piece, seek } from "../page/dom.js";
+import { find, fromTemplate, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
-import { problemWith, sends } from "../models/typing.js";
+import { problemWith, isSendKey } from "../models/typing.js";
 import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question-source.js";
 
@@ -31,7 +31,7 @@ export class QuestionEditor {
    * loading
    */
   constructor(question, limit, send, early) {
-    const form = early ?? piece("question-editor", HTMLFormElement);
+    const form = early ?? fromTemplate("question-editor", HTMLFormElement);
     this.#question = question;
     this.#form = form;
     this.#area = find(form, "textarea", HTMLTextAreaElement);
@@ -117,7 +117,7 @@ export class QuestionEditor {
     const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
     this.#draft = { drafts, name: `edit:${question}`, before };
     // The connection broke while the edit was on its way.
-    const held = () => this.#say(piece("unconfirmed", HTMLElement).textContent?.trim() ?? "");
+    const held = () => this.#say(fromTemplate("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });
   }
 
@@ -146,7 +146,7 @@ export class QuestionEditor {
       // The page's own Escape would stop a running answer.
       event.stopPropagation();
       this.close();
-    } else if (event.target === this.#area && sends(event)) {
+    } else if (event.target === this.#area && isSendKey(event)) {
       event.preventDefault();
       this.#form.requestSubmit();
     }

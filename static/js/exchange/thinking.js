@@ -2,7 +2,7 @@
 // long it took.
 
 import { t } from "../language/words.js";
-import { find, piece, seek } from "../page/dom.js";
+import { find, fromTemplate, seek } from "../page/dom.js";
 import { thoughtText, workingText } from "../timing/elapsed.js";
 
 const TICK_MS = 1000;
@@ -137,7 +137,7 @@ export class Thinking {
  * @param {boolean} isOpen
  */
 function folded(seconds, steps, isOpen) {
-  const details = piece("thought-steps", HTMLDetailsElement);
+  const details = fromTemplate("thought-steps", HTMLDetailsElement);
   find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
   find(details, "ul", HTMLElement).append(...steps);
   details.open = isOpen;
@@ -146,7 +146,7 @@ function folded(seconds, steps, isOpen) {
 
 /** @param {number} seconds */
 function plain(seconds) {
-  const line = piece("thought-line", HTMLElement);
+  const line = fromTemplate("thought-line", HTMLElement);
   line.textContent = thoughtText(seconds);
   return line;
 }

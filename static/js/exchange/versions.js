@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, parse, seek } from "../page/dom.js";
-import { RequestFailed, submit } from "../page/server.js";
+import { RequestFailed, postForm } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -33,7 +33,7 @@ export async function openBranch(transcript, exchange, action, message, opened) 
   const questions = [exchange?.question, message];
   const top = exchange?.element.getBoundingClientRect().top ?? 0;
   try {
-    const html = await submit(action, new URLSearchParams({ message }));
+    const html = await postForm(action, new URLSearchParams({ message }));
     transcript.replace(parse(html));
     transcript.dispatchEvent(new CustomEvent("chat:branch"));
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { act } from "../page/server.js";
+import { postJson } from "../page/server.js";
 import { numbers } from "./page-numbers.js";
 import { RejectedFile, send } from "./uploads.js";
 
@@ -104,7 +104,7 @@ export class Chip {
     this.#sending?.end();
     this.element.remove();
     // It is deleted automatically after a day. A file sent with a question stays with that question.
-    if (this.taken?.delete) void act(this.taken.delete).catch(() => undefined);
+    if (this.taken?.delete) void postJson(this.taken.delete).catch(() => undefined);
     this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
   }
 

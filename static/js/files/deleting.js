@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { act } from "../page/server.js";
+import { postJson } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @param {HTMLElement} button */
@@ -11,7 +11,7 @@ export function askToDelete(button) {
   if (!(item instanceof HTMLElement)) return;
   toast(t("Permanently delete this document? Answers and Python output are kept."), {
     label: t("Delete"),
-    run: () => void act(button.dataset.file ?? "").then(
+    run: () => void postJson(button.dataset.file ?? "").then(
       () => gone(item),
       () => toast(t("That did not work. Please reload the page.")),
     ),

@@ -7,13 +7,13 @@ const DROP_MS = 300;
 let timer = 0;
 
 /** Something is being dragged: shows where it would be dropped, without changing the text. */
-export function aim() {
+export function showDropHint() {
   document.documentElement.dataset.aimed = t("Drop files to attach them");
   clearTimeout(timer);
-  timer = setTimeout(dropped, DROP_MS);
+  timer = setTimeout(hideDropHint, DROP_MS);
 }
 
 /** Nothing is being dragged any more. */
-export function dropped() {
+export function hideDropHint() {
   delete document.documentElement.dataset.aimed;
 }

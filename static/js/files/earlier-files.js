@@ -1,7 +1,7 @@
 // The dialog for finding a file that was sent before and sending it again.
 
 import { t } from "../language/words.js";
-import { act, read } from "../page/server.js";
+import { postJson, read } from "../page/server.js";
 import { address } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
@@ -59,7 +59,8 @@ export function showEarlier(composer, take) {
   /** @param {Earlier} file */
   const choose = async (file) => {
     try {
-      const taken = /** @type {UploadedFile & { message?: string }} */ (await act(address(composer.choice, file.again)));
+      const answer = await postJson(address(composer.choice, file.again));
+      const taken = /** @type {UploadedFile & { message?: string }} */ (answer);
       if (!taken.id) throw new Error(taken.message);
       dialog.close(); // first: it gives the focus back
       take(taken);

@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./drop-hint.js";
+import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
@@ -81,7 +81,7 @@ export class EditedFiles {
   /** The editor closes. @param {boolean} isSent whether the server may have the files by now */
   end(isSent) {
     this.#ending.abort();
-    dropped();
+    hideDropHint();
     if (!isSent) for (const chip of [...this.#chips]) chip.remove();
     this.#chips = [];
   }
@@ -107,7 +107,9 @@ export class EditedFiles {
     this.#tools.append(picker);
     this.#button(t("Attach files"), () => picker.click());
     this.#button(t("Earlier files"), () => {
-      void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(this.#composer, (taken) => this.#again(taken)));
+      void import("./earlier-files.js").then(({ showEarlier }) => {
+        return showEarlier(this.#composer, (taken) => this.#again(taken));
+      });
     });
   }
 
@@ -129,8 +131,8 @@ export class EditedFiles {
     if (!isFile && text.length < LONG_TEXT) return;
     event.stopPropagation();
     if (isFile) event.preventDefault();
-    if (event.type === "dragover") return aim();
-    dropped();
+    if (event.type === "dragover") return showDropHint();
+    hideDropHint();
     if (isFile) this.#add([...(files ?? [])]);
     else offerText(this.#area, text, (file) => this.#add([file]));
   };

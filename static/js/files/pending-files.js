@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./drop-hint.js";
+import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
@@ -25,7 +25,7 @@ let bringing = null;
 export function bring(composer, what, files, text) {
   bringing ??= new PendingFiles(composer);
   if (!what) return void bringing.restore();
-  if (what === "dragover") return aim();
+  if (what === "dragover") return showDropHint();
   const made = bringing;
   if (what === "earlier") {
     const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
@@ -76,7 +76,7 @@ class PendingFiles {
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
-    dropped();
+    hideDropHint();
     for (const file of files) {
       if (isPicture(file)) this.#composer.say(seesNone(file));
       else if (this.#chips.length < MOST) this.#put(this.#made(file));

@@ -1,13 +1,13 @@
 // The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
 // has not loaded; such a match is opened when the person gets to it.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
 import { read } from "../page/server.js";
-import { stepped } from "../models/matches.js";
+import { nextMatch } from "../models/matches.js";
 import { rangesIn } from "./text-ranges.js";
 import { Elsewhere } from "./elsewhere.js";
-import { keepForNextPage } from "./next-page.js";
+import { saveSearch } from "./next-page.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
@@ -122,10 +122,10 @@ export class FindBar {
     const isLast = this.#current === (by > 0 ? this.#ranges.length - 1 : 0) || !this.#ranges.length;
     const message = isLast ? this.#elsewhere.next(by) : null;
     if (message && open.id) {
-      keepForNextPage({ conversation: open.id, text, message });
+      saveSearch({ conversation: open.id, text, message });
       return open.leadTo(message);
     }
-    this.#current = stepped(this.#current, this.#ranges.length, by);
+    this.#current = nextMatch(this.#current, this.#ranges.length, by);
     this.#show();
   }
 
@@ -150,7 +150,7 @@ export class FindBar {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const action = around(event, "[data-action]")?.dataset.action;
+    const action = closestTo(event, "[data-action]")?.dataset.action;
     if (action === "find-next") this.#step(1);
     else if (action === "find-previous") this.#step(-1);
     else if (action === "close-find") this.close();

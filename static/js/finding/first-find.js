@@ -1,11 +1,11 @@
 // Loads the find bar on first use: most conversations are read without it.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
-import { takeFromLastPage } from "./next-page.js";
+import { restoreSearch } from "./next-page.js";
 
 /** @import { PageParts, FindBar } from "./find-bar.js" */
 
@@ -40,9 +40,9 @@ export function findOnDemand(page) {
   element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {
     const opener = menuOpener();
-    if (around(event, "#top-menu [data-action=find]")) open(opener);
+    if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
   });
-  const kept = takeFromLastPage();
+  const kept = restoreSearch();
   if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
 }
 

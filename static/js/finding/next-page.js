@@ -5,7 +5,7 @@ const KEY = "chatui:find";
 /** @typedef {{ conversation: string, text: string, message: string }} SavedSearch */
 
 /** @param {SavedSearch} kept for the page that shows the message */
-export function keepForNextPage(kept) {
+export function saveSearch(kept) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   } catch {
@@ -14,7 +14,7 @@ export function keepForNextPage(kept) {
 }
 
 /** @returns {SavedSearch | null} */
-export function takeFromLastPage() {
+export function restoreSearch() {
   try {
     const kept = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
     sessionStorage.removeItem(KEY);

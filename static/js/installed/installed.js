@@ -1,6 +1,6 @@
 // The page as an installed app: the service worker, new versions of the product, and notifications of long answers.
 
-import { around, find, workerAddress } from "../page/dom.js";
+import { closestTo, find, workerAddress } from "../page/dom.js";
 import { recall } from "../page/storage.js";
 import { NewVersion } from "./new-version.js";
 
@@ -32,7 +32,7 @@ function noticeOnDemand(composer, transcript) {
     loading.then(use, () => (loading = null));
   };
   document.addEventListener("click", (event) => {
-    if (around(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
+    if (closestTo(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
   });
   const look = () => {
     if (recall(KEY)) use(() => undefined);

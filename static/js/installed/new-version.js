@@ -1,6 +1,6 @@
 // The notice that the product has a new version. It never appears while an answer is being written.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 
@@ -44,7 +44,7 @@ export class NewVersion {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    if (!around(event, "[data-action=reload]") || !this.#registration.waiting) return;
+    if (!closestTo(event, "[data-action=reload]") || !this.#registration.waiting) return;
     this.#container.addEventListener("controllerchange", () => location.reload(), { once: true });
     this.#registration.waiting.postMessage("take over");
   };

@@ -21,7 +21,7 @@ const NAME = /%\((\w+)\)s/g;
 let catalogue = { plural: () => 0, entries: {} };
 
 /** Use another language from now on. @param {Catalogue} other */
-export function speak(other) {
+export function useCatalogue(other) {
   catalogue = other;
 }
 

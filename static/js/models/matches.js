@@ -31,7 +31,7 @@ export function placesOf(text, wanted) {
  * @param {1 | -1} step
  * @returns {number} -1 if there is none
  */
-export function stepped(current, count, step) {
+export function nextMatch(current, count, step) {
   if (count === 0) return -1;
   if (current < 0) return step > 0 ? 0 : count - 1;
   return (current + step + count) % count;

@@ -21,7 +21,7 @@ const KEY_OF_INPUT_METHOD = 229;
  * does neither.
  * @param {Key} event
  */
-export function sends(event) {
+export function isSendKey(event) {
   if (event.key !== "Enter" || event.isComposing || event.keyCode === KEY_OF_INPUT_METHOD) return false;
   return !event.shiftKey && !event.altKey;
 }

@@ -1,7 +1,7 @@
 // Code blocks: adds a header with the language and a copy button. "../code/colours.js" highlights the code.
 
 import { t, tc } from "../language/words.js";
-import { piece } from "./dom.js";
+import { fromTemplate } from "./dom.js";
 import { languageOf } from "../models/code-language.js";
 
 /**
@@ -15,7 +15,7 @@ export function decorateCode(block) {
     const frame = document.createElement("div");
     frame.className = "code-frame";
     frame.dir = "ltr";
-    const head = piece("code-head", HTMLElement);
+    const head = fromTemplate("code-head", HTMLElement);
     const label = head.querySelector(".code-language");
     const language = languageOf(pre.querySelector("code")?.className ?? "");
     if (label) label.textContent = language ?? tc("a programming language", "text");

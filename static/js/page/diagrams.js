@@ -1,6 +1,6 @@
 // Diagrams: a closed code block in the language "mermaid" is drawn in a sandboxed frame. Loaded only when there is one.
 
-import { find, piece } from "./dom.js";
+import { find, fromTemplate } from "./dom.js";
 import { MOST_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
 
 /** How long a frame may take to draw once it is loaded, in milliseconds. */
@@ -92,7 +92,7 @@ class Diagram {
   #recolour = () => this.#channel.port1.postMessage(isDark() ? "dark" : "light");
 
   #offerSource() {
-    const button = piece("diagram-switch", HTMLButtonElement);
+    const button = fromTemplate("diagram-switch", HTMLButtonElement);
     const [toSource, toDiagram] = button.querySelectorAll("span");
     button.addEventListener("click", () => {
       const isSource = this.#place.dataset.diagram !== "source";
@@ -111,7 +111,7 @@ class Diagram {
     this.#place.querySelector("[data-action=switch-diagram]")?.remove();
     if (this.#place.dataset.diagram === "failed") return;
     this.#place.dataset.diagram = "failed";
-    this.#place.append(piece("diagram-failed", HTMLElement));
+    this.#place.append(fromTemplate("diagram-failed", HTMLElement));
   }
 }
 

@@ -44,11 +44,11 @@ export function fill(element, html) {
  * @param {new () => E} kind
  * @returns {E}
  */
-export function piece(name, kind) {
+export function fromTemplate(name, kind) {
   const template = find(document, `#piece-${name}`, HTMLTemplateElement);
   const copy = document.importNode(template.content, true).firstElementChild;
   if (copy instanceof kind) return copy;
-  throw new Error(`the piece ${name} is no ${kind.name}`);
+  throw new Error(`the template ${name} is no ${kind.name}`);
 }
 
 /** The placeholder in a template for an id. */
@@ -62,8 +62,8 @@ const BLANK_ID = "00000000-0000-0000-0000-000000000000";
  * @param {string[]} ids
  * @returns {E}
  */
-export function pieceAbout(name, kind, ...ids) {
-  const copy = piece(name, kind);
+export function templateWith(name, kind, ...ids) {
+  const copy = fromTemplate(name, kind);
   for (const element of [copy, ...copy.querySelectorAll("*")]) {
     for (const attribute of element.attributes) {
       for (const id of ids) attribute.value = attribute.value.replace(BLANK_ID, encodeURIComponent(id));
@@ -105,7 +105,7 @@ export function seek(root, selector, kind) {
  * @param {string} selector
  * @returns {HTMLElement | null}
  */
-export function around(event, selector) {
+export function closestTo(event, selector) {
   const element = event.target instanceof Element ? event.target.closest(selector) : null;
   return element instanceof HTMLElement ? element : null;
 }

@@ -1,7 +1,7 @@
 // The sheet that lists the keyboard shortcuts, changes their keys, and switches single-key ones off.
 
 import { t, tc } from "../language/words.js";
-import { around, find, seek } from "../page/dom.js";
+import { closestTo, find, seek } from "../page/dom.js";
 import { actions } from "./bindings.js";
 import { keysOf, keysShown } from "./keys.js";
 
@@ -66,11 +66,11 @@ export class ShortcutSheet {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const button = around(event, "[data-shortcut]");
+    const button = closestTo(event, "[data-shortcut]");
     if (button) this.#ask(/** @type {Action} */ (button.dataset.shortcut));
-    else if (around(event, "[data-action=reset-shortcuts]")) this.#reset();
+    else if (closestTo(event, "[data-action=reset-shortcuts]")) this.#reset();
     // A click beside the sheet hits the dialog itself.
-    else if (event.target === this.#dialog || around(event, "[data-action=close-shortcuts]")) this.#dialog.close();
+    else if (event.target === this.#dialog || closestTo(event, "[data-action=close-shortcuts]")) this.#dialog.close();
   };
 
   #reset() {

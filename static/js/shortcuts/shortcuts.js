@@ -1,7 +1,7 @@
 // The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { read } from "../page/server.js";
 import { openStorage } from "../page/storage.js";
@@ -115,7 +115,7 @@ export class Shortcuts {
   /** @param {Event} event */
   #clicked = (event) => {
     // The menu closes; the focus goes back to the button that opened it.
-    if (around(event, "[data-action=shortcuts]")) void this.#openSheet(menuOpener());
+    if (closestTo(event, "[data-action=shortcuts]")) void this.#openSheet(menuOpener());
   };
 
   /** @param {Element | null} opener */

@@ -1,6 +1,6 @@
 // The entries of the list of conversations: creates and places them, and edits their titles.
 
-import { find, piece, pieceAbout, seek } from "../page/dom.js";
+import { find, fromTemplate, templateWith, seek } from "../page/dom.js";
 
 /** @import { Listed } from "../wire/wire.js" */
 /** @typedef {Omit<Listed, "type">} Entry */
@@ -11,7 +11,7 @@ import { find, piece, pieceAbout, seek } from "../page/dom.js";
  * @returns {HTMLElement}
  */
 export function newEntry(conversation, isImported) {
-  const item = pieceAbout("conversation", HTMLElement, conversation);
+  const item = templateWith("conversation", HTMLElement, conversation);
   if (!isImported) find(item, ".imported-mark", HTMLElement).remove();
   return item;
 }
@@ -25,7 +25,7 @@ export function newEntry(conversation, isImported) {
 export function mark(item, name, isShown) {
   const shown = seek(item, `.conversation-${name}`, HTMLElement);
   if (!isShown) shown?.remove();
-  else if (!shown) find(item, ".conversation-title", HTMLElement).after(piece(`${name}-mark`, HTMLElement));
+  else if (!shown) find(item, ".conversation-title", HTMLElement).after(fromTemplate(`${name}-mark`, HTMLElement));
 }
 
 /**
@@ -76,7 +76,7 @@ export function update(items, fresh) {
  * @param {(title: string, before: string) => void} save called with a changed title
  */
 export function editTitle({ shown, title: text, more, back }, save) {
-  const form = piece("rename", HTMLFormElement);
+  const form = fromTemplate("rename", HTMLFormElement);
   const input = find(form, "input", HTMLInputElement);
   const before = text.textContent?.trim() ?? "";
   input.value = before;

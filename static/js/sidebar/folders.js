@@ -2,7 +2,7 @@
 // or renamed folder belongs.
 
 import { t } from "../language/words.js";
-import { find, pieceAbout, seek } from "../page/dom.js";
+import { find, templateWith, seek } from "../page/dom.js";
 import { recall, remember } from "../page/storage.js";
 import { place, update } from "./entries.js";
 import { ListPages } from "./list-pages.js";
@@ -59,7 +59,7 @@ export class Folders {
 
   /** @param {FolderKept} event */
   keep({ folder, name, before }) {
-    const found = this.element(folder) ?? pieceAbout("folder", HTMLElement, folder);
+    const found = this.element(folder) ?? templateWith("folder", HTMLElement, folder);
     rename(found, name);
     const next = before ? this.element(before) : null;
     if (found.isConnected && found.nextElementSibling === next) return;

@@ -1,9 +1,9 @@
 // The actions of a conversation's menu: renames in place, pins, archives, and deletes with undo.
 
 import { t } from "../language/words.js";
-import { around, find, seek } from "../page/dom.js";
+import { closestTo, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
-import { RequestFailed, SignedOut, act } from "../page/server.js";
+import { RequestFailed, SignedOut, postJson } from "../page/server.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
@@ -43,7 +43,7 @@ export class ListActions {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const { action, place } = around(event, "[data-action]")?.dataset ?? {};
+    const { action, place } = closestTo(event, "[data-action]")?.dataset ?? {};
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
@@ -71,7 +71,7 @@ export class ListActions {
   async put(item, place) {
     const hadFocus = item.isConnected && item.matches(".conversation-item");
     try {
-      const { title } = await act(item.dataset.put ?? "", { place });
+      const { title } = await postJson(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
       const said = t("Archived “%(title)s”.", { title: title ?? "" });
       toast(said, { label: t("Undo"), run: () => void this.put(item, "list") });
@@ -90,7 +90,7 @@ export class ListActions {
     const conversation = item.dataset.conversation ?? "";
     this.#announceTitle(conversation, title);
     try {
-      const answer = await act(item.dataset.rename ?? "", { title });
+      const answer = await postJson(item.dataset.rename ?? "", { title });
       this.#announceTitle(conversation, answer.title ?? title);
     } catch (error) {
       this.#announceTitle(conversation, before);
@@ -136,7 +136,7 @@ export class ListActions {
       if (!list.item(conversation)) list.place(item);
     };
     try {
-      await act(item.dataset.delete ?? "");
+      await postJson(item.dataset.delete ?? "");
     } catch (error) {
       bringBack();
       toast(messageOf(error));
@@ -156,7 +156,7 @@ export class ListActions {
    */
   async #restore(item, bringBack) {
     try {
-      await act(item.dataset.restore ?? "");
+      await postJson(item.dataset.restore ?? "");
       bringBack();
       const shown = this.#list.item(item.dataset.conversation ?? "") ?? item;
       seek(shown, ".conversation-link", HTMLElement)?.focus();

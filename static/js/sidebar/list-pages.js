@@ -2,7 +2,7 @@
 // request.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 
 const NEAR = "400px 0px";
@@ -47,7 +47,7 @@ export class ListPages {
 
   /** @param {MouseEvent} event */
   #clicked = (event) => {
-    const link = around(event, ".conversation-page-link");
+    const link = closestTo(event, ".conversation-page-link");
     if (!link || !this.#items.contains(link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.#load();

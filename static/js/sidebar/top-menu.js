@@ -1,6 +1,6 @@
 // The menu of the open conversation in the top bar: renames in the top bar; the rest works as in the list.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { editTitle } from "./entries.js";
 
 /** @import { ListActions } from "./list-actions.js" */
@@ -20,8 +20,8 @@ export class TopMenu {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const menu = around(event, "#top-menu");
-    const item = around(event, "[data-action]");
+    const menu = closestTo(event, "#top-menu");
+    const item = closestTo(event, "[data-action]");
     const { action, place } = item?.dataset ?? {};
     if (!menu || !action) return;
     menu.hidePopover();

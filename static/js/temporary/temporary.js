@@ -1,8 +1,8 @@
 // The page of a temporary chat: reports when it is left, closes the chat permanently, or keeps it.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
-import { act } from "../page/server.js";
+import { closestTo, find } from "../page/dom.js";
+import { postJson } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** The delay before a page reports that it shows a chat that another page has left: the leaving must arrive first. */
@@ -23,7 +23,7 @@ function chat() {
 
 /** @param {"close" | "keep" | "stay"} what */
 async function tell(what) {
-  await act(`${chat()}temporary/${what}/`);
+  await postJson(`${chat()}temporary/${what}/`);
 }
 
 function leave() {
@@ -88,8 +88,8 @@ function forget() {
 /** Starts the scripts of a temporary chat's page. */
 export function begin() {
   page.addEventListener("click", (event) => {
-    if (around(event, "[data-action=close-temporary]")) void settle("close");
-    if (around(event, "[data-action=keep-temporary]")) keep();
+    if (closestTo(event, "[data-action=close-temporary]")) void settle("close");
+    if (closestTo(event, "[data-action=keep-temporary]")) keep();
   });
   // An accepted message has an address once the event has been handled.
   find(page, "chat-composer", HTMLElement).addEventListener("chat:settled", () => setTimeout(showActions));

@@ -2,8 +2,8 @@
 // buttons submit ordinary forms.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
-import { RequestFailed, act, read } from "../page/server.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { RequestFailed, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** For this long after cards have changed, a click may be meant for what was there before. */
@@ -74,15 +74,15 @@ function announce(exchange, place) {
 
 /** @param {SubmitEvent} event */
 async function decided(event) {
-  const form = around(event, ".approval-form");
-  const exchange = around(event, ".exchange");
+  const form = closestTo(event, ".approval-form");
+  const exchange = closestTo(event, ".exchange");
   const button = event.submitter;
   if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
   event.preventDefault();
   if (form.dataset.sent || performance.now() - changedAt < SETTLING_MS) return;
   form.dataset.sent = "yes";
   try {
-    await act(new URL(form.action).pathname, { decision: button.value });
+    await postJson(new URL(form.action).pathname, { decision: button.value });
   } catch (error) {
     // Decided in another tab, or too late: the card says so.
     toast(error instanceof RequestFailed ? error.message : t("Something went wrong. Please reload the page."));

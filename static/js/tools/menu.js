@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { fill, seek } from "../page/dom.js";
-import { read, submit } from "../page/server.js";
+import { read, postForm } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
@@ -66,7 +66,7 @@ function changed({ target, currentTarget }) {
   const [menu, address] = [currentTarget, own()];
   const state = target.checked ? "on" : "off";
   if (address) {
-    void show(menu, () => submit(address, new URLSearchParams({ tool: target.value, state })));
+    void show(menu, () => postForm(address, new URLSearchParams({ tool: target.value, state })));
     return;
   }
   const off = [...menu.querySelectorAll("input")].filter((input) => !input.checked);
@@ -80,5 +80,5 @@ function askedAgain({ target, currentTarget }) {
   const address = own();
   if (!(button instanceof HTMLButtonElement) || !(currentTarget instanceof HTMLElement) || !address) return;
   const menu = currentTarget;
-  void show(menu, () => submit(address, new URLSearchParams({ tool: button.value, state: "ask" })));
+  void show(menu, () => postForm(address, new URLSearchParams({ tool: button.value, state: "ask" })));
 }

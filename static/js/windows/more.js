@@ -2,7 +2,7 @@
 // screen.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { read } from "../page/server.js";
 
@@ -61,8 +61,8 @@ export class MoreMessages {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const place = around(event, "[data-more]");
-    if (!place || !around(event, ".more-link") || !(event instanceof MouseEvent)) return;
+    const place = closestTo(event, "[data-more]");
+    if (!place || !closestTo(event, ".more-link") || !(event instanceof MouseEvent)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.#load(place);

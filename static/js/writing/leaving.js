@@ -1,6 +1,6 @@
 // Signing out: deletes everything that a person wrote from this browser, whatever tab or page they sign out in.
 
-import { around } from "../page/dom.js";
+import { closestTo } from "../page/dom.js";
 import { openStorage, remember } from "../page/storage.js";
 
 const LEFT = "chatui:left";
@@ -20,7 +20,7 @@ export function whenLeaving(run) {
 /** The person may sign out here, in another tab, or without this script: then the sign-in page tells this script. */
 export function watchLeaving() {
   document.addEventListener("submit", (event) => {
-    if (around(event, "form[data-sign-out]")) leave();
+    if (closestTo(event, "form[data-sign-out]")) leave();
   });
   addEventListener("storage", (event) => {
     if (event.key === LEFT && event.newValue !== null) forget();

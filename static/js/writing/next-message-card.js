@@ -1,7 +1,7 @@
 // The card above the message box that shows the queued message, its editor and its buttons.
 
 import { t } from "../language/words.js";
-import { around, find, piece } from "../page/dom.js";
+import { closestTo, find, fromTemplate } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 
 /** @import { NextMessage as Message } from "./next-messages.js" */
@@ -25,7 +25,7 @@ export function offeredSentence(reason) {
 
 export class NextMessageCard {
   /** In the page only while there is a queued message. */
-  #element = piece("next-message", HTMLElement);
+  #element = fromTemplate("next-message", HTMLElement);
   #files = document.createElement("p");
   /** @type {QuestionEditor | null} */
   #editor = null;
@@ -35,7 +35,7 @@ export class NextMessageCard {
     this.#files.className = "next-message-files";
     find(this.#element, ".question-text", HTMLElement).before(this.#files);
     this.#element.addEventListener("click", (event) => {
-      const action = around(event, "[data-action]")?.dataset.action;
+      const action = closestTo(event, "[data-action]")?.dataset.action;
       if (action === "send-next") send();
       else if (action === "edit") edit();
       else if (action === "take-back") takeBack();

@@ -1,8 +1,8 @@
 // Made from chatui/locale by `make messages`. Do not change it by hand: `make check` compares the two.
 
-import { speak } from "../words.js";
+import { useCatalogue } from "../words.js";
 
-speak({
+useCatalogue({
   plural: (n) => Number((n !== 1)),
   entries: {
     "%(keys)s is already used for “%(name)s”. Choose other keys, or change that shortcut first.": "%(keys)s gehört schon zu „%(name)s“. Bitte wählen Sie andere Tasten, oder ändern Sie zuerst jenes Kürzel.",

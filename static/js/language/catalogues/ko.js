@@ -1,8 +1,8 @@
 // Made from chatui/locale by `make messages`. Do not change it by hand: `make check` compares the two.
 
-import { speak } from "../words.js";
+import { useCatalogue } from "../words.js";
 
-speak({
+useCatalogue({
   plural: () => 0,
   entries: {
     "%(keys)s is already used for “%(name)s”. Choose other keys, or change that shortcut first.": "%(keys)s 키는 이미 “%(name)s”에 쓰이고 있습니다. 다른 키를 선택하거나 그 단축키를 먼저 바꿔 주세요.",

@@ -1,8 +1,8 @@
 // Made from chatui/locale by `make messages`. Do not change it by hand: `make check` compares the two.
 
-import { speak } from "../words.js";
+import { useCatalogue } from "../words.js";
 
-speak({
+useCatalogue({
   plural: () => 0,
   entries: {
     "%(keys)s is already used for “%(name)s”. Choose other keys, or change that shortcut first.": "%(keys)s 已用于“%(name)s”。请选择其他按键，或先更改该快捷键。",
