@@ -9,7 +9,7 @@ import { signature, withAbove } from "../windows/window.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} TurnStart */
-/** @typedef {TurnStart & Partial<TurnCreated> & { replaces?: string }} TurnBeginning `replaces`: what this tab edited */
+/** @typedef {TurnStart & Partial<TurnCreated> & { replaces?: string }} TurnBeginning `replaces`: the edited question */
 
 export class ChatTranscript extends HTMLElement {
   /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
