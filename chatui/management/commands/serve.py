@@ -76,7 +76,7 @@ class Command(BaseCommand):
             startup_log.announce(spec)
         code = new_code()
         if code:
-            self.stdout.write(f"  There is no account yet. Code for creating the first one: {code}\n")
+            self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
         self.stdout.write("")
         self.stdout.flush()
 
