@@ -80,16 +80,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_argument("--side-record", metavar="PATH", help="side record for a Harmony format: read with --from, written with --to")
     common.add_argument("--conversation", action="store_true", help="the Harmony text is a whole conversation, not a completion")
     parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
-    check = parts.add_parser("check", parents=[common], help="report what is wrong in it, and where")
-    check.add_argument("--json", action="store_true", help="one JSON object")
-    check.add_argument("--fail-on-flags", action="store_true", help="exit with 4 if it is accepted, but something is flagged")
+    check = parts.add_parser("check", parents=[common], help="report problems and their positions")
+    check.add_argument("--json", action="store_true", help="print one JSON object")
+    check.add_argument("--fail-on-flags", action="store_true", help="exit with 4 if the file is valid but has flags")
     check.add_argument("--no-second-reader", action="store_true", help="do not compare with a second reader")
-    convert = parts.add_parser("convert", parents=[common], help="write it in another format")
+    convert = parts.add_parser("convert", parents=[common], help="convert it to another format")
     convert.add_argument("--to", choices=formats, required=True)
     convert.add_argument("--fold-thinking", action="store_true", help="JSON: write analysis as a key of the next message")
-    shown = parts.add_parser("show", parents=[common], help="what an audience may see of it")
+    shown = parts.add_parser("show", parents=[common], help="show what an audience may see of it")
     shown.add_argument("--as", dest="audience", choices=list(_AUDIENCES), default="end-user")
-    shown.add_argument("--json", action="store_true", help="one JSON object for each message: role, channel, intent, text")
+    shown.add_argument("--json", action="store_true", help="print one JSON object per message: role, channel, intent, text")
 
 
 def run(options: Mapping[str, Any], terminal: Terminal) -> int:

@@ -38,9 +38,9 @@ class Code(ErrorCode):
 
 _SENTENCES: dict[Code, str] = {
     Code.PARSE_HEADER: "The model wrote a message that could not be read.",
-    Code.PARSE_CHANNEL_MISSING: "The model wrote a message without saying whom it is for, so it is not shown.",
+    Code.PARSE_CHANNEL_MISSING: "The model did not say whom this message is for, so it is not shown.",
     Code.BODY_CONSTRAINT_VIOLATION: "The answer does not have the required format.",
-    Code.CALL_SCHEMA: "The model called a tool in a way that could not be executed.",
+    Code.CALL_SCHEMA: "The model made a tool call that could not be carried out.",
     Code.TOOL_TIMEOUT: "A tool took too long.",
     Code.TOOL_CANCELLED: "A tool was cancelled.",
     Code.STREAM_TRUNCATED: "The answer was cut off before it was complete.",

@@ -66,21 +66,21 @@ def why_hidden(header: Header) -> str | None:
     Fails closed: an unknown role, channel, intent or recipient is hidden. The sentences quote nothing.
     """
     if header.role not in (Role.USER, Role.ASSISTANT):
-        return _WHY_ROLE.get(header.role, "This role is unknown, so the message is hidden.")
+        return _WHY_ROLE.get(header.role, "This role is unknown, and unknown roles are hidden.")
     if not is_for_people(header.recipient):
         return "It is addressed to a tool or a program, not to people."
     if header.intent is not None and not is_preamble(header):
-        return _WHY_INTENT.get(header.intent, "This intent is unknown, so the message is hidden.")
+        return _WHY_INTENT.get(header.intent, "This intent is unknown, and unknown intents are hidden.")
     return _why_user_message_is_hidden(header) if header.role == Role.USER else _why_assistant_message_is_hidden(header)
 
 
 def _why_user_message_is_hidden(header: Header) -> str | None:
     """The rows of the table for messages from people."""
     if is_document(header):
-        return "It is a document attached to a question; its owner can read it as a file."
+        return "It is a document attached to a question; its owner can open the file."
     if header.channel not in (None, Channel.FINAL):
-        return "A person's message can only be on the final channel; this one is not."
-    return None if header.intent is None else "A person's message cannot have an intent; this one has one."
+        return "A user's message belongs on the final channel, but this one is on another."
+    return None if header.intent is None else "A user's message has no intent, but this one declares one."
 
 
 def _why_assistant_message_is_hidden(header: Header) -> str | None:
@@ -89,17 +89,17 @@ def _why_assistant_message_is_hidden(header: Header) -> str | None:
         return None
     if header.channel == Channel.COMMENTARY:
         return None if is_preamble(header) else "It is commentary that is not marked as a preamble."
-    return _WHY_CHANNEL.get(header.channel, "This channel is unknown, so the message is hidden.")
+    return _WHY_CHANNEL.get(header.channel, "This channel is unknown, and unknown channels are hidden.")
 
 
 _WHY_ROLE: dict[str, str] = {
     Role.SYSTEM: "System messages are written for the model.",
     Role.DEVELOPER: "Developer messages are written for the model.",
-    Role.TOOL: "Tool replies are written for the model.",
+    Role.TOOL: "Tool results are written for the model.",
 }
 _WHY_CHANNEL: dict[str, str] = {Channel.ANALYSIS: "It is raw reasoning, which is never shown."}
 _WHY_INTENT: dict[str, str] = {
-    Intent.STATUS: "It is a status line, which is meant for the product.",
+    Intent.STATUS: "It is a status line for the product.",
     Intent.DEBUG: "It is meant for debugging.",
 }
 

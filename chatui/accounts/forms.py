@@ -121,7 +121,7 @@ class PasswordForm(NewPassword, PasswordChangeForm):
     """The form that changes a password: the old one, and the new one twice. People with API keys can choose to revoke them as well."""
 
     also = forms.MultipleChoiceField(
-        label=_("If somebody else may have known the old one"),
+        label=_("If somebody else may know the old password"),
         choices=(("keys", _("Revoke all of my API keys as well")),),
         required=False,
         widget=forms.CheckboxSelectMultiple,

@@ -42,8 +42,8 @@ class TooManyInvitedError(Exception):
     def sentence(self) -> str:
         """The message for the person who tried to invite."""
         words = ngettext(
-            "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minute, or with fewer people.",
-            "That is more than you can invite within an hour. Nobody was invited. Go on in %(count)d minutes, or with fewer people.",
+            "You cannot invite that many people within an hour. Nobody was invited. Try again in %(count)d minute, or with fewer people.",
+            "You cannot invite that many people within an hour. Nobody was invited. Try again in %(count)d minutes, or with fewer people.",
             self.minutes,
         )
         return words % {"count": self.minutes}

@@ -90,7 +90,7 @@ def _send(visitor: Visitor, person: User) -> None:
         subject = _("New password for %(site)s") % {"site": name}
         words = _(
             "Somebody asked for a new password for the account %(name)s at %(site)s. If it was you, choose one here within an hour:\n\n"
-            "%(address)s\n\nIf it was not, do nothing: your password stays as it is."
+            "%(address)s\n\nIf it was not you, do nothing: your password will not change."
         )
         body = words % {"name": person.get_username(), "site": name, "address": address}
         EmailMessage(subject, body, environment().mail_from or None, [person.email]).send()

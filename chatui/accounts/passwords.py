@@ -39,10 +39,10 @@ class LengthValidator:
         if chars < MIN_CHARS:
             raise ValidationError(
                 ngettext(
-                    "This password has %(count)d character; it takes at least %(least)d. "
-                    "A few words with spaces between them are easy to remember.",
-                    "This password has %(count)d characters; it takes at least %(least)d. "
-                    "A few words with spaces between them are easy to remember.",
+                    "This password has %(count)d character; it needs at least %(least)d. A few words with spaces between them are easy "
+                    "to remember.",
+                    "This password has %(count)d characters; it needs at least %(least)d. A few words with spaces between them are easy "
+                    "to remember.",
                     chars,
                 )
                 % {"count": chars, "least": MIN_CHARS},
@@ -51,7 +51,7 @@ class LengthValidator:
 
     def get_help_text(self) -> str:
         """The help text next to the field."""
-        words = _("At least %(count)d characters. Spaces and every kind of letter are welcome: a few words are easy to remember.")
+        words = _("At least %(count)d characters. Spaces and letters of any alphabet are allowed; a few words are easy to remember.")
         return words % {"count": MIN_CHARS}
 
 
@@ -63,16 +63,16 @@ class PredictablePasswordValidator:
         text = _normalized(password).casefold()[:_CHECKED_CHARS]
         letters = "".join(filter(str.isalnum, text))
         if _is_common(text) or _is_common(_base_word(letters)):
-            raise ValidationError(_("This password is on the list of those that are tried first."), code="password_too_common")
+            raise ValidationError(_("This is a common password, which attackers try first."), code="password_too_common")
         if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
-            raise ValidationError(_("This password is a pattern: it repeats itself, or follows the keyboard."), code="password_pattern")
+            raise ValidationError(_("This password is a pattern: it repeats itself or follows the keyboard."), code="password_pattern")
         if _without_names(letters, user) is not None:
-            words = _("This password is made of your name, your address or the name of this service.")
+            words = _("This password consists of your name, your address or the name of this service.")
             raise ValidationError(words, code="password_too_similar")
 
     def get_help_text(self) -> str:
         """The help text next to the field."""
-        return _("None of the best-known passwords, no pattern, and not just your name or the name of this service.")
+        return _("Not a common password, not a pattern, and not just your name or the name of this service.")
 
 
 def _normalized(password: str) -> str:

@@ -45,9 +45,9 @@ def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKe
             made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
             four_eyes.record_change(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
-        form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))
+        form.add_error(None, _("This account has the maximum number of keys. Revoke one that is no longer used."))
         return None
     except NotFoundError:
-        form.add_error(None, _("No key can be made for this account here."))
+        form.add_error(None, _("No key can be created for this account here."))
         return None
     return made

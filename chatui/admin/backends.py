@@ -52,16 +52,16 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         model = StoredBackend
         fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
         labels = {
-            "max_answer_tokens": _("Longest answer, in tokens"),
-            "context_tokens": _("What the model can read at once, in tokens"),
+            "max_answer_tokens": _("Maximum length of an answer, in tokens"),
+            "context_tokens": _("Context size, in tokens"),
             "first_token_seconds": _("For the first token"),
-            "idle_seconds": _("In the middle of an answer"),
-            "overall_seconds": _("For a whole answer"),
+            "idle_seconds": _("Between two tokens"),
+            "overall_seconds": _("For the whole answer"),
             "summaries": _("Source"),
         }
         help_texts = {
-            "max_answer_tokens": _("0: what CHATUI_MAX_ANSWER_TOKENS says."),
-            "context_tokens": _("Question, conversation and answer together. 0: the server is asked, or it says so when it refuses."),
+            "max_answer_tokens": _("0: the value of CHATUI_MAX_ANSWER_TOKENS."),
+            "context_tokens": _("Question, conversation and answer together. 0: the server is asked, or its refusal names the size."),
             "key_name": _("For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin."),
             "summarizer": _("The back end that writes the summaries, such as small or small/model."),
             "summary_review": _(
@@ -91,11 +91,11 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     def _check(self, spec: BackendSpec) -> None:
         env = environment()
         if spec.name in {known.name for known in configured.operator_backends(env)}:
-            self.add_error("name", _("A back end with this name is set up outside the admin pages, and takes precedence."))
+            self.add_error("name", _("A back end with this name is configured outside the admin pages, and takes precedence."))
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", _("There is no such back end."))
         if not self.may_see_hidden and self._redirects_reasoning(spec):
-            words = _("Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw.")
+            words = _("Only people who may see hidden channels can set where reasoning is sent, or that a server's summaries are not raw.")
             self.add_error("summaries", words)
         try:
             keys.key_of(spec, env.data_dir)
@@ -135,8 +135,8 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
         (_("Server"), {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
-        (_("As in the file of back ends"), {"fields": ("other_settings",)}),
-        (_("Longest waits, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
+        (_("As in the back-ends file"), {"fields": ("other_settings",)}),
+        (_("Timeouts, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
         (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer", "summary_review")}),
     )
 
@@ -150,7 +150,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Staff who may see hidden channels: only they may decide which server receives them."""
         return access.can_see_hidden(access.as_person(request.user))
 
-    @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people are offered them"))
+    @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people can use them"))
     def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Confirm those of the selected back ends that wait for confirmation. Each is recorded."""
         with transaction.atomic():
@@ -165,7 +165,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             obj.unconfirmed_by = ""
         elif form.has_changed() or not change:
             obj.unconfirmed_by = request.user.get_username()
-            words = _("Back end %(name)s is offered to nobody until somebody who may see hidden channels confirms it.")
+            words = _("Nobody can use back end %(name)s until somebody who may see hidden channels confirms it.")
             self.message_user(request, words % {"name": obj.name}, messages.WARNING)
         before = StoredBackend.objects.get(pk=obj.pk) if change else None
         form.before, form.unconfirmed_before = (_values_by_label(before), before.unconfirmed_by) if before else ({}, "")

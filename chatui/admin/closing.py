@@ -82,6 +82,6 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return False  # they no longer may, or the account is gone
         except CannotCloseError:
             person.is_active = True
-            words = gettext("%(name)s was not closed: nobody else could look after accounts.")
+            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
             messages.error(request, words % {"name": person.get_username()})
             return False

@@ -29,7 +29,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
     search_fields = ("id",)
-    search_help_text = _("The number that the person was shown, such as 4F2A-91BC")
+    search_help_text = _("The number shown to the user, such as 4F2A-91BC")
     list_filter = ("error_code",)
     ordering = ("-started_at",)
     date_hierarchy = "started_at"
@@ -75,7 +75,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
         """The number as people see it."""
         return number(turn.pk)
 
-    @admin.display(description=_("What the person was told"))
+    @admin.display(description=_("Message shown to the user"))
     def meaning(self, turn: FailedAnswer) -> str:
         """The sentence for the error code."""
         return sentence_of(code_of(turn.error_code))

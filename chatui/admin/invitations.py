@@ -25,9 +25,9 @@ from chatui.web.visitors import visitor_of
 class InvitationForm(forms.Form):
     """The form for a new invitation: whom it is for, the group, and how long it is valid."""
 
-    note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown on this list alone."))
+    note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown only in this list."))
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
-    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Offer only groups without permissions that the member of staff lacks: an invitation must not grant more."""
@@ -91,7 +91,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         staff = access.as_person(request.user)
         own = [row for row in rows if staff is not None and inviting.may_invite(staff, row.group)]
         if len(own) < len(rows):
-            messages.warning(request, _("Others are for groups with permissions that you do not have."))
+            messages.warning(request, _("The others are for groups with permissions that you do not have."))
         count = invitations.revoke(visitor_of(request, "admin"), own)
         words = ngettext("%(count)d invitation was revoked.", "%(count)d invitations were revoked.", count)
         messages.success(request, words % {"count": count})

@@ -61,5 +61,5 @@ class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         except account_managers.LastAccountManagerError as error:
             record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
             list(messages.get_messages(request))  # remove the success message, which is no longer true
-            messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
+            messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
             return redirect(request.path)

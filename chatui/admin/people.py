@@ -115,7 +115,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
             try:
                 account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
             except account_managers.LastAccountManagerError:
-                messages.error(request, gettext("Nothing was changed: nobody else could look after accounts."))
+                messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions that this product uses and the member of staff has, and only groups without other permissions."""
@@ -153,10 +153,10 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
-        """A link to that page, for an account that nobody can sign in to."""
+        """A link to that page, for an account without sign-in."""
         if not account_keys.is_service_account(account):
-            return gettext("Whoever can sign in makes their keys themselves.")
-        return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Make a key"))
+            return gettext("People who can sign in create their keys themselves.")
+        return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Create a key"))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Create a link with which the person chooses a password. Staff do not set passwords, because they could sign in with them."""
@@ -193,7 +193,7 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
             words = _("A setting names this group: %(settings)s. Change the setting first.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         if not self.staff.is_superuser and (named := settings_that_name(name)):
-            words = _("A setting names a group like this: %(settings)s. Make a new group of this name instead.")
+            words = _("A setting names a group like this: %(settings)s. Create a new group with this name instead.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         return name
 

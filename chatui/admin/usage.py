@@ -75,7 +75,7 @@ class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
         """Require at least one number, unless the row is for a group."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors and all(value is None for name, value in cleaned.items() if name != "group") and cleaned.get("group") is None:
-            raise forms.ValidationError(_("Give at least one limit. A group without any is one whose members have none."))
+            raise forms.ValidationError(_("Enter at least one limit. Without any, the group's members have no limit."))
         return cleaned
 
 

@@ -47,7 +47,7 @@ def sentence(failure: Failure) -> str:
         return _busy(failure.retry_after)
     if failure.code in _FOR_ADMINS:
         words = {"sentence": sentence_of(failure.code), "number": number(failure.turn_id)}
-        return _("%(sentence)s The number of this failure is %(number)s.") % words
+        return _("%(sentence)s The failure number is %(number)s.") % words
     return sentence_of(failure.code)
 
 
@@ -60,7 +60,7 @@ def number(turn_id: UUID) -> str:
 def cause_of(turn: Turn) -> str:
     """The cause for admins: our name for the back end and a description of its response, such as "vllm: HTTP 401, invalid_api_key"."""
     name, _model = split_choice(turn.choice)
-    return ": ".join(part for part in (name, turn.error_cause or _("no cause is known")) if part)
+    return ": ".join(part for part in (name, turn.error_cause or _("cause unknown")) if part)
 
 
 def _too_long(failure: Failure) -> str:

@@ -12,7 +12,7 @@ _WIDTH = 110
 _VERDICTS = {
     Level.NOTE: "Healthy as configured.",
     Level.FAULT: "It works as configured, with the faults listed.",
-    Level.UNASKED: "It could not be asked.",
+    Level.UNASKED: "It could not be queried.",
     Level.UNUSABLE: "It cannot be used as configured.",
     Level.LEAK: "Do not use it as configured: people would see hidden text.",
 }

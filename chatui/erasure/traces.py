@@ -10,11 +10,11 @@ from chatui.store import search_index
 _TRIES = 3
 
 BUSY = noop(
-    "Somebody still reads what was there before, so the write-ahead log could not be emptied, and still holds words of what was erased. "
-    "manage.py purge tries again."
+    "The write-ahead log could not be emptied, because a reader still uses an earlier state of the database, so it still contains "
+    "erased text. manage.py purge tries again."
 )
 POSTGRESQL = noop(
-    "PostgreSQL keeps deleted rows in its files until VACUUM has run and their room was used again; VACUUM FULL writes the files anew."
+    "PostgreSQL keeps deleted rows in its files until VACUUM has run and their space is reused; VACUUM FULL rewrites the files."
 )
 
 

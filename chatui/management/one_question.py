@@ -44,11 +44,11 @@ def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
     parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
     parser.add_argument("--url", default="", help="address of a model server that is not configured")
-    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, it is detected by default")
+    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, detected by default")
     parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
     parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="longest answer in tokens")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="maximum length of the answer, in tokens")
 
 
 def server_for(options: dict[str, Any]) -> Server:
@@ -105,7 +105,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     if name := options["key_env"]:
         key = os.environ.get(name, "")
         if not key:
-            raise CommandError(f"The environment variable {name} is not set.", returncode=UNUSABLE)
+            raise CommandError(f"Environment variable {name} is not set.", returncode=UNUSABLE)
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
@@ -115,7 +115,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
 
 
 def _configured_names() -> str:
-    return f"Known back ends: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
+    return f"Configured: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
 
 
 def _unchecked_hidden(event: RawEvent) -> RawEvent:

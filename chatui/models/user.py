@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from chatui.models.keys import new_key
 from chatui.skeletons import folded_skeleton, skeleton
 
-LOOKS_TAKEN = _("There is an account with this name already, or with one that looks like it.")
+LOOKS_TAKEN = _("An account with this name, or with one that looks like it, already exists.")
 SKELETONS = {"name_skeleton": skeleton, "folded_name_skeleton": folded_skeleton}
 """The columns for finding look-alike names, each with the function that computes it."""
 

@@ -51,7 +51,7 @@ def _tokens() -> GaugeMetricFamily:
 
 def _attempts() -> GaugeMetricFamily:
     count = AuditEvent.objects.filter(code=Code.PERM_VISIBILITY).count()
-    return GaugeMetricFamily("chatui_refused_looks", "Lines of the audit log about refused attempts to see hidden channels.", count)
+    return GaugeMetricFamily("chatui_refused_looks", "Audit log lines about refused attempts to see hidden channels.", count)
 
 
 def _problems() -> GaugeMetricFamily:

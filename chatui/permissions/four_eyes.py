@@ -13,7 +13,7 @@ from chatui.env import environment
 from chatui.models import AccountChange, User
 
 ACCOUNT_PERMISSIONS = {
-    "chatui.add_user": noop("make accounts"),
+    "chatui.add_user": noop("create accounts"),
     "chatui.change_user": noop("change accounts"),
     "auth.change_group": noop("change groups"),
     "chatui.delete_user": noop("delete accounts"),

@@ -30,7 +30,7 @@ def check_no_other_import(person: User) -> None:
     """
     erasure.sweep()
     if unfinished_imports.is_in_progress(person):
-        refuse(ProductCode.RATE, _("another import of yours is still going on"))
+        refuse(ProductCode.RATE, _("another of your imports is still running"))
 
 
 def as_imported(frame: Frame) -> Frame:
@@ -53,7 +53,7 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
         unfinished_imports.complete(conversation, keys[leaf])
     except ImportLostError:
-        refuse(ProductCode.NOT_FOUND, _("the import was taken away while it was being written"))
+        refuse(ProductCode.NOT_FOUND, _("the import was removed while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
             unfinished_imports.abandon(conversation)

@@ -54,7 +54,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     frames = [replace(item, frame=import_storage.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
-        refuse(ProductCode.EMPTY, _("the transcript holds no message that you may see"))
+        refuse(ProductCode.EMPTY, _("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     unfinished_imports.begin(conversation)
     chain = [

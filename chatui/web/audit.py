@@ -45,9 +45,7 @@ class FilterForm(forms.Form):
     action = forms.ChoiceField(label=_("What"), required=False)
     code = forms.ChoiceField(label=_("Code"), required=False)
     way = forms.ChoiceField(label=_("Via"), required=False)
-    conversation = forms.UUIDField(
-        label=_("Conversation"), required=False, error_messages={"invalid": _("This is not a conversation's id.")}
-    )
+    conversation = forms.UUIDField(label=_("Conversation"), required=False, error_messages={"invalid": _("This is not a conversation ID.")})
     since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
 

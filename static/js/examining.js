@@ -1,5 +1,4 @@
-// The script of the page of one model server: while it is examined, shows how far that is. Without it, people look
-// again themselves.
+// The script of a model server's page: shows the progress while the server is examined. Without it, people reload.
 
 import "./site.js";
 import { find, parse } from "./page/dom.js";
@@ -28,7 +27,7 @@ async function look() {
 function show(page) {
   const fresh = find(page, "#examination", HTMLElement);
   const words = find(page, "#examination-state", HTMLElement).textContent ?? "";
-  // What has not changed is left alone: a screen reader would say it again.
+  // Unchanged parts are left alone, because a screen reader would read them again.
   if (words !== state.textContent) state.textContent = words;
   if (fresh.isEqualNode(part)) return;
   part.toggleAttribute("data-running", "running" in fresh.dataset);

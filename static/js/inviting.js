@@ -1,4 +1,4 @@
-// The script of the page on which people are invited: copies all links at once. Without it, they can be selected.
+// The script of the page for inviting people: copies all links at once. Without it, people can select them.
 
 import { t } from "./language/words.js";
 import "./site.js";

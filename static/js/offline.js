@@ -1,15 +1,15 @@
-// The page without a connection: what was asked for is shown by itself once the server can be reached again. It imports
-// nothing, since the worker has to keep every file of this page.
+// The offline page: loads the requested page automatically once the server can be reached again. It has no imports,
+// because the worker has to store every file of this page.
 
 const FIRST_MS = 2_000;
 const LONGEST_MS = 60_000;
 
-// Kept for the page that comes: where that is this one again, it asks less often.
+// Stored for the next page: if that is the offline page again, it retries less often.
 let wait = Number(history.state?.wait) || FIRST_MS;
 let timer = 0;
 let isLooking = false;
 
-// Whoever opened this very page is not to have it loaded again and again.
+// Somebody who opens this very address must not get it reloaded again and again.
 if (!location.pathname.endsWith("/offline/")) {
   timer = setTimeout(look, wait);
   addEventListener("online", look);
@@ -30,8 +30,8 @@ async function look() {
 }
 
 /**
- * Whether the server answers: asked for the smallest thing that is the same for everybody. A sign-in that stands before
- * the product and leads elsewhere, or refuses, counts as well: only the page itself, once it is asked for, leads there.
+ * Whether the server responds to a request for its smallest public file. A redirect or refusal by a sign-in proxy in
+ * front of the product counts too: only requesting the page itself leads to that sign-in.
  */
 async function isReached() {
   const manifest = document.querySelector("link[rel=manifest]")?.getAttribute("href") ?? "";

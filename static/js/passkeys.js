@@ -1,14 +1,14 @@
-// The script of the pages where a passkey is used or made: asks the browser for it, and sends the form with what it
-// made.
+// The script of the pages where a passkey is used or created: asks the browser for it, and submits the form with the
+// result.
 
 import "./site.js";
 import { find } from "./page/dom.js";
-import { submit } from "./page/server.js";
+import { postForm } from "./page/server.js";
 
-/** How long a challenge is offered beside the field for the name. The server takes it for longer. */
+/** How long a challenge is offered in the field for the name. The server accepts it for longer. */
 const OFFERED_MS = 480_000;
 
-/** What stops the browser from offering passkeys: it does one thing at a time. */
+/** Stops the browser's passkey suggestions, because it runs only one request at a time. */
 let offer = new AbortController();
 
 for (const form of document.querySelectorAll("form[data-passkey]")) {
@@ -49,7 +49,7 @@ async function send(form, button) {
 }
 
 /**
- * Where the browser can, passkeys are among what it offers to fill in.
+ * If the browser supports it, passkeys are among its autofill suggestions.
  * @param {HTMLFormElement} form
  */
 async function offerBesideTheName(form) {
@@ -65,7 +65,7 @@ async function offerBesideTheName(form) {
     if (signal.aborted) return;
     finish(form, await used({ publicKey, mediation: "conditional", signal }));
   } catch {
-    // Nobody asked for anything: the button is there, and says what is wrong.
+    // Nobody pressed anything: the button remains, and reports problems.
   } finally {
     clearTimeout(again);
   }
@@ -82,10 +82,10 @@ function finish(form, credential) {
 
 /**
  * @param {HTMLFormElement} form
- * @returns {Promise<any>} as the server says it (WebAuthn level 3, section 5.1.8)
+ * @returns {Promise<any>} as the server sends it (WebAuthn level 3, section 5.1.8)
  */
 async function optionsOf(form) {
-  return JSON.parse(await submit(form.dataset.options ?? "", new URLSearchParams()));
+  return JSON.parse(await postForm(form.dataset.options ?? "", new URLSearchParams()));
 }
 
 /**
@@ -163,7 +163,7 @@ function problemOf(error) {
 
 /**
  * @param {HTMLFormElement} form
- * @param {string} problem the name of one of the sentences in the page; empty for none
+ * @param {string} problem the name of one of the problem messages in the page; empty for none
  */
 function say(form, problem) {
   const sentence = problem && find(form, `template[data-problem=${problem}]`, HTMLTemplateElement).content.textContent;

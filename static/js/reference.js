@@ -1,5 +1,4 @@
-// The script of the page about the API: sends what the reader wrote to this server, with their key, and shows
-// the reply.
+// The script of the API reference: sends the reader's request to this server with their key, and shows the reply.
 
 import { t } from "./language/words.js";
 import "./site.js";

@@ -1,12 +1,12 @@
 // The script of the pages for share links: copies links and code, finishes code and mathematics. A shared page can be
-// read without it.
+// read without this script.
 
 import { t } from "./language/words.js";
 import "./site.js";
 import { toggleFold } from "./exchange/folding.js";
 import { codeBeside } from "./page/code.js";
 import { copy } from "./page/clipboard.js";
-import { around, find } from "./page/dom.js";
+import { closestTo, find } from "./page/dom.js";
 import { finishAll } from "./page/finishing.js";
 
 const COPIED_MS = 2_000;
@@ -16,7 +16,7 @@ document.addEventListener("click", clicked);
 
 /** @param {Event} event */
 async function clicked(event) {
-  const button = around(event, "button[data-action]");
+  const button = closestTo(event, "button[data-action]");
   if (button?.dataset.action === "fold") return toggleFold(button);
   const text = button && textFor(button);
   if (!button || text === null) return;

@@ -1,5 +1,6 @@
-// Holds what is sent before the page's modules are there: Enter would begin a new line, and a form would load another
-// page. It is a classic script in the head on purpose. The parts of the page look for "data-asked" when they begin.
+// Holds back what is submitted before the page's modules are loaded: Enter would start a new line, and a form would
+// load another page. It is a classic script in the head on purpose. The parts of the page look for "data-asked" when
+// they start.
 (() => {
   const forms = ".composer-form, .search-form, .question-editor";
   /** @param {Event} event */

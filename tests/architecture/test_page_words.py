@@ -25,9 +25,9 @@ KEYS |= {"Shift", "Space", "Tab", "Unidentified"}
 ALLOWED = {
     ("static/js/diagram/draw.js", "form, button, input, textarea, select, option, label, details, dialog, video, audio, "): "a selector",
     ("static/js/exchange/rich-text.js", "code span"): "a selector",
-    ("static/js/files/editing.js", "Files"): "a word of browsers",
+    ("static/js/files/edited-files.js", "Files"): "a word of browsers",
     ("static/js/files/first-file.js", "Files"): "a word of browsers",
-    ("static/js/files/sending.js", "Accept"): "a header",
+    ("static/js/files/uploads.js", "Accept"): "a header",
     ("static/js/finding/text-ranges.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
     ("static/js/installed/installed.js", "Notification"): "an interface of browsers",
     ("static/js/installed/new-version.js", "take over"): "a word to the worker",

@@ -78,7 +78,7 @@ def conversation(studio: Studio) -> None:
 
 
 def summary(studio: Studio) -> None:
-    """What was done so far, while the model thinks; the same lines behind the answer's "Thought for"; and a share link to it."""
+    """Steps so far, while the model thinks; the same lines behind the answer's "Thought for"; and a share link to it."""
     chat = Chat(studio.visits.open(studio.steady, "ada", viewport={"width": 1200, "height": 1040}))
     for question in QUESTIONS[:0:-1]:
         chat.ask(question)

@@ -28,7 +28,7 @@ def test_an_export_becomes_conversations_and_a_report_says_what_is_missing(demo:
     page.get_by_label("File").set_input_files(file)
     page.get_by_role("button", name="Import").tap()
     expect(page.get_by_text("2 conversations were imported.")).to_be_visible()
-    expect(page.get_by_role("heading", name="What you will not see")).to_be_visible()
+    expect(page.get_by_role("heading", name="Hidden or left out")).to_be_visible()
     expect(page.get_by_text("1 conversation was not imported, because it could not be read.")).to_be_visible()
     expect(page.get_by_text("2 images were left out.")).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -69,7 +69,7 @@ def looked_at(page: Page, directory: Path, name: str) -> None:
 def added(page: Page, name: str) -> None:
     """With the keyboard alone."""
     page.goto("/sign-in/passkeys/new/")
-    expect(page.get_by_label("Name of this passkey")).to_be_focused()
+    expect(page.get_by_label("Passkey name")).to_be_focused()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type(name)
     page.keyboard.press("Enter")
@@ -86,13 +86,13 @@ def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: 
     added(page, "Petra's <laptop>")
     expect(page.locator(".recovery-codes li")).to_have_count(10)
     assert [each["rpId"] for each in device.passkeys()] == ["localhost"]
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_text("Petra's <laptop>", exact=True)).to_be_visible()
     expect(page.get_by_text("never used")).to_be_visible()
     looked_at(page, tmp_path, "ways")
 
     added(page, "Another")
-    expect(page.get_by_role("alert")).to_have_text("This device has a passkey of yours already.")
+    expect(page.get_by_role("alert")).to_have_text("This device already has one of your passkeys.")
     keep(page, tmp_path, "taken")
 
     page.goto("/")

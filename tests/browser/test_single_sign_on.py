@@ -48,7 +48,7 @@ def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: S
     Chat(page).ask_and_wait("Hello!")
     page.get_by_role("button", name="Account: ada.l").click()
     page.get_by_role("link", name="Settings").click()
-    page.get_by_role("link", name="Ways to sign in").click()
+    page.get_by_role("link", name="Sign-in methods").click()
     expect(page.get_by_role("heading", name="Sign-in services")).to_be_visible()
 
 
@@ -57,7 +57,7 @@ def test_while_it_is_down_there_is_a_sentence_and_the_emergency_account(provider
     visits.allow("503")
     page = visits.open(server, None, "/sign-in/")
     page.get_by_role("button", name="Sign in with Example Ltd").click()
-    expect(page.get_by_role("heading", name="The sign-in service does not answer as it should.")).to_be_visible()
+    expect(page.get_by_role("heading", name="The sign-in service is not responding correctly.")).to_be_visible()
     page.goto("/sign-in/")
     page.get_by_role("link", name="Emergency sign-in with a password").click()
     page.get_by_label("Name").fill("rescue")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST_MATCHES, foundText, placesOf, stepped } from "../../static/js/models/matches.js";
+import { MOST_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/models/matches.js";
 import { remainingText } from "../../static/js/timing/remaining.js";
 
 test("the time that is left is told in words that fit it", () => {
@@ -45,7 +45,7 @@ test("no more places are kept than can be marked", () => {
 });
 
 test("steps go round in both directions, and nowhere without a match", () => {
-  assert.deepEqual([stepped(-1, 3, 1), stepped(-1, 3, -1), stepped(2, 3, 1), stepped(0, 3, -1), stepped(-1, 0, 1)], [0, 2, 0, 2, -1]);
+  assert.deepEqual([nextMatch(-1, 3, 1), nextMatch(-1, 3, -1), nextMatch(2, 3, 1), nextMatch(0, 3, -1), nextMatch(-1, 0, 1)], [0, 2, 0, 2, -1]);
 });
 
 test("what was found is told with the number of frames that are shown", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { refusal } from "../../static/js/language/refusals.js";
-import { LANGUAGE, number, speak, t, tc, tn } from "../../static/js/language/words.js";
+import { LANGUAGE, number, useCatalogue, t, tc, tn } from "../../static/js/language/words.js";
 
 const NOTHING = { plural: () => 0, entries: {} };
 
@@ -9,7 +9,7 @@ const NOTHING = { plural: () => 0, entries: {} };
 const sixForms = (n) =>
   n === 0 ? 0 : n === 1 ? 1 : n === 2 ? 2 : n % 100 >= 3 && n % 100 <= 10 ? 3 : n % 100 >= 11 ? 4 : 5;
 
-afterEach(() => speak(NOTHING));
+afterEach(() => useCatalogue(NOTHING));
 
 test("without a catalogue a sentence is said in English", () => {
   assert.equal(LANGUAGE, "en");
@@ -30,7 +30,7 @@ test("what is put in is not read again, and a place without a value stays as it 
 });
 
 test("a catalogue is spoken, and what it lacks is said in English", () => {
-  speak({ plural: () => 0, entries: { "Saved.": "Gespeichert.", "button\u0004Reload": "Neu laden" } });
+  useCatalogue({ plural: () => 0, entries: { "Saved.": "Gespeichert.", "button\u0004Reload": "Neu laden" } });
   assert.equal(t("Saved."), "Gespeichert.");
   assert.equal(t("Copied"), "Copied");
   assert.equal(tc("button", "Reload"), "Neu laden");
@@ -56,13 +56,13 @@ test("Korean and Chinese have one form", async () => {
 
 test("a language may have six forms", () => {
   const forms = ["none", "one", "two", "few", "many", "other"].map((name) => `${name} %(n)s`);
-  speak({ plural: sixForms, entries: { "%(n)s result": forms } });
+  useCatalogue({ plural: sixForms, entries: { "%(n)s result": forms } });
   const said = [0, 1, 2, 3, 11, 100].map((n) => tn("%(n)s result", "%(n)s results", n));
   assert.deepEqual(said, ["none 0", "one 1", "two 2", "few 3", "many 11", "other 100"]);
 });
 
 test("a form that is missing is said in English", () => {
-  speak({ plural: () => 3, entries: { "%(n)s result": ["one %(n)s"] } });
+  useCatalogue({ plural: () => 3, entries: { "%(n)s result": ["one %(n)s"] } });
   assert.equal(tn("%(n)s result", "%(n)s results", 5), "5 results");
 });
 

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { problemWith, sends } from "../../static/js/models/typing.js";
+import { problemWith, isSendKey } from "../../static/js/models/typing.js";
 
 const ENTER = { key: "Enter", shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, isComposing: false };
 
 test("Enter sends, and so does Ctrl+Enter", () => {
-  assert.equal(sends(ENTER), true);
-  assert.equal(sends({ ...ENTER, ctrlKey: true }), true);
+  assert.equal(isSendKey(ENTER), true);
+  assert.equal(isSendKey({ ...ENTER, ctrlKey: true }), true);
 });
 
 test("Shift+Enter and Alt+Enter break the line", () => {
-  assert.equal(sends({ ...ENTER, shiftKey: true }), false);
-  assert.equal(sends({ ...ENTER, altKey: true }), false);
+  assert.equal(isSendKey({ ...ENTER, shiftKey: true }), false);
+  assert.equal(isSendKey({ ...ENTER, altKey: true }), false);
 });
 
 test("Enter that confirms a word in an input method does not send", () => {
-  assert.equal(sends({ ...ENTER, isComposing: true }), false);
-  assert.equal(sends({ ...ENTER, keyCode: 229 }), false);
+  assert.equal(isSendKey({ ...ENTER, isComposing: true }), false);
+  assert.equal(isSendKey({ ...ENTER, keyCode: 229 }), false);
 });
 
 test("other keys do not send", () => {
-  assert.equal(sends({ ...ENTER, key: "a" }), false);
+  assert.equal(isSendKey({ ...ENTER, key: "a" }), false);
 });
 
 test("a text up to the limit can be sent", () => {

@@ -177,7 +177,7 @@ def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_no
         (Header("assistant", channel="commentary", recipient="functions.x"), "tool"),
         (Header("system"), "System"),
         (Header("developer", channel="final"), "Developer"),
-        (Header("tool", channel="final", name="x"), "Tool replies"),
+        (Header("tool", channel="final", name="x"), "Tool results"),
         (Header("assistant", channel="final", intent="status"), "status"),
         (Header("assistant", channel="gossip"), "channel"),
         (Header("user", channel="analysis"), "channel"),

@@ -41,8 +41,8 @@ def _send(maker: User, address: str, path: str, days: int) -> None:
         words = {"who": maker.get_username(), "site": brand().name, "link": environment().origins[0] + path, "days": days}
         subject = _("Invitation to %(site)s") % words
         body = ngettext(
-            "%(who)s invites you to %(site)s. Make your account here within %(days)s day; the link works once:\n\n%(link)s",
-            "%(who)s invites you to %(site)s. Make your account here within %(days)s days; the link works once:\n\n%(link)s",
+            "%(who)s invites you to %(site)s. Create your account here within %(days)s day; the link works once:\n\n%(link)s",
+            "%(who)s invites you to %(site)s. Create your account here within %(days)s days; the link works once:\n\n%(link)s",
             days,
         )
         sending.send_later(address, subject, body % words)

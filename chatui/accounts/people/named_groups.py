@@ -59,9 +59,9 @@ def problem_with_new_name(staff: User, name: str) -> str:
     The name must not differ from another group's only in case: people would confuse the two.
     """
     if not name.isprintable() or Group.objects.filter(name__iexact=name).exists():
-        return gettext("There is a group with this name already, or it has signs that nobody sees.")
+        return gettext("A group with this name already exists, or the name has invisible characters.")
     if not may_create_named(staff, name):
-        return gettext("A sign-in service puts people into the group of this name. Only somebody who may change accounts can make it.")
+        return gettext("A sign-in service adds people to the group of this name, so only somebody who may change accounts can create it.")
     return ""
 
 

@@ -22,7 +22,7 @@ SENTENCES = {
     "codes-set-up": noop("One-time codes were set up for your account."),
     "codes-off": noop("One-time codes were switched off for your account."),
     "factor-removed": noop("The second factor of your account was removed."),
-    "recovery-codes": noop("New recovery codes were made for your account, in the place of all earlier ones."),
+    "recovery-codes": noop("New recovery codes were created for your account and replace all earlier ones."),
 }
 
 

@@ -41,11 +41,11 @@ The evidence of other faults may contain names that a server gives itself or its
 _MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
 """The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
 VERDICTS = {
-    Level.NOTE: _("Healthy as it is set up."),
-    Level.FAULT: _("It works as it is set up, with the faults listed."),
-    Level.UNASKED: _("It could not be asked."),
-    Level.UNUSABLE: _("It cannot be used as it is set up."),
-    Level.LEAK: _("Do not use it as it is set up: people would see hidden text."),
+    Level.NOTE: _("Healthy with these settings."),
+    Level.FAULT: _("It works with these settings, with the faults listed."),
+    Level.UNASKED: _("It could not be queried."),
+    Level.UNUSABLE: _("It cannot be used with these settings."),
+    Level.LEAK: _("Do not use it with these settings: people would see hidden text."),
 }
 LEVELS = {
     Level.NOTE: pgettext_lazy("a finding", "Note"),

@@ -34,7 +34,7 @@ async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGener
     except BackendError as error:
         if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
             raise
-        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.cause or "no cause is known")
+        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.cause or "cause unknown")
     async with aclosing(sample(replace(request, answer_format=None, must_call=False))) as events:
         async for event in events:
             yield event

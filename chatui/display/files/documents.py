@@ -47,7 +47,7 @@ def _use_text(row: SentDocument) -> str:
         case DocumentUse.FIRST:
             return _("the beginning, %(tokens)s") % {"tokens": tokens}
         case DocumentUse.SEARCH:
-            return _("to be searched")
+            return _("search only")
     return tokens
 
 

@@ -128,7 +128,7 @@ def sentence(why: str, places: int = 0) -> str:
     """The sentence that tells a person why a file is refused."""
     if why == Reason.SCANNED and places:
         words = ngettext(
-            "No text on %(count)d of %(count)d page: it is a picture of one.",
+            "No text on %(count)d of %(count)d page: it is a picture.",
             "No text on %(count)d of %(count)d pages: they are pictures.",
             places,
         )
@@ -139,14 +139,14 @@ def sentence(why: str, places: int = 0) -> str:
 def _size_text(tokens: int, room: budget.Room) -> str:
     values = {"tokens": about(tokens), "percent": room.percent(tokens)}
     if not room.fits(tokens):
-        return _("%(tokens)s, more than fits") % values
-    return _("%(tokens)s, %(percent)d%% of what fits") % values
+        return _("%(tokens)s, over the limit") % values
+    return _("%(tokens)s, %(percent)d%% of the limit") % values
 
 
 def _note(text: DocumentText) -> str:
     values = {"count": text.places_without_text, "all": text.places}
     if text.is_cut:
-        return _("It is too long to be read whole: its end is missing.")
+        return _("The file is too long to be read completely: its end is missing.")
     return _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
 
 
@@ -163,16 +163,16 @@ def _broken() -> str:
 
 _SENTENCES: dict[str, Callable[[], str]] = {
     Reason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
-    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file is not what its name says."),
+    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
     Reason.BLANK: lambda: _("There is no text in this file."),
-    Reason.SCANNED: lambda: _("There is no text on its pages: they are pictures."),
-    Reason.ENCRYPTED: lambda: _("This file is locked with a password."),
+    Reason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
+    Reason.ENCRYPTED: lambda: _("This file is protected by a password."),
     Reason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
     Reason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
     Reason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
-    "quota": lambda: _("Your files already take the %(count)d MB that they may.") % {"count": environment().files_of_person_mb},
-    "gone": lambda: _("This file was taken away while it was being read."),
+    "quota": lambda: _("Your files already use your limit of %(count)d MB.") % {"count": environment().files_of_person_mb},
+    "gone": lambda: _("This file was removed while it was being read."),
     "busy": lambda: _("Too many of your files are being read at the moment. Try again when some are done."),
-    "infected": lambda: _("The scanner of this site found something harmful in this file."),
-    "unchecked": lambda: _("This file could not be checked for harmful content, so it was not taken. Try again in a moment."),
+    "infected": lambda: _("This site's scanner found harmful content in this file."),
+    "unchecked": lambda: _("This file could not be checked for harmful content, so it was not accepted. Try again in a moment."),
 }

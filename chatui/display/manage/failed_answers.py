@@ -25,14 +25,14 @@ from renderer.errors import ErrorCode
 PAGE = 50
 
 _ADVICE: Mapping[ErrorCode, str] = {
-    ProductCode.BACKEND: noop("Look into the log of the model server at that time, then examine the server."),
-    ProductCode.BACKEND_SETUP: noop("The server refused the key, or does not know the model: compare both with its settings."),
-    ProductCode.BACKEND_REFUSED: noop("The server takes no such request: examine it, and set what the examination recommends."),
-    ProductCode.BACKEND_UNREACHABLE: noop("Nothing answers at its address: see whether the server runs and can be reached from here."),
-    ProductCode.BACKEND_BUSY: noop("The server has more to do than it can: give it more slots, or set limits."),
-    ProductCode.TIMEOUT: noop("The server was silent for too long: see its load, or set a longer time for this back end."),
-    ProductCode.NO_ANSWER: noop("The server ended without an answer: examine it, for its template of prompts may not fit the model."),
-    ProductCode.INTERNAL: noop("This is a fault of the product: look for the number in its log, and report it."),
+    ProductCode.BACKEND: noop("Check the model server's log for that time, then examine the server."),
+    ProductCode.BACKEND_SETUP: noop("The server rejected the key, or does not know the model: compare both with its settings."),
+    ProductCode.BACKEND_REFUSED: noop("The server does not accept such requests: examine it, and apply the recommended settings."),
+    ProductCode.BACKEND_UNREACHABLE: noop("Nothing responds at its address: check that the server is running and reachable from here."),
+    ProductCode.BACKEND_BUSY: noop("The server is overloaded: give it more slots, or set limits."),
+    ProductCode.TIMEOUT: noop("The server was silent for too long: check its load, or set a longer timeout for this back end."),
+    ProductCode.NO_ANSWER: noop("The server finished without an answer: examine it, because its prompt template may not fit the model."),
+    ProductCode.INTERNAL: noop("This is a bug in the product: find the number in its log, and report it."),
 }
 _OTHER_ADVICE = noop("Open the debug view of one of them to see what was sent and what came back.")
 

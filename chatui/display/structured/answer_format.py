@@ -70,11 +70,11 @@ def _read(text: str) -> formats.AnswerFormat:
         return formats.answer_format(formats.DEFAULT_NAME, formats.schema_of(text))
     except formats.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
-        raise NoSchemaError(_("This is no JSON object. Look at line %(line)s, character %(column)s.") % where) from None
+        raise NoSchemaError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
     except SchemaUnusableError:
         most = {"chars": number_format(SCHEMA_CHARS, force_grouping=True), "depth": SCHEMA_DEPTH}
         sentence = _(
-            "This is no JSON schema that can be checked here. It may have %(chars)s characters and %(depth)s levels, and its "
-            "references may lead to other parts of it, but not to other documents or in a circle."
+            "This JSON schema cannot be used here. It can have up to %(chars)s characters and %(depth)s levels, and its references may "
+            "point to other parts of it, but not to other documents or in a circle."
         )
         raise NoSchemaError(sentence % most) from None

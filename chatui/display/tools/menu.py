@@ -86,8 +86,8 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
         "web_search_preview": _("web search"),
         "browser_search": _("web search"),
         "file_search": _("file search"),
-        "code_interpreter": _("running code"),
-        "image_generation": _("making pictures"),
+        "code_interpreter": _("code execution"),
+        "image_generation": _("image generation"),
     }
     return ", ".join(dict.fromkeys(known.get(kind) or visible(kind.replace("_", " ")) for kind in kinds))
 
@@ -108,7 +108,7 @@ def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Colle
 def _why(tool: Tool, others: list[str]) -> str:
     if not others:
         return _(
-            "Not available: this conversation has private data, or words of others (a file, an import), and this tool could send data out."
+            "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
         )
     named = {"others": ", ".join(others)}
     if tool.sends_outside and not tool.reads_private_data:

@@ -26,8 +26,8 @@ WORDS = {
     By.PERSON: gettext_lazy("Person"),
     By.GROUP: gettext_lazy("Group"),
     By.MODEL: gettext_lazy("Model"),
-    By.KEY: gettext_lazy("Asked by"),
-    By.KIND: gettext_lazy("What for"),
+    By.KEY: gettext_lazy("Used through"),
+    By.KIND: gettext_lazy("Purpose"),
 }
 
 
@@ -97,7 +97,7 @@ def table(rows: Sequence[Row], by: By) -> Table:
 
 def total(row: Row) -> ShownRow:
     """The row with the sum of everything."""
-    return _shown(row, lambda name: gettext("Together"), row.tokens)
+    return _shown(row, lambda name: gettext("Total"), row.tokens)
 
 
 def plot(rows: Sequence[Row], days: Days) -> Plot:
@@ -134,7 +134,7 @@ def _limit(line: limit_status.Line) -> ShownLimit:
 def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:
     """A function that gives the name of a row."""
     keys = reports.key_names([row.name for row in rows if isinstance(row.name, UUID)]) if by is By.KEY else {}
-    nobody = str(_NOBODY.get(by, gettext("not known")))
+    nobody = str(_NOBODY.get(by, gettext("unknown")))
 
     def name(value: object) -> str:
         if isinstance(value, date):
@@ -147,9 +147,9 @@ def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:
 
 
 _NOBODY = {
-    By.PERSON: gettext_lazy("people who were erased"),
+    By.PERSON: gettext_lazy("erased people"),
     By.GROUP: gettext_lazy("people in no group"),
-    By.KEY: gettext_lazy("on the page"),
+    By.KEY: gettext_lazy("this site"),
 }
 
 

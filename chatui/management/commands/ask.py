@@ -33,9 +33,9 @@ class Command(BaseCommand):
         """The server, the audience, the question."""
         add_server_arguments(parser)
         parser.add_argument(
-            "--as", dest="audience", choices=list(AUDIENCES), default="end-user", help="show what this audience may see (end-user)"
+            "--as", dest="audience", choices=list(AUDIENCES), default="end-user", help="show only what this audience may see (end-user)"
         )
-        parser.add_argument("--json", action="store_true", help="one object at the end: status, visible, tool_calls, error")
+        parser.add_argument("--json", action="store_true", help="print one JSON object at the end: status, visible, tool_calls, error")
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:

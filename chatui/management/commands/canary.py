@@ -24,26 +24,28 @@ INCOMPLETE = EXIT_CODES["not carried out"]
 class Command(BaseCommand):
     """Exit codes: 0 nothing leaked, 1 hidden text leaked, 2 the check could not be completed, so it proves nothing."""
 
-    help = "Check a running deployment for leaks of hidden text. For cron or monitoring, with the environment of the server."
+    help = "Check a running deployment for leaks of hidden text. Run it from cron or monitoring, with the environment of the server."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which deployment, and how its processes reach the canary's model server."""
-        parser.add_argument("--url", default="", help="its public address (the first of CHATUI_ORIGINS, else http://127.0.0.1:8000)")
+        parser.add_argument(
+            "--url", default="", help="public address of the deployment (first of CHATUI_ORIGINS, else http://127.0.0.1:8000)"
+        )
         parser.add_argument(
             "--listen",
             default="127.0.0.1",
             metavar="HOST[:PORT]",
-            help="where the canary's model server listens: an address of this machine that the deployment reaches (127.0.0.1, a free port)",
+            help="address of this machine for the canary's model server, reachable by the deployment (127.0.0.1, a free port)",
         )
-        parser.add_argument("--seconds", type=float, default=180.0, help="longest time, without cleaning up (180)")
+        parser.add_argument("--seconds", type=float, default=180.0, help="time limit, not counting the clean-up (180)")
         parser.add_argument(
             "--shapes",
             type=_count,
             default=FEW_SHAPES,
             metavar="NUMBER|all",
-            help=f"how many shapes of the catalogue are played over each wire format, chosen at random ({FEW_SHAPES}); all takes minutes",
+            help=f"how many randomly chosen shapes of the catalogue to play over each wire format ({FEW_SHAPES}); all takes minutes",
         )
-        parser.add_argument("--seed", type=int, default=None, help="repeat the run with this seed")
+        parser.add_argument("--seed", type=int, default=None, help="repeat the run that had this seed")
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -57,17 +57,17 @@ class Command(BaseCommand):
         parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; the default is the configured one, or chat")
         parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
         parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
-        parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"longest time for one address ({SECONDS:g})")
-        parser.add_argument("--json", action="store_true", help="one object: backends, exit")
+        parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"time limit for each address ({SECONDS:g})")
+        parser.add_argument("--json", action="store_true", help="print one JSON object: backends, exit")
         parser.add_argument(
             "--write",
             nargs="?",
             const="",
             metavar="FILE",
-            help="write the recommended settings into FILE, or CHATUI_BACKENDS_FILE; without either, or with -, print them",
+            help="write the recommended settings to FILE, or to CHATUI_BACKENDS_FILE; without either, or with -, print them",
         )
-        parser.add_argument("--force", action="store_true", help="let --write change a back end that is already in the file")
-        parser.add_argument("--name", default="", help="the name that --write gives the server at --url")
+        parser.add_argument("--force", action="store_true", help="let --write change an existing back end")
+        parser.add_argument("--name", default="", help="name for the server at --url, used by --write")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Examine each back end, report, write the settings, and exit with the worst code."""

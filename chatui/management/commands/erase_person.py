@@ -16,12 +16,12 @@ from renderer.terminal import harmless
 class Command(BaseCommand):
     """Exit codes: 0 erased (or only counted, with --dry-run), 1 there is no such account, or it was not confirmed."""
 
-    help = "Erase a person: account, conversations, search words, share links, sessions, debug requests. Cannot be undone."
+    help = "Erase a person: account, conversations, search index, share links, sessions, debug requests. Cannot be undone."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The account, and options."""
-        parser.add_argument("name", metavar="NAME", help="name of the account")
-        parser.add_argument("--dry-run", action="store_true", help="only print what would be erased")
+        parser.add_argument("name", metavar="NAME", help="account name")
+        parser.add_argument("--dry-run", action="store_true", help="only list what would be erased")
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 

@@ -19,16 +19,16 @@ from renderer.terminal import harmless
 class Command(BaseCommand):
     """The list contains ids, names and times, but no other data of the people."""
 
-    help = "Store a list of erasures outside backups, and erase the people again whom a restored backup has brought back."
+    help = "Keep a list of erased people outside the backups, and erase again those whom a restored backup has brought back."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """One sub-command for each task."""
         parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
-        export = parts.add_parser("export", help="append the erasures that FILE does not list yet; nothing is removed from it")
-        export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for all of them on standard output")
-        apply = parts.add_parser("apply", help="erase everybody in FILE whose account exists again")
+        export = parts.add_parser("export", help="add missing erasures to FILE; nothing is removed from it")
+        export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - to print all erasures to standard output")
+        apply = parts.add_parser("apply", help="erase everybody in FILE who has an account again")
         apply.add_argument("file", metavar="FILE")
-        apply.add_argument("--dry-run", action="store_true", help="only print who would be erased")
+        apply.add_argument("--dry-run", action="store_true", help="only list who would be erased")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the sub-command."""

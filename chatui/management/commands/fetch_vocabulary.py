@@ -15,7 +15,7 @@ from renderer.harmony.vocabulary import VocabularyError
 class Command(BaseCommand):
     """Safe to run again: a correct file is left unchanged."""
 
-    help = "Copy or download the vocabulary of gpt-oss into the data directory: from this machine, a package registry, or its publisher."
+    help = "Copy the vocabulary of gpt-oss into the data directory, from this machine, a package registry or its publisher."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -18,5 +18,5 @@ class Command(BaseCommand):
         """Print the code, unless an account already exists."""
         code = new_code()
         if code is None:
-            raise CommandError("There is an account already.")
+            raise CommandError("An account already exists.")
         self.stdout.write(code)

@@ -25,14 +25,14 @@ class Command(BaseCommand):
     """The audit log is kept: it contains no text of conversations. The run is recorded there before anything is removed."""
 
     help = (
-        "Permanently remove conversations that were deleted some days ago, hidden text as CHATUI_HIDDEN_DAYS says, and expired sessions; "
-        "hand over and erase accounts that were closed long ago, where CHATUI_CLOSED_ACCOUNTS says so."
+        "Permanently remove old deleted conversations, hidden text older than CHATUI_HIDDEN_DAYS, and expired sessions; "
+        "hand over and erase old closed accounts if CHATUI_CLOSED_ACCOUNTS requires it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The retention time of the bin, in days."""
         days = environment().bin_days
-        parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
+        parser.add_argument("--days", type=int, default=days, help=f"days to keep a deleted conversation (CHATUI_BIN_DAYS: {days})")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: rewrite the database file afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,4 +60,4 @@ class Command(BaseCommand):
                 transferred = f" after {account.handed_over} conversations were handed over" if account.handed_over else ""
                 self.stdout.write(f"Erased a closed account{transferred}.")
         except closed_accounts.NoHeirError:
-            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts stay as they are.")
+            self.stderr.write("CHATUI_CLOSED_ACCOUNT_HEIR names no open account: closed accounts were left unchanged.")

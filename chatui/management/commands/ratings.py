@@ -18,18 +18,18 @@ from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 class Command(BaseCommand):
     """The export is recorded in the audit log before anything is read; with hidden channels, so is each conversation in it."""
 
-    help = "Write ratings of answers as JSON lines, oldest first. The export itself is recorded. Times are UTC."
+    help = "Export ratings of answers as JSON lines, oldest first. The export is recorded in the audit log. Times are UTC."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The filters, the format, and the destination."""
-        parser.add_argument("--since", type=since_of, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
-        parser.add_argument("--until", dest="before", type=until_of, help="up to this day, whole, or to this time")
+        """Which ratings, how, and where to."""
+        parser.add_argument("--since", type=since_of, help="start day or time, such as 2026-11-20 or 2026-11-20T10:00")
+        parser.add_argument("--until", dest="before", type=until_of, help="end day (included) or time")
         parser.add_argument("--verdict", choices=["up", "down"], default="")
         parser.add_argument("--model", default="", help="the model that wrote the answer")
-        parser.add_argument("--backend", default="", help="the name of a back end that people chose")
+        parser.add_argument("--backend", default="", help="name of the back end that was chosen")
         parser.add_argument("--format", type=Format, choices=list(Format), default=Format.OPENCHATML)
-        parser.add_argument("--hidden", metavar="REASON", default="", help="with hidden channels, for this reason, which is recorded")
+        parser.add_argument("--hidden", metavar="REASON", default="", help="include hidden channels; REASON is recorded in the audit log")
         parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         filters = Filters(**{name: options[name] for name in ("since", "before", "verdict", "model", "backend")})
         reason = options["hidden"].strip()
         if reason and len(reason) not in REASON_CHARS:
-            raise CommandError("A reason has 10 to 180 characters.", returncode=UNUSABLE)
+            raise CommandError("The reason must have 10 to 180 characters.", returncode=UNUSABLE)
         path = Path(options["file"])
         if options["file"] != "-":
             try:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
         )
-        parser.add_argument("--force", action="store_true", help="overwrite a recording of that name")
+        parser.add_argument("--force", action="store_true", help="overwrite an existing recording")
         parser.add_argument("name", metavar="NAME", help="name of the recording")
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not _NAME.fullmatch(name):
             raise CommandError("NAME may hold letters, digits, dots, hyphens and underscores.", returncode=UNUSABLE)
         if not options["force"] and (place / f"{name}.req.json").exists():
-            raise CommandError(f"There is a recording {name} already. --force overwrites it.", returncode=UNUSABLE)
+            raise CommandError(f"Recording {name} already exists. Use --force to overwrite it.", returncode=UNUSABLE)
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         server = server_for(options)
         backend = backend_for(server, read_interval=0.001)
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         try:
             files = recorder.exchange.files(server.key)
         except KeyQuotedError as error:
-            raise CommandError("The exchange quotes the key. Nothing was written.", returncode=FAILED) from error
+            raise CommandError("The exchange contains the key, so nothing was written.", returncode=FAILED) from error
         place.mkdir(parents=True, exist_ok=True)
         for suffix, content in files.items():
             (place / f"{name}{suffix}").write_bytes(content)

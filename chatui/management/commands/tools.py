@@ -15,7 +15,7 @@ from renderer.terminal import harmless
 
 _WORDS = {
     State.CONFIRMED: "confirmed",
-    State.CHANGED: "CHANGED, not offered until it is confirmed again",
+    State.CHANGED: "CHANGED, disabled until it is confirmed again",
     State.NEW: "not confirmed yet",
     State.UNUSABLE: "cannot be offered",
     State.GONE: "confirmed, but no longer in the file or at its server",
@@ -28,12 +28,12 @@ class Command(BaseCommand):
     help = "List the tools of CHATUI_TOOLS_FILE, show what has changed, and confirm them."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The tools, and the action."""
-        parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools; all if none is given")
-        parser.add_argument("--diff", action="store_true", help="show the descriptions that a model receives, and what has changed")
+        """What to do."""
+        parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools (default: all)")
+        parser.add_argument("--diff", action="store_true", help="show the definition that models get, and what has changed")
         parser.add_argument("--confirm", action="store_true", help="confirm the named tools as they are now")
-        parser.add_argument("--check", action="store_true", help="exit with 1 if a tool differs from its confirmation")
-        parser.add_argument("--withdraw", action="store_true", help="delete the confirmation of the named tools")
+        parser.add_argument("--check", action="store_true", help="exit with 1 if a tool differs from its confirmed definition")
+        parser.add_argument("--withdraw", action="store_true", help="withdraw the confirmation of the named tools")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Query the servers, print the result, and confirm."""
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         if options["confirm"] or options["withdraw"]:
             self._change(named, options)
         elif options["check"] and (found.problems or any(each.state is not State.CONFIRMED for each in named)):
-            raise CommandError("Not everything is as it was confirmed.")
+            raise CommandError("Not all tools match their confirmed definitions.")
 
     def _show(self, review: Review, *, with_diff: bool) -> None:
         when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
@@ -68,7 +68,7 @@ class Command(BaseCommand):
     def _change(self, named: list[Review], options: dict[str, Any]) -> None:
         env = environment()
         if not options["names"]:
-            raise CommandError("Name the tools, one by one.")
+            raise CommandError("Name the tools to confirm or withdraw.")
         known = confirmations.read(env.data_dir)
         for each in named:
             if options["withdraw"]:

@@ -31,7 +31,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
     """
     # zipfile allocates memory for each directory entry before anything can be checked.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
-        refuse(ProductCode.TOO_LARGE, _("the archive holds more than %(count)d files") % {"count": MAX_ENTRIES})
+        refuse(ProductCode.TOO_LARGE, _("the archive contains more than %(count)d files") % {"count": MAX_ENTRIES})
     room = MAX_UNPACKED
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -51,7 +51,7 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
     if not found:
-        refuse(ProductCode.EMPTY, _("the archive holds no JSON file with conversations"))
+        refuse(ProductCode.EMPTY, _("the archive contains no JSON file with conversations"))
     return sorted(found, key=lambda entry: entry.filename)[:100]
 
 

@@ -96,23 +96,23 @@ _SENTENCES: dict[Kind, Any] = {
         "count",
     ),
     Kind.CONVERSATION_EMPTY: ngettext_lazy(
-        "%(count)d conversation was not imported, because it holds no message that you may see.",
-        "%(count)d conversations were not imported, because they hold no message that you may see.",
+        "%(count)d conversation was not imported, because it contains no message that you may see.",
+        "%(count)d conversations were not imported, because they contain no message that you may see.",
         "count",
     ),
     Kind.CONVERSATION_EXISTS: ngettext_lazy(
-        "%(count)d conversation was imported before, and is not there twice.",
-        "%(count)d conversations were imported before, and are not there twice.",
+        "%(count)d conversation was skipped, because it was already imported.",
+        "%(count)d conversations were skipped, because they were already imported.",
         "count",
     ),
     Kind.CONVERSATION_POSTPONED: ngettext_lazy(
-        "%(count)d conversation is still waiting: upload the same file again to import it.",
-        "%(count)d conversations are still waiting: upload the same file again to import more of them.",
+        "%(count)d conversation was not imported yet: upload the same file again to import it.",
+        "%(count)d conversations were not imported yet: upload the same file again to import more of them.",
         "count",
     ),
     Kind.FILE_CUT: ngettext_lazy(
-        "The end of the file is not read, because there is more in it than can be read at once.",
-        "The ends of %(count)d files are not read, because there is more in them than can be read at once.",
+        "The end of the file was not read, because the file is too large.",
+        "The ends of %(count)d files were not read, because the files are too large.",
         "count",
     ),
 }

@@ -37,18 +37,18 @@ class KeyForm(forms.Form):
     models = forms.MultipleChoiceField(
         label=_("Models"),
         required=False,
-        help_text=_("None chosen: all that you may use."),
+        help_text=_("If none is selected: all that you may use."),
         widget=forms.CheckboxSelectMultiple,
     )
     tools = forms.MultipleChoiceField(
         label=_("Tools"),
         required=False,
-        help_text=_("Which of our tools models may use for this program. Only those are listed that run without asking you."),
+        help_text=_("Tools of this site that models may use for this program. Only tools that run without asking you are listed."),
         widget=forms.CheckboxSelectMultiple,
     )
     more = forms.MultipleChoiceField(label=_("May also"), required=False, widget=forms.CheckboxSelectMultiple)
-    lasts = forms.ChoiceField(label=_("Works for"), initial="90")
-    per_minute = forms.IntegerField(label=_("Requests a minute, at most"), min_value=1, max_value=MOST_PER_MINUTE, initial=60)
+    lasts = forms.ChoiceField(label=_("Valid for"), initial="90")
+    per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MOST_PER_MINUTE, initial=60)
 
     def __init__(
         self, *args: Any, choices: Iterable[Choice], tools: Sequence[tuple[str, str]] = (), may_view_hidden: bool = False, **kwargs: Any
@@ -61,9 +61,9 @@ class KeyForm(forms.Form):
         fields["tools"].choices = tools
         if not tools:
             del fields["tools"]
-        more = [(ALL, gettext("read responses that your other keys asked for"))]
+        more = [(ALL, gettext("read responses requested with your other keys"))]
         if may_view_hidden:
-            more.append((HIDDEN, gettext("read the models' raw reasoning: each time is recorded in the audit log")))
+            more.append((HIDDEN, gettext("read the models' raw reasoning: each access is recorded in the audit log")))
         fields["more"].choices = more
         days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
@@ -74,7 +74,7 @@ class KeyForm(forms.Form):
             return None
         name, formats, lasts = one_line(self.cleaned_data["name"]), self.cleaned_data["formats"], self.cleaned_data["lasts"]
         if not is_seen(name):
-            self.add_error("name", gettext("Please write a name."))
+            self.add_error("name", gettext("Please enter a name."))
             return None
         return NewKeyOptions(
             name=name,

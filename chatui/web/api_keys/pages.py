@@ -62,5 +62,5 @@ def _created(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
     try:
         return management.create(visitor_of(request, "page"), wanted)
     except TooManyKeysError:
-        form.add_error(None, gettext("You have as many keys as there may be. Revoke one that is not used any more."))
+        form.add_error(None, gettext("You have the maximum number of keys. Revoke one that you no longer use."))
         return None

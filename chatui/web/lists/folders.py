@@ -56,8 +56,8 @@ class FolderForm(forms.Form):
         max_length=INSTRUCTION_CHARS,
         help_text=format_lazy(
             _(
-                "How answers in this folder should be, or what the model should know, in up to {count} characters. They count from your "
-                "next message on. Nobody whom you send a link to a conversation sees them."
+                "How the model should answer in this folder, or what it should know, in up to {count} characters. They apply from your "
+                "next message on. People who open a shared link do not see them."
             ),
             count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
         ),
@@ -71,7 +71,7 @@ class FolderForm(forms.Form):
         try:
             return FolderFields.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
         except NoNameError:
-            self.add_error("name", gettext("Please write a name."))
+            self.add_error("name", gettext("Please enter a name."))
             return None
 
 
@@ -160,7 +160,7 @@ def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id:
 
 def _full() -> str:
     most = {"most": MOST_FOLDERS}
-    return gettext("You have %(most)s folders, and there can be no more. Delete one first.") % most
+    return gettext("You have the maximum of %(most)s folders. Delete one first.") % most
 
 
 def _notify(person: User, row: Folder) -> None:

@@ -27,13 +27,13 @@ class InviteForm(forms.Form):
     people = forms.CharField(
         label=_("Whom to invite"),
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
-        help_text=_("A name or e-mail address on each line. Each gets a link of their own."),
+        help_text=_("One name or e-mail address per line. Each person gets their own link."),
         max_length=20_000,
     )
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False, empty_label=_("No group"))
-    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
 
-    mails = forms.BooleanField(label=_("Send the links by e-mail to those who are named by an address"), required=False, initial=True)
+    mails = forms.BooleanField(label=_("Send the link by e-mail to everyone listed by address"), required=False, initial=True)
 
     def __init__(self, staff: User, *args: Any, **kwargs: Any) -> None:
         """Offers only groups whose permissions the member of staff has, too, and mail only if it is configured."""
@@ -54,7 +54,7 @@ class InviteForm(forms.Form):
         if len(notes) > account_actions.MOST_INVITED:
             raise ValidationError(_("Invite at most %(count)s at once."), params={"count": account_actions.MOST_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
-            raise ValidationError(_("A name or address has 100 characters at most."))
+            raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes
 
 

@@ -71,7 +71,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     try:
         notify_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
     except LastAccountManagerError:
-        return _group(request, row, shown, gettext("Nothing was changed: nobody else could look after accounts."))
+        return _group(request, row, shown, gettext("Nothing was changed: nobody else could manage accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
     return redirect(f"{reverse('manage_group', args=[row.pk])}?{urlencode({'done': 'changed', **words})}#members-heading")
 

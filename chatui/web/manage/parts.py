@@ -23,7 +23,7 @@ NAMES = {
     Part.SERVERS: pgettext_lazy("menu", "Model servers"),
     Part.FAILURES: pgettext_lazy("menu", "Failed answers"),
     Part.REQUESTS: pgettext_lazy("menu", "Debug requests"),
-    Part.DEBUG_VIEWS: pgettext_lazy("menu", "Looks"),
+    Part.DEBUG_VIEWS: pgettext_lazy("menu", "Debug views"),
     Part.USAGE: pgettext_lazy("of everybody", "Usage"),
     Part.SETTINGS: pgettext_lazy("menu", "Settings"),
     Part.SYSTEM: pgettext_lazy("menu", "System"),

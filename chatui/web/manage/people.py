@@ -93,7 +93,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
     try:
         done = act(request, person_id)
     except LastAccountManagerError:
-        return _person(request, person_id, {"problem": _("Nothing was changed: nobody else could look after accounts.")}, 409)
+        return _person(request, person_id, {"problem": _("Nothing was changed: nobody else could manage accounts.")}, 409)
     return _back(person_id, done)
 
 
@@ -109,7 +109,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
         try:
             closing.close_by_staff(account, _staff(request))
         except CannotCloseError:
-            words = _("%(name)s was not closed: nobody else could look after accounts.")
+            words = _("%(name)s was not closed: nobody else could manage accounts.")
             return page(request, Part.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409)
         return _back(person_id, "closed")
     return page(request, Part.PEOPLE, "manage/close.html", context)

@@ -49,7 +49,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
         try:
             actions.rate(visitor, conversation_id, message_id, given)
         except NoRatingError:
-            context["problem"] = gettext("Choose a reason. Your own words may have 1,000 characters.")
+            context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "ratings/rating.html", context, status=400)
         person = access.person_of(visitor)
         send_from_thread(groups.person(person.pk), list_events.rated(conversation_id, message_id, given.verdict))

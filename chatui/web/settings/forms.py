@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chatui.models import User
 
 NAME_CHARS = 150
-THEMES = (("", _("As in the system")), ("light", _("Light")), ("dark", _("Dark")))
+THEMES = (("", _("Same as the system")), ("light", _("Light")), ("dark", _("Dark")))
 
 
 class SettingsForm(forms.Form):
@@ -34,7 +34,7 @@ class SettingsForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         required=False,
-        help_text=_("How others read who you are, such as on a share link that names you. You sign in with the name of your account."),
+        help_text=_("The name that others see, such as on a share link that names you. You sign in with your account name."),
         widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "name", "maxlength": NAME_CHARS}),
     )
     language = forms.ChoiceField(label=_("Language"), required=False)
@@ -42,15 +42,15 @@ class SettingsForm(forms.Form):
         label=_("Time zone"),
         required=False,
         help_text=_(
-            "For times on pages, and for the date that models are told where this server tells it to them. "
-            "While it is UTC, answers show the time of your browser."
+            "For times on pages, and for the date that models are told, if this server tells them. With UTC, answers show the time of "
+            "your browser."
         ),
     )
     theme = forms.ChoiceField(
         label=_("Appearance"),
         required=False,
         choices=THEMES,
-        help_text=_("In all of your browsers. The switch in the menu is for one browser."),
+        help_text=_("Applies in all of your browsers. The switch in the menu applies to one browser."),
     )
     choice = forms.ChoiceField(label=_("Model for new conversations"), required=False)
     effort = forms.ChoiceField(label=_("Reasoning effort for new conversations"), required=False)
@@ -60,10 +60,10 @@ class SettingsForm(forms.Form):
         max_length=INSTRUCTION_CHARS,
         help_text=format_lazy(
             _(
-                "How answers should be, or what the model should know about you, in up to {count} characters. They count in all of your "
-                "conversations from your next message on, below what whoever runs this site says; you can do without them in a "
-                "conversation, in its menu. Nobody whom you send a link to a conversation sees them, and programs that ask with your "
-                "keys do not get them."
+                "How the model should answer, or what it should know about you, in up to {count} characters. They apply to all of your "
+                "conversations from your next message on; this site's own instructions take precedence. You can turn them off for a "
+                "conversation in its menu. People who open a shared link do not see them, and programs that use your keys do not get "
+                "them."
             ),
             count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
         ),
@@ -71,10 +71,10 @@ class SettingsForm(forms.Form):
     )
 
     finds_documents = forms.BooleanField(
-        label=_("Find my documents in my search"),
+        label=_("Include my documents in my search"),
         required=False,
         help_text=_(
-            "The search in the list of your conversations also looks into the text of documents that you sent. Nobody else's does."
+            "The search in your list of conversations also covers the text of documents that you sent. Nobody else can search them."
         ),
     )
 
@@ -87,11 +87,11 @@ class SettingsForm(forms.Form):
         if len(now.name) > NAME_CHARS:
             # A directory's name has two parts, which may be longer together; it stays unchanged.
             del fields["name"].widget.attrs["maxlength"]
-        fields["language"].choices = [("", gettext("As in the browser")), *LANGUAGES.items()]
+        fields["language"].choices = [("", gettext("Same as the browser")), *LANGUAGES.items()]
         fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in time_zones.names())]
         offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
-        fields["choice"].choices = [("", gettext("The usual one")), *offered]
-        fields["effort"].choices = [("", gettext("As usual for the model")), *EFFORTS]
+        fields["choice"].choices = [("", gettext("Default")), *offered]
+        fields["effort"].choices = [("", gettext("Default of the model")), *EFFORTS]
         # An earlier choice that no longer exists must not prevent other changes.
         for name in ("language", "time_zone", "choice"):
             if self.initial[name] not in dict(fields[name].choices):

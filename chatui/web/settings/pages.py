@@ -79,7 +79,7 @@ def close(request: HttpRequest) -> HttpResponse:
         try:
             self_closing.close_own(visitor_of(request, "page"))
         except CannotCloseError:
-            problem = gettext("Your account was not closed: nobody else could look after accounts.")
+            problem = gettext("Your account was not closed: nobody else could manage accounts.")
         else:
             auth.logout(request)
             return redirect(f"{reverse('sign_in')}?signed-out")

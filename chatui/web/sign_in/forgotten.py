@@ -18,7 +18,7 @@ class ForgottenForm(forms.Form):
     """The form that asks for the account."""
 
     account = forms.CharField(
-        label=_("Your name here, or your e-mail address"),
+        label=_("Your account name or e-mail address"),
         max_length=254,
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}),
     )

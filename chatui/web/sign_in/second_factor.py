@@ -130,7 +130,7 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
         try:
             codes = enrollment.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
         except WrongCodeError:
-            form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))
+            form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
         except MustWaitError as wait:
             form.add_error("code", wait.sentence)
         else:
@@ -156,7 +156,7 @@ def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
         enrollment.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
         sign_in.record_code_refused(visitor, person, waits=False)
-        form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))
+        form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
         return False
     except MustWaitError as wait:
         sign_in.record_code_refused(visitor, person, waits=True)

@@ -34,7 +34,7 @@ class SchemaForm(forms.Form):
 
     schema = forms.CharField(
         label=gettext_lazy("JSON schema"),
-        error_messages={"required": gettext_lazy("Please write a schema.")},
+        error_messages={"required": gettext_lazy("Please enter a schema.")},
         max_length=MAX_CHARS,
         widget=forms.Textarea(attrs={"dir": "ltr", "rows": 14, "spellcheck": "false", "autocapitalize": "off", "class": "schema-text"}),
     )

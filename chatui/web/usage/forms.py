@@ -21,13 +21,13 @@ class DaysForm(forms.Form):
 
     since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    by = forms.ChoiceField(label=_("Sum up by"), required=False, choices=list(WORDS.items()))
+    by = forms.ChoiceField(label=_("Group by"), required=False, choices=list(WORDS.items()))
 
     def clean(self) -> dict[str, Any]:
         """The days in order, and not too many for a page."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors and not 0 <= (self._last() - self._first()).days < MOST_DAYS:
-            self.add_error("until", _("Choose days in order, of one year at most."))
+            self.add_error("until", _("Choose a range of days, of one year at most."))
         return cleaned
 
     def days(self) -> Days:

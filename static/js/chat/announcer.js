@@ -1,4 +1,4 @@
-// Announces what happens to a turn: to screen readers, and in the title of a background tab.
+// Announces the progress of a turn to screen readers and in the title of a background tab.
 
 import { t } from "../language/words.js";
 import { Announcements } from "../models/announcements.js";

@@ -1,5 +1,5 @@
-// Sends the person's commands to the server. Each is kept until the server has answered it. Without a connection a
-// message waits, visibly, and is sent once when there is one again.
+// Sends the person's commands to the server. Each is stored until the server has answered it. A message without a
+// connection is shown as waiting, and is sent once after the reconnect.
 
 import { t } from "../language/words.js";
 import { find, listen } from "../page/dom.js";
@@ -11,14 +11,14 @@ import { toolsOff } from "../tools/switched-off.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
-/** @import { ChatComposer, Written } from "./composer.js" */
+/** @import { ChatComposer, OutgoingMessage } from "./composer.js" */
 /** @import { ConnectionBanner } from "./connection-banner.js" */
-/** @import { ContinueAsked, EditAsked, RegenerateAsked } from "../exchange/buttons.js" */
+/** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 /** @import { OpenConversation } from "./open-conversation.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
 
 /**
- * @typedef {object} Around the parts of the page that commands are made from, or that show a command being sent
+ * @typedef {object} PageParts the parts of the page that commands are built from, or that show a command being sent
  * @property {ChatComposer} composer
  * @property {ChatTranscript} transcript
  * @property {ConnectionBanner} banner
@@ -37,7 +37,7 @@ export class Commands {
   /** The page says that there is no connection. */
   #isHeld = false;
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
     listenToToolsMenu();
@@ -47,12 +47,12 @@ export class Commands {
     listen(around.transcript, "chat:answer-now", (/** @type {string} */ turn) => this.#answerNow(turn));
   }
 
-  /** Whether the server is at work on anything: what waits for the connection is no work. */
+  /** Whether the server is working on a command. Commands that wait for the connection do not count. */
   get isWorking() {
     return this.#outbox.size > 0 && !this.#isHeld;
   }
 
-  /** @param {Written} written */
+  /** @param {OutgoingMessage} written */
   send({ text, effort, choice, clientId, files = null }) {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder, isTemporary: temporary } = this.#around.open;
@@ -62,7 +62,7 @@ export class Commands {
     this.#ask({ type: "send", ...command, tools_off: off, answer_format: format });
   }
 
-  /** @param {EditAsked} asked */
+  /** @param {EditRequest} asked */
   edit({ question, text, files }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
@@ -71,7 +71,7 @@ export class Commands {
     this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice, files });
   }
 
-  /** @param {RegenerateAsked} asked */
+  /** @param {RegenerateRequest} asked */
   regenerate({ question }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
@@ -80,7 +80,7 @@ export class Commands {
     this.#focusStop();
   }
 
-  /** @param {ContinueAsked} asked */
+  /** @param {ContinueRequest} asked */
   continue({ turn }) {
     const conversation = this.#around.open.id;
     if (!conversation || this.#cannotAsk()) return;
@@ -88,7 +88,7 @@ export class Commands {
     this.#focusStop();
   }
 
-  /** What was pressed disappears; keyboard users may want the Stop button next. */
+  /** The pressed button disappears; keyboard users may want the Stop button next. */
   #focusStop() {
     find(this.#around.composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
   }
@@ -108,7 +108,7 @@ export class Commands {
     this.#stopWanted = !isSent;
   }
 
-  /** The turn's id is known, or there is a connection: send a stop that was pressed before. */
+  /** The turn's id is known now, or the connection is back: sends a stop that was pressed before. */
   stopIfWanted() {
     if (this.#stopWanted) this.stop();
   }
@@ -126,7 +126,7 @@ export class Commands {
     this.#seen.tell();
   }
 
-  /** The page says that there is no connection: no message is being sent, and nobody works on one. */
+  /** The page reports a lost connection: no message is being sent or processed. */
   hold() {
     const { composer, transcript } = this.#around;
     this.#isHeld = true;
@@ -141,7 +141,7 @@ export class Commands {
     composer.running = transcript.running.length > 0;
   }
 
-  /** There is a connection: sends everything that was not answered, and a stop that was pressed meanwhile. */
+  /** The connection is back: sends every unanswered command, and a stop that was pressed meanwhile. */
   askAgain() {
     const { composer, transcript } = this.#around;
     this.#isHeld = false;
@@ -155,7 +155,7 @@ export class Commands {
   }
 
   /**
-   * The person does not want to send a message any more that waits for the connection.
+   * The person cancels a message that waits for the connection.
    * @param {string} clientId
    * @returns {string | null} its text; null when it is too late
    */

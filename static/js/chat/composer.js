@@ -1,17 +1,17 @@
 // <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, or "chat:next", which
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
-// "chat:settled" when the server took or refused what was sent.
+// "chat:settled" when the server has accepted or refused what was sent.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
-import { problemWith, remainingCharacters, sends } from "../models/typing.js";
+import { problemWith, remainingCharacters, isSendKey } from "../models/typing.js";
 import { filesOnDemand } from "../files/first-file.js";
 import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
 
-/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
-/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} Written */
+/** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
 const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
 export class ChatComposer extends HTMLElement {
@@ -26,9 +26,9 @@ export class ChatComposer extends HTMLElement {
   drafts = this.#draft.drafts;
   #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
-  /** Whether a message waits for the connection: the next one has to, too. */
+  /** Whether a message waits for the connection; the next one then has to wait too. */
   held = false;
-  /** What goes with a message. @type {() => Files} */
+  /** The files to send with a message. @type {() => Files} */
   files = () => null;
 
   connectedCallback() {
@@ -43,7 +43,7 @@ export class ChatComposer extends HTMLElement {
     this.text = this.text;
   }
 
-  /** What is in the box. */
+  /** The text in the box. */
   get text() {
     return this.#area.value;
   }
@@ -62,14 +62,14 @@ export class ChatComposer extends HTMLElement {
     return this.#model.choice;
   }
 
-  /** The page is there: sends what the person asked to send before. */
+  /** The page is ready: sends what the person submitted before that. */
   begin() {
     const isAsked = "asked" in this.#form.dataset;
     this.#form.dataset.ready = "";
     if (isAsked) this.#form.requestSubmit();
   }
 
-  /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
+  /** The person signs out: deletes everything they wrote from this browser, and stops saving it. */
   forget() {
     this.#draft.forget();
     this.#model.forget();
@@ -83,7 +83,7 @@ export class ChatComposer extends HTMLElement {
     return this.#running;
   }
 
-  /** @param {boolean} running whether an answer is being written: Stop takes the place of Send, until one writes */
+  /** @param {boolean} running whether an answer is being written: Stop replaces Send while the box is empty */
   set running(running) {
     const focusMoves = document.activeElement === (running ? this.#send : this.#stop);
     this.#running = running;
@@ -107,7 +107,7 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * The server refused the message, or it was taken back: its text returns to the box.
+   * The server refused the message, or the person cancelled it: its text returns to the box.
    * @param {string} text
    * @param {string} sentence
    */
@@ -118,7 +118,7 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * Puts a text into the box, before anything typed since.
+   * Inserts a text into the box, before anything typed since.
    * @param {string} text
    * @param {string} sentence
    */
@@ -161,21 +161,21 @@ export class ChatComposer extends HTMLElement {
    * @returns {boolean} whether it was not refused
    */
   #dispatch(name, text, clientId) {
-    /** @type {Written} */
+    /** @type {OutgoingMessage} */
     const detail = { text, effort: this.effort, choice: this.choice, clientId, files: this.files() };
     return this.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
   }
 
   /** @param {KeyboardEvent} event */
   #key = (event) => {
-    if (!sends(event)) return;
+    if (!isSendKey(event)) return;
     event.preventDefault();
     this.#form.requestSubmit();
   };
 
-  /** Adds an example to the end of the text in the box, to be changed or sent. @param {Event} event */
+  /** Appends an example to the text in the box, for the person to edit or send. @param {Event} event */
   #takeExample = (event) => {
-    const example = around(event, "[data-action='example']");
+    const example = closestTo(event, "[data-action='example']");
     if (!example) return;
     this.text = [this.text.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n");
     this.#draft.save();

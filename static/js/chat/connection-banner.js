@@ -1,5 +1,5 @@
-// The banner about the state of the connection. It stays empty while all is well, and for interruptions of less than a
-// second.
+// The banner about the state of the connection. It stays empty while the connection works, and during interruptions of
+// less than a second.
 
 import { refusal } from "../language/refusals.js";
 import { t, tc } from "../language/words.js";
@@ -27,7 +27,7 @@ export class ConnectionBanner {
   /**
    * @param {HTMLElement} line
    * @param {string} signIn path of the sign-in page
-   * @param {() => void} said called when it says that there is no connection
+   * @param {() => void} said called when it reports a lost connection
    */
   constructor(line, signIn, said) {
     this.#line = line;
@@ -59,7 +59,7 @@ export class ConnectionBanner {
     this.#timer ??= setTimeout(() => this.#sayDown(), PATIENCE_MS);
   }
 
-  /** Nothing has come for long enough: there is no more patience. */
+  /** Nothing has arrived for so long that the banner is shown. */
   silent() {
     this.lost();
     clearTimeout(this.#timer);
@@ -71,7 +71,7 @@ export class ConnectionBanner {
     this.#said();
   }
 
-  /** Something is waiting for the connection: show the banner if it stays down. */
+  /** Something is waiting for the connection: shows the banner if it stays down. */
   hurry() {
     if (this.#isDown) this.lost();
   }

@@ -1,4 +1,4 @@
-// Says under the message box how full the model's context is, after the last answer of the branch that is shown.
+// Shows under the message box how full the model's context is after the last answer of the displayed branch.
 
 import { contextText } from "../models/context-use.js";
 
@@ -17,10 +17,10 @@ export class ContextUse {
     this.#transcript = transcript;
   }
 
-  /** Follows the transcript: answers end, and exchanges come and go. */
+  /** Observes the transcript: answers end, and exchanges are added and removed. */
   watch() {
     const show = () => this.#show();
-    // Two observers: the children of the subtree are not asked for, because an answer changes them many times a second.
+    // Two observers, because observing the whole subtree would fire many times a second while an answer is written.
     new MutationObserver(show).observe(this.#transcript, { childList: true });
     const told = { subtree: true, attributeFilter: ["data-context", "data-left-out"] };
     new MutationObserver(show).observe(this.#transcript, told);

@@ -32,7 +32,7 @@ export class EventQueue {
     if (!this.#isDraining) void this.#drain();
   }
 
-  /** @param {Snapshot} snapshot that was applied: what it holds is not applied again */
+  /** @param {Snapshot} snapshot that was applied: events that it includes are not applied again */
   resume({ turn, sequence_number: number }) {
     this.#sequence.resume(turn, number);
   }

@@ -9,7 +9,7 @@ const CHOICE_KEY = "chatui:choice";
 export class ModelChoice {
   #composer;
   #effort;
-  /** Only where there is more than one model. @type {HTMLSelectElement | null} */
+  /** Null if there is only one model. @type {HTMLSelectElement | null} */
   #choice;
   #isNew;
 
@@ -35,7 +35,7 @@ export class ModelChoice {
     return this.#effort.value;
   }
 
-  /** The chosen model, as the server names it; empty, for the default, where there is nothing to choose. */
+  /** The chosen model, as the server names it; empty for the default if there is no choice. */
   get choice() {
     return this.#choice?.value ?? "";
   }

@@ -1,4 +1,4 @@
-// The search beside the choice of a model, where there are many: the choice offers only those that match.
+// The search box beside the model choice, shown if there are many models: it narrows the choice to matching ones.
 
 import { matching } from "../models/matching.js";
 import { seek } from "../page/dom.js";
@@ -11,7 +11,7 @@ if (search && select) {
 
   const narrow = () => {
     const { value } = select;
-    // What is chosen stays, so that searching alone changes nothing.
+    // The chosen model stays in the list, so that searching alone changes nothing.
     const found = new Set(matching(all, search.value));
     select.replaceChildren(...all.filter((option) => found.has(option) || option.value === value));
     select.value = value;

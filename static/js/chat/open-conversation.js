@@ -1,9 +1,9 @@
-// The conversation that the page shows. Keeps the page's frame up to date, and fetches what the page has missed.
+// The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
 import { t } from "../language/words.js";
-import { find, parse, pieceAbout, seek } from "../page/dom.js";
+import { find, parse, templateWith, seek } from "../page/dom.js";
 import { News } from "../models/news.js";
-import { SignedOut, act, read } from "../page/server.js";
+import { SignedOut, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { ListEvents } from "../sidebar/list-events.js";
 
@@ -27,7 +27,7 @@ export class OpenConversation {
   #url;
   /** Null until the first message has created the conversation. @type {string | null} */
   #id;
-  /** What events and this tab have changed in the frame. */
+  /** Counts changes by events and by this tab to title, top bar and list. */
   #news = new News();
 
   /**
@@ -51,12 +51,12 @@ export class OpenConversation {
     return this.#page.dataset.folder ?? null;
   }
 
-  /** Whether it is in no list, and soon gone. */
+  /** Whether it is temporary: not listed, and deleted soon. */
   get isTemporary() {
     return "temporary" in this.#page.dataset;
   }
 
-  /** Whether an answer had ended when the page was loaded that the person had not seen. */
+  /** Whether the page was loaded with a finished answer that the person had not seen. */
   get hasNews() {
     return "news" in this.#page.dataset;
   }
@@ -78,8 +78,8 @@ export class OpenConversation {
   }
 
   /**
-   * Updates the branch, the title, the top bar and the list from the server's page. Who reads in the middle of a long
-   * conversation stays there: what is new is below, where it is loaded when they come to it.
+   * Updates the branch, the title, the top bar and the list from the server's page. Somebody who reads in the middle of
+   * a long conversation stays there; newer messages below are loaded when they get to them.
    */
   async refresh() {
     if (!this.#url) return;
@@ -104,7 +104,7 @@ export class OpenConversation {
   }
 
   /**
-   * Leads to a message that the page does not have, by way of the server, which knows where it is.
+   * Opens a message that is not on this page, through the server, which knows where it is.
    * @param {string} message
    */
   leadTo(message) {
@@ -119,7 +119,7 @@ export class OpenConversation {
     this.#id = conversation;
     this.#url = new URL(url, location.href).pathname;
     history.replaceState(null, "", this.#url);
-    const bar = pieceAbout("top-bar", HTMLElement, conversation);
+    const bar = templateWith("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
     if (this.isTemporary) return;
     const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
@@ -133,7 +133,7 @@ export class OpenConversation {
   changed(event) {
     this.#news.came();
     this.#listEvents.apply(event);
-    // What was in the folder stands anywhere in the list now, also where the page has not loaded it.
+    // Conversations of the folder may now be anywhere in the list, even where the page has not loaded it.
     if (event.type === "chatui:folder.gone") this.catchUp();
     if (event.type !== "chatui:answered" || event.conversation !== this.#id) return;
     this.#shown.transcript.dispatchEvent(new CustomEvent("chat:answered"));
@@ -156,7 +156,7 @@ export class OpenConversation {
   async restore() {
     if (!this.#url) return;
     try {
-      await act(`${this.#url}restore/`);
+      await postJson(`${this.#url}restore/`);
     } catch (error) {
       this.#failed(error);
     }
@@ -169,7 +169,8 @@ export class OpenConversation {
   }
 
   /**
-   * A page from the server. Where it is not fresh, events have shown the news, and what it says of them may be older.
+   * A page from the server. If it is not fresh, events arrived meanwhile, and its title and list may be older than
+   * theirs.
    * @param {string} url
    */
   #readFresh(url) {

@@ -5,7 +5,7 @@ import { Drawer } from "../sidebar/drawer.js";
 import { searchOnDemand } from "../sidebar/first-search.js";
 import { findOnDemand } from "../finding/first-find.js";
 import { Connection } from "../page/connection.js";
-import { around, find, listen } from "../page/dom.js";
+import { closestTo, find, listen } from "../page/dom.js";
 import { whenLeaving } from "../writing/leaving.js";
 import { Shortcuts } from "../shortcuts/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
@@ -23,8 +23,8 @@ import { TabTitle } from "./tab-title.js";
 import { ChatTranscript } from "./transcript.js";
 import { fitKeyboard } from "./viewport.js";
 
-/** @import { Written } from "./composer.js" */
-/** @import { ContinueAsked, EditAsked, RegenerateAsked } from "../exchange/buttons.js" */
+/** @import { OutgoingMessage } from "./composer.js" */
+/** @import { ContinueRequest, EditRequest, RegenerateRequest } from "../exchange/buttons.js" */
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
 
@@ -89,7 +89,7 @@ class ChatPage extends HTMLElement {
     stage: this.#stage,
   });
 
-  /** When something last came from the server that was not merely a sign of life. */
+  /** When the server last sent something other than a heartbeat. */
   #newsAt = 0;
   #wasOpen = false;
 
@@ -112,11 +112,11 @@ class ChatPage extends HTMLElement {
 
   #listen() {
     const commands = this.#commands;
-    listen(this.#composer, "chat:send", (/** @type {Written} */ written) => this.#send(written));
+    listen(this.#composer, "chat:send", (/** @type {OutgoingMessage} */ written) => this.#send(written));
     listen(this.#composer, "chat:stop", () => commands.stop());
-    listen(this.#transcript, "chat:edit", (/** @type {EditAsked} */ asked) => commands.edit(asked));
-    listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateAsked} */ asked) => commands.regenerate(asked));
-    listen(this.#transcript, "chat:continue", (/** @type {ContinueAsked} */ asked) => commands.continue(asked));
+    listen(this.#transcript, "chat:edit", (/** @type {EditRequest} */ asked) => commands.edit(asked));
+    listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateRequest} */ asked) => commands.regenerate(asked));
+    listen(this.#transcript, "chat:continue", (/** @type {ContinueRequest} */ asked) => commands.continue(asked));
     listen(this.#transcript, "chat:take-back", (/** @type {string} */ clientId) => this.#takeBack(clientId));
     listen(this.#transcript, "chat:branch", () => commands.subscribe());
     listen(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
@@ -132,7 +132,7 @@ class ChatPage extends HTMLElement {
     new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
 
-  /** @param {Written} written */
+  /** @param {OutgoingMessage} written */
   async #send(written) {
     delete this.#stage.dataset.empty;
     if (!this.#transcript.reachesEnd) await this.#open.showEnd();
@@ -162,7 +162,7 @@ class ChatPage extends HTMLElement {
     this.#wasOpen = true;
   }
 
-  /** Events of a running answer are missing, though the connection may be well: asks how things are. */
+  /** Events of a running answer are missing, although the connection may work: asks the server for the state. */
   #watchSilence() {
     const isWaiting = this.#transcript.running.length > 0 || this.#commands.isWorking;
     if (!isWaiting || performance.now() - this.#newsAt < SILENCE_MS) return;
@@ -177,8 +177,8 @@ class ChatPage extends HTMLElement {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    if (around(event, ".drawer-open")) this.#drawer.open();
-    if (around(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
+    if (closestTo(event, ".drawer-open")) this.#drawer.open();
+    if (closestTo(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
   };
 
   #forget() {

@@ -36,8 +36,8 @@ export class Scrolling {
 
   /**
    * Scrolls to the message that the address names, such as after a search.
-   * @param {(message: string) => void} lead called with one that is not on the page
-   * @returns {boolean} whether it names one that is
+   * @param {(message: string) => void} lead called with a message that is not on the page
+   * @returns {boolean} whether it names a message that is on the page
    */
   toFoundMessage(lead) {
     const [, message] = /^#m-([0-9a-f-]{36})$/.exec(location.hash) ?? [];
@@ -60,15 +60,16 @@ export class Scrolling {
   }
 
   #resized = () => {
-    // A reader may have scrolled up just now: their event comes later, and would find the page at its end again.
+    // The reader may have scrolled up just now: their scroll event comes later, and would find the page at its end
+    // again.
     this.#following.resized(this.#position);
     this.#settle();
   };
 
   #settle() {
-    // Where later messages wait to be loaded, the end of the page is not the newest text.
+    // If later messages are not loaded yet, the end of the page is not the newest text.
     if (!this.#content.reachesEnd) this.#following.leave();
-    // The welcome, which stands alone while there is no message, is read from its beginning.
+    // The welcome text, shown alone while there is no message, starts at its top.
     if (this.#following.on && this.#content.clientHeight) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
   }

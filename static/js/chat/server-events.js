@@ -1,6 +1,6 @@
 // Applies the server's events to the page.
 
-import { belowAnswer, isWorded } from "../below/answer-end.js";
+import { belowAnswer, isShowable } from "../below/answer-end.js";
 import { noteContext } from "../exchange/context.js";
 import { noticeOf } from "../exchange/notice.js";
 import { refusal } from "../language/refusals.js";
@@ -10,9 +10,9 @@ import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
-/** @import { Around, Commands } from "./commands.js" */
+/** @import { PageParts, Commands } from "./commands.js" */
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
-/** @typedef {Omit<Around, "connection"> & Others} Page what events change */
+/** @typedef {Omit<PageParts, "connection"> & Others} Page what events change */
 const limits = () => import("../writing/limits.js").catch(() => null);
 
 export class ServerEvents {
@@ -127,14 +127,14 @@ export class ServerEvents {
     if (event.until) void limits().then((words) => words && say(words.reached(event)));
   }
 
-  /** @param {import("./transcript.js").Beginning} event */
+  /** @param {import("./transcript.js").TurnBeginning} event */
   #begin(event) {
     const { transcript, composer, announcer, open, stage } = this.#page;
     const isNews = transcript.byTurn(event.turn)?.question !== event.question;
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
     if (event.html) exchange.showQuestion(parse(event.html));
-    if (event.html && !isWorded(event.language)) void this.#fetch(exchange);
+    if (event.html && !isShowable(event.language)) void this.#fetch(exchange);
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);
@@ -146,7 +146,7 @@ export class ServerEvents {
     const exchange = this.#page.transcript.byTurn(turn);
     exchange?.thinking.wrote(kind);
     if (!cut) exchange?.parts.part(message, kind);
-    // Where the message that this one continues is not on the page, the server has to send all of its text.
+    // If the message that this one continues is not on the page, the server has to send its whole text.
     else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();
   }
 
@@ -159,7 +159,7 @@ export class ServerEvents {
     callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);
     this.#showRunning();
-    // What went wrong is said when its sentence is on the page.
+    // The failure is announced once its text is on the page.
     if (below || !event.code || !exchange) announcer.ended(event.turn, STATE_OF[event.type], noticeOf(exchange));
     if (exchange && !(below && exchange.isQuestionWhole)) void this.#fetch(exchange);
   }

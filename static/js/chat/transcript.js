@@ -4,12 +4,12 @@ import { seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
-import { listenForVersions } from "../comparing/listening.js";
+import { listenForVersions } from "../comparing/version-buttons.js";
 import { signature, withAbove } from "../windows/window.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
-/** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
-/** @typedef {Begun & Partial<TurnCreated> & { replaces?: string }} Beginning `replaces`: what this tab edited */
+/** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} TurnStart */
+/** @typedef {TurnStart & Partial<TurnCreated> & { replaces?: string }} TurnBeginning `replaces`: the edited question */
 
 export class ChatTranscript extends HTMLElement {
   /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
@@ -41,7 +41,7 @@ export class ChatTranscript extends HTMLElement {
     return this.exchanges.length === 0;
   }
 
-  /** Whether the page has the end of the conversation, and not only a part in its middle. */
+  /** Whether the page has the end of the conversation, not just a part of its middle. */
   get reachesEnd() {
     return seek(this, ":scope > [data-more='later']", HTMLElement) === null;
   }
@@ -56,7 +56,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows a message at once, before the server has it.
+   * Shows a message immediately, before the server has received it.
    * @param {string} clientId
    * @param {string} text
    */
@@ -67,13 +67,13 @@ export class ChatTranscript extends HTMLElement {
     this.append(exchange.element);
   }
 
-  /** A message that is being sent; undefined when it is none of this tab's. @param {string} clientId */
+  /** A message that is being sent; undefined if another tab sends it. @param {string} clientId */
   sending(clientId) {
     return this.#sending.get(clientId);
   }
 
   /**
-   * The server refused the message, or it was taken back: removes it.
+   * The server refused the message, or the person cancelled it: removes it.
    * @param {string} clientId
    */
   unsend(clientId) {
@@ -106,7 +106,7 @@ export class ChatTranscript extends HTMLElement {
 
   /**
    * A turn begins, in this tab or another one.
-   * @param {Beginning} event
+   * @param {TurnBeginning} event
    * @returns {Exchange | null} null when the page is too old to know where it belongs
    */
   begin(event) {
@@ -121,7 +121,7 @@ export class ChatTranscript extends HTMLElement {
     return exchange;
   }
 
-  /** @param {Beginning} event */
+  /** @param {TurnBeginning} event */
   #placeFor({ question, after, kind, replaces, continued_turn: continued }) {
     if (kind === "regenerate") return this.#holding(question);
     if (kind === "continue") return continued ? this.byTurn(continued) : null;
@@ -152,7 +152,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Puts a new exchange in the place of an old one.
+   * Replaces an old exchange by a new one.
    * @param {Exchange} old
    */
   #blank(old) {
@@ -167,7 +167,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows the part of the branch that is in a whole page of the server's. What the page has above that part stays.
+   * Shows the part of the branch that a full page from the server contains. Earlier exchanges on this page stay.
    * @param {DocumentFragment} page
    */
   replace(page) {
@@ -189,7 +189,7 @@ export class ChatTranscript extends HTMLElement {
 
 /**
  * @param {Element} child
- * @returns {child is HTMLElement} and no link to more of them
+ * @returns {child is HTMLElement} an exchange, not a link to load more
  */
 function isExchange(child) {
   return child instanceof HTMLElement && child.matches(".exchange");

@@ -1,4 +1,4 @@
-// Highlights the code of closed blocks. It is loaded with the first of them.
+// Highlights the code of closed blocks. Loaded when the first such block appears.
 
 import { languageOf } from "../models/code-language.js";
 import { MOST_CHARACTERS, flatten } from "../models/highlighting.js";
@@ -17,8 +17,8 @@ import { laterStyles } from "../windows/later-styles.js";
 let loading = null;
 
 /**
- * Highlights the code of a closed block. Without a named language, or above the limit, it stays plain. It fails where
- * the highlighter could not be fetched.
+ * Highlights the code of a closed block. Code without a language, or above the size limit, stays plain. Rejects if the
+ * highlighter cannot be fetched.
  * @param {Element} block
  */
 export async function highlightCode(block) {
@@ -33,7 +33,7 @@ export async function highlightCode(block) {
       code.replaceChildren(coloured(result._emitter.rootNode));
       code.setAttribute("data-coloured", "");
     } catch {
-      // Code without highlighting is fine, too.
+      // Code stays readable without highlighting.
       code.textContent = text;
     }
   }
@@ -60,7 +60,7 @@ function coloured(root) {
 
 /** @returns {Promise<Highlighter>} */
 function load() {
-  // On a page without that sheet, the colours are in one of its own.
+  // A page without that style sheet has the colours in its own.
   const hasLater = document.querySelector("link[data-later]") !== null;
   loading ??= Promise.all([import("../../vendor/highlight/highlight.min.js"), hasLater && laterStyles()]).then(
     ([module]) => /** @type {Highlighter} */ (module.default),

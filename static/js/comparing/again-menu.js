@@ -1,7 +1,7 @@
-// The menu "Another model" of an answer: the models that the message box offers. The one that is chosen answers again,
-// beside the answers that are there, and is the message box's choice from then on.
+// The menu "Another model" of an answer: the models that the message box offers. The chosen model writes another answer
+// beside the existing ones, and becomes the choice at the message box.
 
-import { around, piece, seek } from "../page/dom.js";
+import { closestTo, fromTemplate, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { toast } from "../page/toasts.js";
 import { refusal } from "../language/refusals.js";
@@ -34,7 +34,7 @@ export class AgainMenu {
     if (!(target instanceof HTMLElement) || target.id !== "again-menu") return;
     const offers = [...(choices()?.options ?? [])];
     target.replaceChildren(...offers.map((offer) => {
-      const item = piece("again-item", HTMLElement);
+      const item = fromTemplate("again-item", HTMLElement);
       item.dataset.choice = offer.value;
       item.textContent = offer.text;
       item.dir = offer.dir;
@@ -44,7 +44,7 @@ export class AgainMenu {
 
   /** @param {Event} event */
   #chosen = async (event) => {
-    const item = around(event, "[data-action=answer-again-with]");
+    const item = closestTo(event, "[data-action=answer-again-with]");
     const element = menuOpener()?.closest(".exchange");
     const select = choices();
     if (!item || !(element instanceof HTMLElement) || !select) return;
@@ -60,7 +60,7 @@ export class AgainMenu {
   };
 }
 
-/** Whether an answer is being written, or asked for: the server would refuse a second one. */
+/** Whether an answer is being written or requested: the server would refuse a second one. */
 function isBusy() {
   const composer = /** @type {ChatComposer | null} */ (seek(document, "chat-composer", HTMLElement));
   return composer?.isRunning ?? false;

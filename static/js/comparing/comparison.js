@@ -1,8 +1,8 @@
-// Shows the other answers to a question beside the one on the open branch. The address says which question's, so that
-// a reload shows them again; nothing else remembers it.
+// Shows the other answers to a question beside the one on the open branch. The address contains the question, so that a
+// reload shows them again; nothing else stores it.
 
 import { t, tn } from "../language/words.js";
-import { around, find, piece, seek } from "../page/dom.js";
+import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { openBranch } from "../exchange/versions.js";
@@ -14,10 +14,10 @@ import { copies, fetched, isShown, versionsIn } from "./fetched-versions.js";
  * @typedef {object} Open what is compared
  * @property {Exchange} exchange
  * @property {string} question
- * @property {HTMLElement} section where the other versions stand
- * @property {HTMLElement[]} versions all of them, the one that the exchange shows included
+ * @property {HTMLElement} section that contains the other versions
+ * @property {HTMLElement[]} versions all of them, including the one that the exchange shows
  * @property {HTMLElement} head of the answer that the exchange shows
- * @property {string} asked who writes a version that is not stored yet
+ * @property {string} asked the model that writes a version that is not stored yet
  * @property {MutationObserver} watching
  */
 
@@ -38,7 +38,7 @@ export class Comparison {
     this.#transcript.addEventListener("submit", this.#kept);
     this.#transcript.addEventListener("chat:branch", this.#replaced);
     this.#transcript.addEventListener("click", (event) => {
-      if (around(event, "[data-action=end-comparison]")) this.#end();
+      if (closestTo(event, "[data-action=end-comparison]")) this.#end();
     });
     const question = new URLSearchParams(location.search).get("compare");
     const exchange = question && this.#transcript.exchanges.find((each) => each.question === question);
@@ -47,8 +47,8 @@ export class Comparison {
 
   /**
    * @param {Exchange} exchange
-   * @param {string} [asked] who is about to write one more version
-   * @returns {Promise<boolean>} whether the versions are there, or could not be fetched
+   * @param {string} [asked] the model that is about to write one more version
+   * @returns {Promise<boolean>} false if the versions could not be fetched
    */
   async show(exchange, asked = "") {
     const question = exchange.question;
@@ -57,9 +57,9 @@ export class Comparison {
     this.#close();
     const watching = new MutationObserver(() => this.#changed());
     watching.observe(exchange.element, { attributeFilter: ["data-turn", "data-state"] });
-    const head = piece("current-version", HTMLElement);
+    const head = fromTemplate("current-version", HTMLElement);
     this.#open = { exchange, question, section, versions: versionsIn(section), head, asked, watching };
-    // What follows the newest text would lead to the end of the longest version.
+    // Following the newest text would scroll to the end of the longest version.
     this.#dispatch("chat:comparing");
     find(exchange.element, ":scope > .answer", HTMLElement).before(head);
     exchange.element.append(section);
@@ -83,11 +83,11 @@ export class Comparison {
   }
 
   /**
-   * The conversation is to go on with another version.
+   * Continues the conversation with another version.
    * @param {SubmitEvent} event
    */
   #kept = async (event) => {
-    const form = around(event, "form.version-keep");
+    const form = closestTo(event, "form.version-keep");
     const button = event.submitter;
     const open = this.#open;
     if (!open || !(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
@@ -98,7 +98,7 @@ export class Comparison {
     this.#close();
   };
 
-  /** The transcript was replaced: the comparison goes on at the exchange with the same question. */
+  /** The transcript was replaced: reopens the comparison at the exchange with the same question. */
   #replaced = () => {
     if (!this.#open || this.#isKept || this.#open.exchange.element.isConnected) return;
     const { question } = this.#open;

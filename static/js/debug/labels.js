@@ -6,7 +6,7 @@ import { find, seek } from "../page/dom.js";
 /**
  * @param {HTMLElement} frame
  * @param {Record<string, string>} header
- * @param {string | null | undefined} why absent where people see the frame
+ * @param {string | null | undefined} why absent if people see the frame
  */
 export function label(frame, header, why) {
   const head = find(frame, ".frame-head", HTMLElement);

@@ -3,7 +3,7 @@
 
 import { find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
-import { MOST_MATCHES, foundText, stepped } from "../models/matches.js";
+import { MOST_MATCHES, foundText, nextMatch } from "../models/matches.js";
 import { rangesIn, reveal } from "./highlights.js";
 
 const PAUSE_MS = 150;
@@ -99,7 +99,7 @@ class DebugSearch extends HTMLElement {
   /** @param {1 | -1} step */
   #step(step) {
     if (this.#timer !== undefined) this.#search();
-    this.#current = stepped(this.#current, this.#matches.length, step);
+    this.#current = nextMatch(this.#current, this.#matches.length, step);
     const frames = this.#view.querySelectorAll(".frame");
     this.#tell([...frames].filter((frame) => frame instanceof HTMLElement && !frame.hidden).length, frames.length);
     const range = this.#matches[this.#current];

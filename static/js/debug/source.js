@@ -46,7 +46,7 @@ class DebugCopy extends HTMLElement {
 }
 
 /**
- * Runs a button's action, and shows on the button how it went.
+ * Runs a button's action, and shows the result on the button.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<void>} act
  */

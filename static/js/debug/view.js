@@ -2,7 +2,7 @@
 
 import { number, t, tn } from "../language/words.js";
 import { Connection } from "../page/connection.js";
-import { find, piece, seek } from "../page/dom.js";
+import { find, fromTemplate, seek } from "../page/dom.js";
 import { refusal } from "../language/refusals.js";
 import { isDebugPageEvent, isTurnEvent, unhandled } from "../wire/protocol.js";
 import { label, relabel } from "./labels.js";
@@ -74,7 +74,7 @@ class DebugView extends HTMLElement {
       case "chatui:frame.closed":
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
-        // After a reconnect the view may be closed or the permission gone: then nothing may stay on the screen.
+        // After a reconnect, the view may be closed or the permission revoked: then nothing may stay on the screen.
         this.#closingMessage = refusal(event.code);
         return NO_ACCESS.has(event.code) ? this.#end(0) : this.#say(this.#closingMessage);
       case "chatui:closing":
@@ -106,7 +106,7 @@ class DebugView extends HTMLElement {
   #open(message, header, why) {
     const known = this.#frame(message);
     if (known) return known;
-    const frame = piece("frame", HTMLElement);
+    const frame = fromTemplate("frame", HTMLElement);
     frame.dataset.message = message;
     label(frame, header, why);
     this.#openedAt.set(message, performance.now());

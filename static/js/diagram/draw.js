@@ -1,4 +1,4 @@
-// Runs inside the frame of a diagram: takes one source from the page around it, draws it, and says how high it is.
+// Runs inside the frame of a diagram: receives one source from the embedding page, draws it, and reports its height.
 //
 // It is a classic script, because the frame has no origin, and a module would need one. It trusts nothing but the size
 // of the source: what is drawn stays in this document, which can reach neither the page nor a network.
@@ -11,7 +11,7 @@
 
 (() => {
   const { mermaid } = /** @type {{ mermaid: Drawer }} */ (/** @type {unknown} */ (globalThis));
-  /** What a diagram may not change by a directive of its own (`%%{init: …}%%`, front matter). */
+  /** Settings that a diagram's own directives (`%%{init: …}%%`, front matter) may not change. */
   const SECURE = [
     ...["secure", "securityLevel", "startOnLoad", "maxTextSize", "maxEdges", "suppressErrorRendering"],
     ...["dompurifyConfig", "themeCSS", "fontFamily", "altFontFamily", "theme", "darkMode", "logLevel"],
@@ -19,11 +19,11 @@
   ];
   const MOST_CHARACTERS = 20_000;
   const MOST_EDGES = 300;
-  /** What Mermaid lets a label hold, and no diagram needs. What these hold stays. */
+  /** Elements that Mermaid allows in labels but no diagram needs. They are replaced by their content. */
   const CONTROLS =
     "form, button, input, textarea, select, option, label, details, dialog, video, audio, " +
     "iframe, object, embed, script, link";
-  /** A diagram that is wider than the frame is made smaller, but not below this share of its size: then it scrolls. */
+  /** A diagram wider than the frame is scaled down, but not below this share of its size; then it scrolls. */
   const SMALLEST = 0.6;
 
   /** @type {MessagePort | null} */
@@ -32,7 +32,7 @@
 
   addEventListener("message", (event) => {
     const [port] = event.ports;
-    // Only the page that framed this document, only from where this document came from, and only once.
+    // Accept one message only: from the embedding page, and from the origin that served this document.
     if (page || !port || event.source !== parent || parent === window) return;
     if (event.origin !== new URL(location.href).origin || typeof event.data?.source !== "string") return;
     if (event.data.source.length > MOST_CHARACTERS) return;
@@ -48,7 +48,7 @@
     try {
       await draw(isDark);
       measure();
-      // Paper is white: a dark diagram has a light one behind it, which print shows.
+      // Paper is white: behind a dark diagram there is a light one for printing.
       if (isDark) setTimeout(() => draw(false).catch(() => {}), 0);
     } catch {
       page?.postMessage({ isDrawn: false });
@@ -72,7 +72,7 @@
       fontFamily: "system-ui, sans-serif",
       secure: SECURE,
     });
-    // Mermaid measures text while it draws, which it can only where it is displayed.
+    // Mermaid measures text while it draws, which works only in a displayed element.
     const room = document.createElement("div");
     room.textContent = source;
     document.body.append(room);
@@ -90,7 +90,7 @@
   }
 
   /**
-   * Takes away what could lead somewhere. The policies forbid that as well.
+   * Removes links and active content. The security policies forbid them as well.
    * @param {SVGSVGElement} picture
    */
   function disarm(picture) {

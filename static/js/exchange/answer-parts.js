@@ -1,7 +1,7 @@
 // The visible messages of an answer on the page. They are written block by block.
 
 import { decorateCode } from "../page/code.js";
-import { fill, find, piece, seek } from "../page/dom.js";
+import { fill, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll, finishBlock } from "../page/finishing.js";
 
 /** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
@@ -30,7 +30,7 @@ export class AnswerParts {
     const known = this.#find(message);
     if (known) return known;
     this.finishLast();
-    const part = piece("part", HTMLElement);
+    const part = fromTemplate("part", HTMLElement);
     part.classList.add(`part-${kind}`);
     part.dataset.message = message;
     part.dataset.kind = kind;
@@ -55,7 +55,7 @@ export class AnswerParts {
   }
 
   /**
-   * A message that has ended turned out to be of another kind. Its text stays as it is.
+   * A finished message turned out to be of another kind. Its text does not change.
    * @param {string} message
    * @param {PartKind} kind
    */

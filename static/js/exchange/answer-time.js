@@ -1,4 +1,4 @@
-// <answer-time>: when an answer was written, in the reader's time zone. The server says it in its own.
+// <answer-time>: when an answer was written, in the reader's time zone. The server renders it in its own.
 
 import { moment } from "../language/words.js";
 import { find } from "../page/dom.js";

@@ -1,12 +1,11 @@
 // The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate",
-// "chat:continue" or "chat:answer-now" for what the server has to do, and "chat:take-back" for a message that it does
-// not have.
-// "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
+// "chat:continue" or "chat:answer-now" for the server, and "chat:take-back" to cancel a message that the server does
+// not have. "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
-import { around, find, piece } from "../page/dom.js";
+import { closestTo, find, fromTemplate } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { laterStyles } from "../windows/later-styles.js";
@@ -16,10 +15,10 @@ import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { QuestionEditor } from "./question-editor.js" */
-/** @typedef {import("../files/chip.js").BroughtFile[] | null} Files */
-/** @typedef {{ question: string, text: string, files: Files }} EditAsked */
-/** @typedef {{ question: string }} RegenerateAsked */
-/** @typedef {{ turn: string }} ContinueAsked */
+/** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
+/** @typedef {{ question: string, text: string, files: Files }} EditRequest */
+/** @typedef {{ question: string }} RegenerateRequest */
+/** @typedef {{ turn: string }} ContinueRequest */
 
 const COPIED_MS = 2_000;
 
@@ -53,7 +52,7 @@ export class ExchangeButtons {
     return this.#edit?.editor.refuse(sentence) ?? false;
   }
 
-  /** The page is about to show these instead: an open editor goes on in them. @param {Element[]} next */
+  /** The page is about to show these exchanges instead: an open editor moves to them. @param {Element[]} next */
   carryEdit(next) {
     const [edit, question] = [this.#edit, this.editing?.question];
     this.#edit = null;
@@ -62,7 +61,7 @@ export class ExchangeButtons {
     this.#edit = { exchange: Exchange.of(element), editor: edit.editor };
   }
 
-  /** The server took an edit, of this tab or another one, and the new question stands in its place. */
+  /** The server accepted an edit from this tab or another one, and the new question is shown. */
   edited() {
     if (!this.#edit?.editor.taken()) return;
     this.#dispatch("chat:edited", null);
@@ -71,8 +70,8 @@ export class ExchangeButtons {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const button = around(event, "button[data-action]");
-    const element = around(event, ".exchange");
+    const button = closestTo(event, "button[data-action]");
+    const element = closestTo(event, ".exchange");
     if (!button || !element) return;
     const exchange = Exchange.of(element);
     switch (button.dataset.action) {
@@ -137,8 +136,8 @@ export class ExchangeButtons {
    */
   async #openEditor(exchange, button) {
     const section = find(exchange.element, ".question", HTMLElement);
-    // What is typed while the rest is loaded is text, and no shortcut.
-    const form = piece("question-editor", HTMLFormElement);
+    // What is typed while the editor is loading is text, not a shortcut.
+    const form = fromTemplate("question-editor", HTMLFormElement);
     form.classList.add("visually-hidden");
     section.append(form);
     const area = find(form, "textarea", HTMLTextAreaElement);
@@ -154,23 +153,23 @@ export class ExchangeButtons {
       return button.focus();
     }
     this.#edit?.editor.close(true);
-    // Before the editor makes the page longer: what follows the end would scroll it out of view.
+    // Before the editor makes the page longer: following the newest text would scroll it out of view.
     this.#dispatch("chat:editing", null);
     const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
       this.#edit = { exchange, editor };
-      this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text, files }));
+      this.#dispatch("chat:edit", /** @type {EditRequest} */ ({ question, text, files }));
     }, form);
     this.#edit = { exchange, editor };
   }
 
   /** @param {Exchange} exchange */
   #regenerate({ question }) {
-    if (question) this.#dispatch("chat:regenerate", /** @type {RegenerateAsked} */ ({ question }));
+    if (question) this.#dispatch("chat:regenerate", /** @type {RegenerateRequest} */ ({ question }));
   }
 
   /** @param {Exchange} exchange */
   #continue({ turn }) {
-    if (turn) this.#dispatch("chat:continue", /** @type {ContinueAsked} */ ({ turn }));
+    if (turn) this.#dispatch("chat:continue", /** @type {ContinueRequest} */ ({ turn }));
   }
 
   /**
@@ -182,7 +181,7 @@ export class ExchangeButtons {
   }
 }
 
-/** What was to be loaded could not be. */
+/** A module could not be loaded. */
 function unloaded() {
   toast(t("There is no connection to the server. Please try again when it is back."));
 }

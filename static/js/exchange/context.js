@@ -1,8 +1,9 @@
-// How full the model's context was after an answer: kept with the exchange, for "../chat/context-use.js" to say it.
+// How full the model's context was after an answer: stored on the exchange's element, for "../chat/context-use.js" to
+// show.
 
 /**
  * @param {HTMLElement} exchange
- * @param {string | number | null | undefined} percent nothing where it is not known
+ * @param {string | number | null | undefined} percent null if unknown
  * @param {string | number | null | undefined} leftOut how many of the oldest questions the model was not shown
  */
 export function noteContext(exchange, percent, leftOut) {

@@ -1,6 +1,6 @@
 // One exchange on the page: a question and its answer.
 
-import { find, parse, piece, seek } from "../page/dom.js";
+import { find, parse, fromTemplate, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { noteContext } from "./context.js";
 import { Thinking } from "./thinking.js";
@@ -40,7 +40,7 @@ export class Exchange {
    * @param {string} text
    */
   static sending(text) {
-    const element = piece("exchange", HTMLElement);
+    const element = fromTemplate("exchange", HTMLElement);
     find(element, ".question-text", HTMLElement).textContent = text;
     element.dataset.sending = "";
     return Exchange.of(element);
@@ -72,20 +72,20 @@ export class Exchange {
     return "unsent" in this.element.dataset;
   }
 
-  /** Whether the question stands there as the server shows it, with its buttons. */
+  /** Whether the question is shown as the server renders it, with its buttons. */
   get isQuestionWhole() {
     return seek(this.element, ".question [data-action=edit], .question-editor", HTMLElement) !== null;
   }
 
   /**
-   * There is no connection to send the message over: says so, and that nobody works on it.
-   * @param {boolean} isTaken whether a connection took it before it broke: then it cannot be taken back any more
+   * There is no connection to send the message over: shows that, and stops showing work on it.
+   * @param {boolean} isTaken whether it was sent before the connection was lost: then it cannot be cancelled
    */
   hold(isTaken) {
     if (this.isUnsent) return;
     this.element.dataset.unsent = "";
     this.thinking.hideWorking();
-    find(this.element, ".question", HTMLElement).append(piece(isTaken ? "unconfirmed" : "unsent", HTMLElement));
+    find(this.element, ".question", HTMLElement).append(fromTemplate(isTaken ? "unconfirmed" : "unsent", HTMLElement));
   }
 
   /** The message is on its way. */
@@ -107,7 +107,7 @@ export class Exchange {
    * @param {string} question
    */
   begin(turn, question) {
-    const blank = find(piece("exchange", HTMLElement), ".answer", HTMLElement);
+    const blank = find(fromTemplate("exchange", HTMLElement), ".answer", HTMLElement);
     const old = seek(this.element, ":scope > .answer", HTMLElement);
     if (old) old.replaceWith(blank);
     else this.element.append(blank);
@@ -149,7 +149,7 @@ export class Exchange {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     this.thinking.clearSteps();
-    // Until the answer begins, what stands above is of the answer that is continued.
+    // Until the answer begins, the text above belongs to the answer that is continued.
     if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
     for (const text of steps ?? []) this.thinking.addStep(text);
     if (typeof thought === "number") this.thinking.showThought(thought);
@@ -161,7 +161,7 @@ export class Exchange {
 
   /**
    * @param {string} state how the turn ended, as the server names it
-   * @param {Node | null} [below] what stands below the answer
+   * @param {Node | null} [below] what is shown below the answer
    */
   end(state, below) {
     this.element.dataset.state = state;

@@ -1,11 +1,11 @@
-// The sentence below an answer that was not finished, as the server words it.
+// The server's message below an unfinished answer.
 
 import { seek } from "../page/dom.js";
 
 /** @import { Exchange } from "./exchange.js" */
 
 /**
- * Null where there is none. The code behind the sentence is for those who help, and is not read out.
+ * Null if there is none. The error code after the message is for support, and is not read out.
  * @param {Exchange | null} exchange
  */
 export function noticeOf(exchange) {

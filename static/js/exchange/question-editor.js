@@ -1,15 +1,15 @@
-// The editor for a question that was sent. Sending creates a new branch; the old question stays on its own. What is
-// written is kept in this browser, as in the message box, until it is sent or cancelled.
+// The editor for a question that was sent. Sending creates a new branch; the old question stays on its own. Like the
+// message box, it stores the text in this browser until it is sent or cancelled.
 
 import { t } from "../language/words.js";
-import { find, piece, seek } from "../page/dom.js";
+import { find, fromTemplate, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
-import { problemWith, sends } from "../models/typing.js";
-import { EditedFiles } from "../files/editing.js";
+import { problemWith, isSendKey } from "../models/typing.js";
+import { EditedFiles } from "../files/edited-files.js";
 import { sourceOf } from "./question-source.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "../files/chip.js" */
+/** @import { AttachedFile } from "../files/chip.js" */
 
 export class QuestionEditor {
   #question;
@@ -17,7 +17,7 @@ export class QuestionEditor {
   #area;
   #send;
   #limit;
-  /** Of a question that was sent. What waits for the end of an answer has its files elsewhere. */
+  /** The files of a question that was sent. A queued message has its files elsewhere. */
   #files;
   /** @type {{ drafts: ChatComposer["drafts"], name: string, before: string } | null} of a question that was sent */
   #draft = null;
@@ -26,11 +26,12 @@ export class QuestionEditor {
   /**
    * @param {HTMLElement} question the section that shows the question
    * @param {number} limit characters
-   * @param {(text: string, files: BroughtFile[] | null) => void} send `files`: null where they stay as they are
-   * @param {HTMLFormElement} [early] one that took what was typed, and perhaps sent, while this was loaded
+   * @param {(text: string, files: AttachedFile[] | null) => void} send `files`: null if they are unchanged
+   * @param {HTMLFormElement} [early] a form that received what was typed, and maybe submitted, while this module was
+   * loading
    */
   constructor(question, limit, send, early) {
-    const form = early ?? piece("question-editor", HTMLFormElement);
+    const form = early ?? fromTemplate("question-editor", HTMLFormElement);
     this.#question = question;
     this.#form = form;
     this.#area = find(form, "textarea", HTMLTextAreaElement);
@@ -52,9 +53,9 @@ export class QuestionEditor {
     this.#typed();
     this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
-    // The focus alone would show the text, and leave the buttons below it behind the message box.
+    // Focusing alone would scroll the text into view, but leave the buttons hidden behind the message box.
     this.#form.scrollIntoView({ block: "nearest" });
-    // Once whoever made the editor holds it.
+    // After the caller has stored the new editor.
     if ("asked" in form.dataset) queueMicrotask(() => form.requestSubmit());
   }
 
@@ -71,7 +72,7 @@ export class QuestionEditor {
   }
 
   /**
-   * The page shows the question anew: the editor goes on there.
+   * The page renders the question again: the editor moves there.
    * @param {HTMLElement} exchange
    * @returns {boolean} whether it is open
    */
@@ -84,8 +85,8 @@ export class QuestionEditor {
   }
 
   /**
-   * The server took an edit, of this question or another one, and perhaps from another tab.
-   * @returns {boolean} whether it stands in the place of this question
+   * The server accepted an edit of this question or another one, maybe from another tab.
+   * @returns {boolean} whether it replaces this question
    */
   taken() {
     if (this.#form.isConnected) return false;
@@ -94,7 +95,7 @@ export class QuestionEditor {
     return true;
   }
 
-  /** @param {boolean} [keeps] whether what is written stands here again when the editor is opened again */
+  /** @param {boolean} [keeps] whether the text is there again when the editor is reopened */
   close(keeps = false) {
     const isSent = this.#area.readOnly;
     if (!keeps && !isSent) this.#draft?.drafts.clear(this.#draft.name);
@@ -107,7 +108,7 @@ export class QuestionEditor {
   }
 
   /**
-   * What is written is kept from now on.
+   * Stores the text from now on.
    * @param {string} question its id
    * @param {string} before the question as it was sent
    */
@@ -116,7 +117,7 @@ export class QuestionEditor {
     const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
     this.#draft = { drafts, name: `edit:${question}`, before };
     // The connection broke while the edit was on its way.
-    const held = () => this.#say(piece("unconfirmed", HTMLElement).textContent?.trim() ?? "");
+    const held = () => this.#say(fromTemplate("unconfirmed", HTMLElement).textContent?.trim() ?? "");
     find(document, "chat-transcript", HTMLElement).addEventListener("chat:edit-held", held, { signal });
   }
 
@@ -145,7 +146,7 @@ export class QuestionEditor {
       // The page's own Escape would stop a running answer.
       event.stopPropagation();
       this.close();
-    } else if (event.target === this.#area && sends(event)) {
+    } else if (event.target === this.#area && isSendKey(event)) {
       event.preventDefault();
       this.#form.requestSubmit();
     }

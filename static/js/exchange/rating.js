@@ -1,9 +1,8 @@
-// The thumbs below an answer. A dialog says who reads what before anything is sent; its content is the page that does
-// the same.
+// The thumbs below an answer. Before anything is sent, a dialog says who can read what; its content is the rating page.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
-import { act, read } from "../page/server.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { showRating } from "./thumbs.js";
 
@@ -30,19 +29,19 @@ function pathOf(button) {
 
 /**
  * @param {HTMLElement} group the two thumbs
- * @param {Record<string, string>} fields of the form; an empty verdict takes the rating back
+ * @param {Record<string, string>} fields of the form; an empty verdict withdraws the rating
  */
 async function send(group, fields) {
-  await act(group.dataset.rating ?? "", fields);
+  await postJson(group.dataset.rating ?? "", fields);
   showRating((group.dataset.rating ?? "").split("/").at(-3) ?? "", fields.verdict);
-  toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was taken back."));
+  toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was withdrawn."));
 }
 
 /**
  * Asks for a reason.
  * @param {string} path of the page that asks for it
  * @param {() => Promise<void>} styles
- * @returns {Promise<Record<string, string> | null>} the fields of the form; null where nothing is to be sent
+ * @returns {Promise<Record<string, string> | null>} the fields of the form; null if nothing is to be sent
  */
 async function asked(path, styles) {
   const [page] = await Promise.all([read(path), styles()]);
@@ -58,7 +57,7 @@ async function asked(path, styles) {
     let fields = null;
     dialog.addEventListener("click", (event) => {
       // A click beside the dialog hits the dialog itself.
-      if (event.target === dialog || around(event, "[data-action=close-rating]")) {
+      if (event.target === dialog || closestTo(event, "[data-action=close-rating]")) {
         event.preventDefault();
         dialog.close();
       }

@@ -1,4 +1,4 @@
-// An answer as rich text for the clipboard: what other programs understand of it, without the page's own parts.
+// An answer as rich text for the clipboard, without the page's own controls.
 
 const OURS = ".code-head, iframe, button, .diagram-failed, .visually-hidden";
 const KEPT = new Set(["href", "start", "dir", "align"]);
@@ -21,7 +21,7 @@ export function richText(part) {
 }
 
 /**
- * The source of a formula, which more programs can read than what it was typeset as.
+ * The source of a formula: more programs can read it than the typeset form.
  * @param {Element} formula
  */
 function texOf(formula) {

@@ -2,7 +2,7 @@
 // long it took.
 
 import { t } from "../language/words.js";
-import { find, piece, seek } from "../page/dom.js";
+import { find, fromTemplate, seek } from "../page/dom.js";
 import { thoughtText, workingText } from "../timing/elapsed.js";
 
 const TICK_MS = 1000;
@@ -12,7 +12,7 @@ export class Thinking {
   /** @type {number | undefined} */
   #ticking;
   #began = 0;
-  /** Whether hidden work goes on before the answer, so that the line stays beside the text that announces it. */
+  /** Whether hidden work continues before the answer, so that the line stays beside the text that announces it. */
   #isHidden = false;
 
   /** @param {HTMLElement} exchange */
@@ -32,7 +32,7 @@ export class Thinking {
   }
 
   /**
-   * Text has come. Before the answer itself, the line keeps its place above it, where the time will stand.
+   * Text has arrived. Until the answer itself, the line stays above it, where the duration will be shown.
    * @param {string | undefined} kind of the message
    */
   wrote(kind) {
@@ -51,7 +51,7 @@ export class Thinking {
   }
 
   /**
-   * The turn waits for others.
+   * The turn waits in the queue.
    * @param {number} place in the queue, from 1; 0 once it waits no more
    */
   showQueued(place) {
@@ -59,12 +59,12 @@ export class Thinking {
     else this.showWorking(0);
   }
 
-  /** The answer is whole, but the server is slow to store it. */
+  /** The answer is complete, but the server is slow to store it. */
   showSaving() {
     this.#say(t("Saving…"));
   }
 
-  /** @param {string} sentence in the place of the seconds */
+  /** @param {string} sentence to show instead of the seconds */
   #say(sentence) {
     this.hideWorking();
     const line = seek(this.#exchange, ".working", HTMLElement);
@@ -108,8 +108,8 @@ export class Thinking {
   }
 
   /**
-   * The work before the answer is over: folds up the steps into one line above the answer. An answer that was continued
-   * has that line already: it then counts all of the work.
+   * The work before the answer is over: folds up the steps into one line above the answer. A continued answer already
+   * has that line, which then counts all of the work.
    * @param {number} seconds
    */
   showThought(seconds) {
@@ -137,7 +137,7 @@ export class Thinking {
  * @param {boolean} isOpen
  */
 function folded(seconds, steps, isOpen) {
-  const details = piece("thought-steps", HTMLDetailsElement);
+  const details = fromTemplate("thought-steps", HTMLDetailsElement);
   find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
   find(details, "ul", HTMLElement).append(...steps);
   details.open = isOpen;
@@ -146,7 +146,7 @@ function folded(seconds, steps, isOpen) {
 
 /** @param {number} seconds */
 function plain(seconds) {
-  const line = piece("thought-line", HTMLElement);
+  const line = fromTemplate("thought-line", HTMLElement);
   line.textContent = thoughtText(seconds);
   return line;
 }

@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find, parse, seek } from "../page/dom.js";
-import { RequestFailed, submit } from "../page/server.js";
+import { RequestFailed, postForm } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -22,7 +22,7 @@ export async function showVersion(transcript, form, button) {
 }
 
 /**
- * Opens the branch with a message. What was on the screen stays in its place.
+ * Opens the branch that contains a message, without moving what is on the screen.
  * @param {ChatTranscript} transcript
  * @param {Exchange | undefined} exchange with the message
  * @param {string} action the address that opens branches
@@ -33,7 +33,7 @@ export async function openBranch(transcript, exchange, action, message, opened) 
   const questions = [exchange?.question, message];
   const top = exchange?.element.getBoundingClientRect().top ?? 0;
   try {
-    const html = await submit(action, new URLSearchParams({ message }));
+    const html = await postForm(action, new URLSearchParams({ message }));
     transcript.replace(parse(html));
     transcript.dispatchEvent(new CustomEvent("chat:branch"));
   } catch (error) {
@@ -43,7 +43,7 @@ export async function openBranch(transcript, exchange, action, message, opened) 
   const shown = transcript.exchanges.find(({ question }) => questions.includes(question))?.element;
   if (!shown) return;
   opened(shown);
-  // After the focus, which scrolls to what was not laid out before, whatever it is told.
+  // After focusing, because that scrolls to elements that were not laid out before, even with preventScroll.
   const scroller = transcript.closest(".scroller");
   if (scroller) scroller.scrollTop += shown.getBoundingClientRect().top - top;
 }

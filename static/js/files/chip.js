@@ -1,15 +1,15 @@
-// One file at the message box: its name, how far it is, what it takes, and what of it the model is given.
+// One file at the message box: its name, upload progress, size in tokens, and which part the model gets.
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { act } from "../page/server.js";
+import { postJson } from "../page/server.js";
 import { numbers } from "./page-numbers.js";
-import { NotTaken, send } from "./sending.js";
+import { RejectedFile, send } from "./uploads.js";
 
-/** @import { Taken } from "./sending.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @import { FileUse } from "../wire/wire.js" */
 
-/** @typedef {FileUse & { name: string }} BroughtFile what is sent of a file, and how the page calls it */
+/** @typedef {FileUse & { name: string }} AttachedFile the part of a file to send, and the name to show */
 
 /** @param {string} name @param {string} className @param {string} [text] */
 function made(name, className, text = "") {
@@ -28,13 +28,13 @@ export class Chip {
   #progress = /** @type {HTMLProgressElement} */ (made("progress", "chip-progress"));
   #tools = made("span", "chip-tools");
   #sending = /** @type {ReturnType<typeof send> | null} */ (null);
-  /** What the server took. @type {Taken | null} */
+  /** The file on the server. @type {UploadedFile | null} */
   taken = null;
   #use = /** @type {HTMLSelectElement | null} */ (null);
   #places = /** @type {HTMLInputElement | null} */ (null);
 
   /**
-   * @param {File | Taken} file to be sent, or that the server has
+   * @param {File | UploadedFile} file to upload, or already on the server
    * @param {() => string} choice
    * @param {(chip: Chip, sentence: string) => void} changed
    */
@@ -64,16 +64,16 @@ export class Chip {
     return this.taken.places.reduce((sum, [number, , tokens]) => sum + (wanted.has(number) ? tokens : 0), 0);
   }
 
-  /** What is wrong with what was chosen; empty where nothing is. */
+  /** The problem with the choice of pages; empty if there is none. */
   get problem() {
     if (this.#use?.value !== "places" || !this.taken) return "";
     const wanted = numbers(this.#places?.value ?? "");
     const known = new Set(this.taken.places.map(([number]) => number));
     const isRight = wanted.size > 0 && [...wanted].every((number) => known.has(number));
-    return isRight ? "" : t("Say which pages of %(name)s are wanted, such as 1-12, 15.", { name: this.taken.name });
+    return isRight ? "" : t("Enter the pages of %(name)s to use, such as 1-12, 15.", { name: this.taken.name });
   }
 
-  /** @returns {BroughtFile | null} */
+  /** @returns {AttachedFile | null} */
   get use() {
     if (!this.taken) return null;
     const { id, name } = this.taken;
@@ -95,19 +95,20 @@ export class Chip {
     try {
       this.#took(await this.#sending.taken);
     } catch (error) {
-      this.#failed(error instanceof NotTaken ? error : new NotTaken(t("The file could not be sent."), true), file);
+      const isRejected = error instanceof RejectedFile;
+      this.#failed(isRejected ? error : new RejectedFile(t("The file could not be sent."), true), file);
     }
   }
 
   remove() {
     this.#sending?.end();
     this.element.remove();
-    // It goes by itself after a day. What was sent with a question stays with that question.
-    if (this.taken?.delete) void act(this.taken.delete).catch(() => undefined);
+    // It is deleted automatically after a day. A file sent with a question stays with that question.
+    if (this.taken?.delete) void postJson(this.taken.delete).catch(() => undefined);
     this.#changed(this, t("%(name)s was removed.", { name: this.#file.name }));
   }
 
-  /** The same file for another model. @param {Taken} taken */
+  /** The same file for another model. @param {UploadedFile} taken */
   renew(taken) {
     const before = this.use;
     for (const each of [this.#use, this.#places]) each?.remove();
@@ -116,7 +117,7 @@ export class Chip {
     if (before) this.#choose(before);
   }
 
-  /** What was chosen of it before, where that can be chosen still. @param {Pick<FileUse, "use" | "places">} before */
+  /** Restores the previous choice, if it is still possible. @param {Pick<FileUse, "use" | "places">} before */
   #choose(before) {
     const use = seek(this.element, "select", HTMLSelectElement);
     if (!use || ![...use.options].some(({ value }) => value === before.use)) return;
@@ -125,7 +126,7 @@ export class Chip {
     use.dispatchEvent(new Event("change"));
   }
 
-  /** @param {Taken} taken */
+  /** @param {UploadedFile} taken */
   #took(taken) {
     this.#sending = null;
     this.taken = taken;
@@ -133,7 +134,7 @@ export class Chip {
     this.element.dataset.state = taken.tokens > taken.room ? "large" : "ready";
     this.element.dataset.file = taken.id;
     const name = /** @type {HTMLAnchorElement} */ (made("a", "chip-name", taken.name));
-    const title = t("What the model can read of it");
+    const title = t("Text that the model can read");
     Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", dir: "auto", title });
     this.element.querySelector(".chip-name")?.replaceWith(name);
     const said = [taken.said, taken.note].filter(Boolean).join(". ");
@@ -141,7 +142,7 @@ export class Chip {
     this.#say(said, `${taken.name}: ${said}`);
   }
 
-  /** @param {NotTaken} error @param {File} file */
+  /** @param {RejectedFile} error @param {File} file */
   #failed(error, file) {
     this.#sending = null;
     this.#progress.hidden = true;
@@ -155,16 +156,16 @@ export class Chip {
     this.#say(error.message, error.message && `${this.#file.name}: ${error.message}`);
   }
 
-  /** Asks what the model is to be given. @param {Taken} taken */
+  /** Asks which part the model gets. @param {UploadedFile} taken */
   #offer(taken) {
     const use = (this.#use = document.createElement("select"));
     use.className = "chip-use";
-    use.setAttribute("aria-label", t("What the model is given of %(name)s", { name: taken.name }));
-    if (taken.tokens <= taken.room) use.add(new Option(t("All of it"), "whole"));
-    else use.add(new Option(t("The beginning, as far as it fits"), "first"));
+    use.setAttribute("aria-label", t("What the model reads of %(name)s", { name: taken.name }));
+    if (taken.tokens <= taken.room) use.add(new Option(t("The whole file"), "whole"));
+    else use.add(new Option(t("The beginning, up to the limit"), "first"));
     if (taken.places.length > 1) use.add(new Option(t("Chosen pages or sheets"), "places"));
     if (taken.tokens > taken.room && taken.search) {
-      use.add(new Option(t("Nothing at once: it searches in it"), "search"));
+      use.add(new Option(t("Search only: the model looks things up"), "search"));
     }
     const places = (this.#places = document.createElement("input"));
     Object.assign(places, { className: "chip-places", placeholder: "1-12, 15", hidden: true, maxLength: 200 });

@@ -1,17 +1,17 @@
-// Deletes a document that went out with a question.
+// Deletes a document that was sent with a question.
 
 import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
-import { act } from "../page/server.js";
+import { postJson } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @param {HTMLElement} button */
 export function askToDelete(button) {
   const item = button.closest(".file");
   if (!(item instanceof HTMLElement)) return;
-  toast(t("Delete this document for good? Answers, and what Python printed, stay."), {
+  toast(t("Permanently delete this document? Answers and Python output are kept."), {
     label: t("Delete"),
-    run: () => void act(button.dataset.file ?? "").then(
+    run: () => void postJson(button.dataset.file ?? "").then(
       () => gone(item),
       () => toast(t("That did not work. Please reload the page.")),
     ),

@@ -1,9 +1,9 @@
-// Loads what takes files when somebody first brings one, with the button, or dragged or pasted anywhere on the page; or
-// has any.
+// Loads the file modules when somebody first attaches a file, with the button or by dragging or pasting anywhere on the
+// page, or already has files.
 
 import { laterStyles } from "../windows/later-styles.js";
 
-/** @typedef {Event & Partial<ClipboardEvent & DragEvent>} Brings */
+/** @typedef {Event & Partial<ClipboardEvent & DragEvent>} FileEvent */
 
 const LONG_TEXT = 8_000;
 
@@ -11,12 +11,12 @@ const LONG_TEXT = 8_000;
 export function filesOnDemand(composer) {
   const { files: some } = composer.dataset;
   const bring = (/** @type {[string, File[], string]} */ ...all) => void Promise.all([
-    import("./bringing.js"), laterStyles(),
+    import("./pending-files.js"), laterStyles(),
   ]).then(([made]) => made.bring(composer, ...all));
   if (some === "") bring(some, [], some);
   composer.querySelector(".earlier")?.addEventListener("click", () => bring("earlier", [], ""));
   for (const name of ["change", "dragover", "drop", "paste"]) {
-    addEventListener(name, (/** @type {Brings} */ event) => {
+    addEventListener(name, (/** @type {FileEvent} */ event) => {
       const from = event.clipboardData ?? event.dataTransfer ?? event.target;
       const { files, types } = /** @type {Partial<DataTransfer>} */ (from);
       const text = event.clipboardData?.getData("text") ?? "";

@@ -1,6 +1,6 @@
-// Reads which pages of a document are wanted.
+// Parses page ranges of a document.
 
-/** The numbers in "1-12, 15"; none where it cannot be read. @param {string} text */
+/** The numbers in "1-12, 15"; empty if it cannot be parsed. @param {string} text */
 export function numbers(text) {
   const found = /** @type {Set<number>} */ (new Set());
   for (const part of text.split(",")) {

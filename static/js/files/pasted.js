@@ -1,4 +1,4 @@
-// A long text that was pasted may be a file instead, and text again.
+// Turns a long pasted text into a file, and back into text.
 
 import { t } from "../language/words.js";
 import { toast } from "../page/toasts.js";
@@ -18,7 +18,7 @@ export function offerText(box, text, add) {
     if (!before.includes(text)) return;
     write(box, before.replace(text, () => ""));
     const chip = add(new File([text], `${t("Pasted text")}.txt`, { type: "text/plain" }));
-    toast(t("The text is a file now."), { label: t("Undo"), run: () => {
+    toast(t("The text was attached as a file."), { label: t("Undo"), run: () => {
       chip?.remove();
       write(box, before);
     } });

@@ -7,23 +7,22 @@ import { find } from "../page/dom.js";
 /** @import { Chip } from "./chip.js" */
 
 export const MOST = 10;
-export const TOO_MANY = t("A message takes %(count)s files at most.", { count: String(MOST) });
-const EDITING = t("Files here go with your next message. The question that you are changing has its own.");
-const READING = t("A file is still being read. The message can be sent as soon as that is done.");
+export const TOO_MANY = t("A message can have at most %(count)s files.", { count: String(MOST) });
+const EDITING = t("These files go with your next message. The question that you are editing has its own files.");
+const READING = t("A file is still being read. You can send the message when that is done.");
 
-/** What is wrong with what was chosen; empty where nothing is. @param {Chip[]} chips */
+/** The problem with the choices; empty if there is none. @param {Chip[]} chips */
 function problemOf(chips) {
   const room = Math.min(...chips.map((chip) => chip.taken?.room ?? Infinity));
   const tokens = chips.reduce((sum, chip) => sum + chip.tokens, 0);
   const wrong = chips.map((chip) => chip.problem).find(Boolean);
   if (wrong) return wrong;
   if (tokens <= room) return "";
-  return t("Together the files are longer than the model can read. Take some away, or choose a part.");
+  return t("Together, the files are too long for the model. Remove some, or choose parts of them.");
 }
 
 /**
- * Says what whoever brings files should know before they send anything. It takes nothing away that is said of something
- * else.
+ * Shows what people should know about their files before they send them. Leaves unrelated messages alone.
  * @param {ChatComposer} composer
  * @param {Chip[]} chips
  */
@@ -40,7 +39,7 @@ function hintFor(chips) {
   return document.querySelector("chat-transcript .question-editor") ? EDITING : "";
 }
 
-/** Whether a model could only look at it. @param {File} file */
+/** Whether it is a picture. @param {File} file */
 export function isPicture({ type }) {
   return type.startsWith("image/") && type !== "image/svg+xml";
 }
@@ -50,9 +49,9 @@ export function seesNone({ name }) {
   return t("%(name)s: the model reads text only, and cannot see pictures.", { name });
 }
 
-/** Why they cannot be sent now; empty where they can. @param {Chip[]} chips */
+/** Why they cannot be sent now; empty if they can. @param {Chip[]} chips */
 export function whyNot(chips) {
   if (chips.some((chip) => chip.isBusy)) return READING;
-  if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Take it away, or try it again.");
+  if (chips.some((chip) => !chip.taken)) return t("A file could not be read. Remove it, or try again.");
   return problemOf(chips);
 }

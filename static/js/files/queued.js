@@ -1,8 +1,8 @@
-// Which files are not at the message box: those of the message that waits for the end of the answer, or of an editor.
+// Which files do not belong to the message box: those of the queued message or of an editor.
 
 import { textStorage } from "../page/storage.js";
 import { NextMessages } from "../writing/next-messages.js";
-import { conversationHere } from "./sending.js";
+import { conversationHere } from "./uploads.js";
 
 /** The ids of those files. @param {string} person */
 export function queuedFiles(person) {

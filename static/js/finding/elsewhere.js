@@ -1,4 +1,4 @@
-// The messages with a match that the page has not loaded.
+// The matching messages that the page has not loaded.
 
 import { t } from "../language/words.js";
 
@@ -6,12 +6,12 @@ export class Elsewhere {
   #messages;
   #isKnown = true;
 
-  /** @param {string[]} messages all with a match, in order: those on the page divide them into above and below */
+  /** @param {string[]} messages all that match, in order: those on the page divide the rest into above and below */
   constructor(messages) {
     this.#messages = messages;
   }
 
-  /** The server could not be asked. */
+  /** The server could not be reached. */
   static unknown() {
     const elsewhere = new Elsewhere([]);
     elsewhere.#isKnown = false;

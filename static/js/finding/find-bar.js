@@ -1,19 +1,19 @@
-// The find bar: finds a text in the open conversation, and steps through its matches. What the page has not loaded is
-// searched by the server, and opened when the steps come there.
+// The find bar: finds a text in the open conversation, and steps through the matches. The server searches what the page
+// has not loaded; such a match is opened when the person gets to it.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
 import { read } from "../page/server.js";
-import { stepped } from "../models/matches.js";
+import { nextMatch } from "../models/matches.js";
 import { rangesIn } from "./text-ranges.js";
 import { Elsewhere } from "./elsewhere.js";
-import { keepForNextPage } from "./next-page.js";
+import { saveSearch } from "./next-page.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
 /** @import { Scrolling } from "../chat/scrolling.js" */
-/** @import { Kept } from "./next-page.js" */
-/** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} Around */
+/** @import { SavedSearch } from "./next-page.js" */
+/** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} PageParts */
 
 const TYPING_MS = 180;
 /** How often growing text is searched again. */
@@ -36,7 +36,7 @@ export class FindBar {
   #asked = 0;
   #observer = new MutationObserver(() => this.#later(() => this.#look(), GROWING_MS));
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
   }
@@ -48,7 +48,7 @@ export class FindBar {
     this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
   }
 
-  /** Goes on where the last page was left. @param {Kept} kept */
+  /** Continues where the last page stopped. @param {SavedSearch} kept */
   resume(kept) {
     this.#bar.hidden = false;
     this.open(null);
@@ -58,7 +58,7 @@ export class FindBar {
 
   /**
    * The bar is shown, and has the focus.
-   * @param {Element | null} [opener] what gets the focus afterwards, if it was not open before
+   * @param {Element | null} [opener] what gets the focus when the bar closes, if it was not open before
    */
   open(opener) {
     if (opener !== undefined) this.#opener = opener instanceof HTMLElement ? opener : null;
@@ -83,7 +83,7 @@ export class FindBar {
     this.#timer = setTimeout(run, delay);
   }
 
-  /** @param {string} [message] where to begin; otherwise at the first match below what is seen */
+  /** @param {string} [message] where to begin; by default at the first match at or below the top of the screen */
   async #search(message) {
     const mine = ++this.#asked;
     this.#elsewhere = new Elsewhere([]);
@@ -105,7 +105,7 @@ export class FindBar {
     if (mine === this.#asked) this.#show();
   }
 
-  /** Searches the page, and keeps the place. */
+  /** Searches the page again without losing the current match. */
   #look() {
     const before = this.#ranges[this.#current];
     this.#ranges = rangesIn(this.#around.transcript, this.#text.value.trim());
@@ -122,10 +122,10 @@ export class FindBar {
     const isLast = this.#current === (by > 0 ? this.#ranges.length - 1 : 0) || !this.#ranges.length;
     const message = isLast ? this.#elsewhere.next(by) : null;
     if (message && open.id) {
-      keepForNextPage({ conversation: open.id, text, message });
+      saveSearch({ conversation: open.id, text, message });
       return open.leadTo(message);
     }
-    this.#current = stepped(this.#current, this.#ranges.length, by);
+    this.#current = nextMatch(this.#current, this.#ranges.length, by);
     this.#show();
   }
 
@@ -150,7 +150,7 @@ export class FindBar {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const action = around(event, "[data-action]")?.dataset.action;
+    const action = closestTo(event, "[data-action]")?.dataset.action;
     if (action === "find-next") this.#step(1);
     else if (action === "find-previous") this.#step(-1);
     else if (action === "close-find") this.close();
@@ -173,7 +173,7 @@ export class FindBar {
  */
 function isFrom(range, element) {
   if (element) return range.comparePoint(element, 0) <= 0;
-  // The exchange's, because what is far from the screen is not laid out.
+  // The exchange's position, because elements far from the screen are not laid out.
   const exchange = range.startContainer.parentElement?.closest(".exchange");
   return !exchange || exchange.getBoundingClientRect().bottom > 0;
 }

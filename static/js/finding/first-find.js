@@ -1,15 +1,15 @@
-// Loads the find bar when somebody first finds something: most conversations are read without it.
+// Loads the find bar on first use: most conversations are read without it.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
-import { takeFromLastPage } from "./next-page.js";
+import { restoreSearch } from "./next-page.js";
 
-/** @import { Around, FindBar } from "./find-bar.js" */
+/** @import { PageParts, FindBar } from "./find-bar.js" */
 
-/** @param {Around} page */
+/** @param {PageParts} page */
 export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
@@ -23,7 +23,7 @@ export function findOnDemand(page) {
       element.hidden = true;
       toast(t("There is no connection to the server. Please try again when it is back."));
     });
-  /** What is typed from now on is what is looked for, and no shortcut. @param {Element | null} opener */
+  /** What is typed from now on is the search text, not a shortcut. @param {Element | null} opener */
   const open = (opener) => {
     const before = element.hidden ? opener : undefined;
     element.hidden = false;
@@ -35,18 +35,18 @@ export function findOnDemand(page) {
     });
   };
   text.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") element.hidden = true; // also while the rest is loaded
+    if (key === "Escape") element.hidden = true; // also while the bar is loading
   });
   element.addEventListener("chat:find", () => open(document.activeElement));
   document.addEventListener("click", (event) => {
     const opener = menuOpener();
-    if (around(event, "#top-menu [data-action=find]")) open(opener);
+    if (closestTo(event, "#top-menu [data-action=find]")) open(opener);
   });
-  const kept = takeFromLastPage();
+  const kept = restoreSearch();
   if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
 }
 
-/** @param {Around} page */
+/** @param {PageParts} page */
 async function begun(page) {
   const [{ FindBar }] = await Promise.all([import("./find-bar.js"), laterStyles()]);
   const bar = new FindBar(page);

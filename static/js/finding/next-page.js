@@ -1,24 +1,24 @@
-// What was being found, kept while a message is opened that another page shows.
+// Stores the search while a message on another page is opened.
 
 const KEY = "chatui:find";
 
-/** @typedef {{ conversation: string, text: string, message: string }} Kept */
+/** @typedef {{ conversation: string, text: string, message: string }} SavedSearch */
 
-/** @param {Kept} kept for the page that shows the message */
-export function keepForNextPage(kept) {
+/** @param {SavedSearch} kept for the page that shows the message */
+export function saveSearch(kept) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   } catch {
-    // Then the message is opened, and the bar is not.
+    // Then the message opens without the bar.
   }
 }
 
-/** @returns {Kept | null} */
-export function takeFromLastPage() {
+/** @returns {SavedSearch | null} */
+export function restoreSearch() {
   try {
     const kept = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
     sessionStorage.removeItem(KEY);
-    return typeof kept === "object" ? /** @type {Kept | null} */ (kept) : null;
+    return typeof kept === "object" ? /** @type {SavedSearch | null} */ (kept) : null;
   } catch {
     return null;
   }

@@ -1,12 +1,12 @@
-// Finds a text in what a conversation shows, also where it is partly bold, a link or coloured code.
+// Finds a text in the displayed conversation, even if it is partly bold, a link or coloured code.
 
 import { placesOf } from "../models/matches.js";
 
-/** Where messages stand: questions, and the parts of the answers on the open branch. */
+/** The elements of messages: questions, and the parts of the answers on the open branch. */
 const TEXTS = ".exchange .question-text:not([hidden]), .exchange .parts > .part";
-/** What is not seen as text: the copy of a formula for screen readers, and the heads of code blocks. */
+/** What is not visible text: the copy of a formula for screen readers, and the headers of code blocks. */
 const LEFT_OUT = ".katex-mathml, .code-head, .visually-hidden";
-/** A match does not reach from one of these into the next. */
+/** A match does not span two of these. */
 const BLOCKS = "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text";
 
 /**
@@ -33,7 +33,7 @@ function rangesOf(element, wanted) {
   });
 }
 
-/** @typedef {{ node: Text, start: number }} Placed a text node, and where its text begins in the whole */
+/** @typedef {{ node: Text, start: number }} Placed a text node, and the offset of its text in the whole */
 
 /** @param {Element} element */
 function textOf(element) {
@@ -48,7 +48,7 @@ function textOf(element) {
     const parent = node.parentElement;
     if (!parent || parent.closest(LEFT_OUT)) continue;
     const mine = parent.closest(BLOCKS);
-    // A character that nobody can search for.
+    // A separator that no search text can contain.
     if (block !== undefined && mine !== block) text += "\0";
     block = mine;
     nodes.push({ node, start: text.length });
@@ -60,7 +60,7 @@ function textOf(element) {
 /**
  * @param {Placed[]} nodes
  * @param {number} place
- * @param {number} [more] behind it
+ * @param {number} [more] added to `place` in the text node
  * @returns {[Text, number]}
  */
 function placeIn(nodes, place, more = 0) {

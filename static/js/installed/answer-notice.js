@@ -1,5 +1,5 @@
-// Tells a person who looks at something else that an answer which took long is ready. They switch it on, in this
-// browser only. The notice says nothing of the conversation: it is seen by whoever sees the screen.
+// Notifies people who are looking at something else that a long answer is ready. They switch it on for this browser
+// only. The notice contains nothing from the conversation, because anybody may see the screen.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
@@ -14,15 +14,15 @@ import { toast } from "../page/toasts.js";
 const KEY = "chatui:notice";
 const LONG_MS = 10_000;
 const READY = t("An answer is ready");
-const ON = t("You will be told of long answers.");
-const OFF = t("You will not be told any more.");
+const ON = t("You will be notified of long answers.");
+const OFF = t("You will not be notified any more.");
 const DENIED = t("Not allowed by your browser’s settings.");
 
 export class AnswerNotice {
   #composer;
   #transcript;
   #button = find(document, "[data-action=tell-ready]", HTMLButtonElement);
-  /** When the answer began that is being written. @type {number | null} */
+  /** When the running answer began. @type {number | null} */
   #began = null;
 
   /**
@@ -46,7 +46,7 @@ export class AnswerNotice {
     return recall(KEY) === "on" && Notification.permission === "granted";
   }
 
-  /** The browser asks for permission after this click only. */
+  /** Browsers ask for permission only after a click. */
   async choose() {
     if (this.#isOn) return this.#set(false, OFF);
     const permission = await Notification.requestPermission();
@@ -73,7 +73,7 @@ export class AnswerNotice {
 }
 
 async function tell() {
-  // Two tabs with the same answer make one notice.
+  // Two tabs with the same answer show one notice.
   const options = { tag: "chatui-ready" };
   try {
     const notice = new Notification(READY, options);
@@ -82,7 +82,7 @@ async function tell() {
       notice.close();
     });
   } catch {
-    // Browsers on phones show only what a worker shows, which then brings the page forward.
+    // Phone browsers show only notifications of a service worker, which then brings the page to the front.
     const { serviceWorker } = /** @type {{ serviceWorker?: ServiceWorkerContainer }} */ (navigator);
     await (await serviceWorker?.getRegistration())?.showNotification(READY, options);
   }

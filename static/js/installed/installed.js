@@ -1,6 +1,6 @@
-// The page as an app of its own: the service worker, new versions of the product, and notices of long answers.
+// The page as an installed app: the service worker, new versions of the product, and notifications of long answers.
 
-import { around, find, workerAddress } from "../page/dom.js";
+import { closestTo, find, workerAddress } from "../page/dom.js";
 import { recall } from "../page/storage.js";
 import { NewVersion } from "./new-version.js";
 
@@ -8,7 +8,7 @@ import { NewVersion } from "./new-version.js";
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 
-/** Under this name the browser remembers who wants notices. */
+/** The name under which the browser stores who wants notifications. */
 const KEY = "chatui:notice";
 
 export function start() {
@@ -19,7 +19,7 @@ export function start() {
 }
 
 /**
- * Notices are loaded where somebody wants them, in this tab or in another one.
+ * Notifications are loaded only if somebody has switched them on, in this tab or another one.
  * @param {ChatComposer} composer
  * @param {ChatTranscript} transcript
  */
@@ -32,7 +32,7 @@ function noticeOnDemand(composer, transcript) {
     loading.then(use, () => (loading = null));
   };
   document.addEventListener("click", (event) => {
-    if (around(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
+    if (closestTo(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
   });
   const look = () => {
     if (recall(KEY)) use(() => undefined);
@@ -57,6 +57,6 @@ async function work(composer) {
   try {
     new NewVersion(await serviceWorker.register(workerAddress()), serviceWorker, composer).watch();
   } catch {
-    // A browser may refuse, in a private window for one: the page does without.
+    // Browsers may refuse, for example in private windows: the page works without it.
   }
 }

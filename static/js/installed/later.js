@@ -1,3 +1,3 @@
-// What makes the page an app of its own is loaded when everything else is there.
+// Loads the code for the installed app after everything else.
 
 addEventListener("load", () => void import("./installed.js").then((module) => module.start(), () => {}));

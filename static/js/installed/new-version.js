@@ -1,10 +1,10 @@
-// The line that says that the product has a new version: never while an answer is being written.
+// The notice that the product has a new version. It never appears while an answer is being written.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 
-/** Milliseconds between two looks for a new version by a page that stays open. */
+/** Milliseconds between checks for a new version by a page that stays open. */
 const LOOK_MS = 3_600_000;
 
 export class NewVersion {
@@ -37,14 +37,14 @@ export class NewVersion {
   }
 
   #show = () => {
-    // The first worker that a browser gets waits for nobody.
+    // The first worker of a browser replaces none, so it is not a new version.
     const isNew = this.#registration.waiting !== null && this.#container.controller !== null;
     this.#line.hidden = !isNew || this.#composer.isRunning;
   };
 
   /** @param {Event} event */
   #clicked = (event) => {
-    if (!around(event, "[data-action=reload]") || !this.#registration.waiting) return;
+    if (!closestTo(event, "[data-action=reload]") || !this.#registration.waiting) return;
     this.#container.addEventListener("controllerchange", () => location.reload(), { once: true });
     this.#registration.waiting.postMessage("take over");
   };

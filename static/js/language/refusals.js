@@ -13,17 +13,16 @@ const SENTENCES = Object.freeze({
   "E-X-NO-SUCH-MODEL": t("This model is not available to you. Choose another one."),
   "E-X-NOT-FOUND": t("This does not exist, or you do not have access to it."),
   "E-X-OPT-IN": t("Open the debug view of this conversation first."),
-  "E-X-OTHER-RELEASE": t("The server has a new release. Reload this page; your text is kept."),
-  "E-X-QUOTA-DAY": t("You have used as much as you may use today."),
-  "E-X-QUOTA-MONTH": t("You have used as much as you may use this month."),
+  "E-X-OTHER-RELEASE": t("The server was updated. Reload this page; your text is kept."),
+  "E-X-QUOTA-DAY": t("You have reached your limit for today."),
+  "E-X-QUOTA-MONTH": t("You have reached your limit for this month."),
   "E-X-RATE": t("Too many requests at once. Wait a moment."),
-  "E-X-SERVER-BUSY": t("The server is too busy to store this now. Try again in a moment."),
+  "E-X-SERVER-BUSY": t("The server is too busy to save this now. Try again in a moment."),
   "E-X-SIGNED-OUT": t("You are signed out. Sign in again to continue."),
-  "E-X-STORAGE-FULL":
-    t("The server has no room left to store anything, so this was not accepted. Tell whoever runs it."),
+  "E-X-STORAGE-FULL": t("The server's storage is full, so this was not saved. Tell an administrator."),
   "E-X-TOO-LARGE": t("The message is too long."),
-  "E-X-TOO-MANY": t("Several answers are still being written for you. Wait for one of them, or stop it."),
-  "E-X-TOO-MANY-PAGES": t("Too many pages are open. Close some, then load this one again."),
+  "E-X-TOO-MANY": t("Several of your answers are still being written. Wait for one, or stop it."),
+  "E-X-TOO-MANY-PAGES": t("Too many pages are open. Close some, then reload this one."),
 });
 
 /** @param {string} code */

@@ -1,42 +1,42 @@
-// What the page says, in the language that it is shown in. English stands in the scripts; another language comes from
-// its catalogue, a module that the page loads before its own.
+// Translates the texts of scripts into the language of the page. The scripts contain the English texts; other languages
+// come from a catalogue, a module that the page loads before its own.
 
-/** @typedef {Readonly<Record<string, string | number>>} Values numbers are written as the language does */
+/** @typedef {Readonly<Record<string, string | number>>} Values numbers are formatted for the language */
 
 /**
- * @typedef {object} Catalogue made from chatui/locale by `make messages`
- * @property {(n: number) => number} plural which form a number takes
- * @property {Readonly<Record<string, string | readonly string[]>>} entries by what they are in English
+ * @typedef {object} Catalogue generated from chatui/locale by `make messages`
+ * @property {(n: number) => number} plural the plural form for a number
+ * @property {Readonly<Record<string, string | readonly string[]>>} entries translations by English text
  */
 
 /** The code of the page's language, as the server names it. */
 export const LANGUAGE = globalThis.document?.documentElement.lang.toLowerCase() || "en";
 const plainNumber = new Intl.NumberFormat(LANGUAGE);
 const time = times(globalThis.document?.documentElement.dataset.timeZone);
-/** Stands between a context and its word, as in gettext. */
+/** Separates a context from its word, as in gettext. */
 const CONTEXT_END = "\u0004";
 const NAME = /%\((\w+)\)s/g;
 
 /** @type {Catalogue} */
 let catalogue = { plural: () => 0, entries: {} };
 
-/** Speak another language from now on. @param {Catalogue} other */
-export function speak(other) {
+/** Use another language from now on. @param {Catalogue} other */
+export function useCatalogue(other) {
   catalogue = other;
 }
 
 /**
- * A sentence. What is put in has no markup: it is text for `textContent`, never HTML.
- * @param {string} sentence in English, with places such as `%(name)s`
- * @param {Values} [values] for each place
+ * Translate a sentence. The result is text for `textContent`, never HTML.
+ * @param {string} sentence in English, with placeholders such as `%(name)s`
+ * @param {Values} [values] for each placeholder
  */
 export function t(sentence, values) {
   return filled(entry(sentence) ?? sentence, values);
 }
 
 /**
- * A short word that other languages say in several ways.
- * @param {string} context where it stands, for translators
+ * Translate a short word that has several translations.
+ * @param {string} context where the word appears, for translators
  * @param {string} word in English
  */
 export function tc(context, word) {
@@ -44,7 +44,7 @@ export function tc(context, word) {
 }
 
 /**
- * A sentence about a number of things; `%(n)s` is the number.
+ * Translate a sentence with a count; `%(n)s` is the count.
  * @param {string} one in English
  * @param {string} many in English
  * @param {number} n
@@ -57,7 +57,7 @@ export function tn(one, many, n, values) {
 }
 
 /**
- * A number as the page's language writes it, not the browser's.
+ * Format a number for the page's language, not the browser's.
  * @param {number} value
  * @param {Intl.NumberFormatOptions} [options]
  */
@@ -65,12 +65,12 @@ export function number(value, options) {
   return (options ? new Intl.NumberFormat(LANGUAGE, options) : plainNumber).format(value);
 }
 
-/** A moment in the person's time zone. @param {string | number} at in ISO 8601, or milliseconds */
+/** Format a time in the person's time zone. @param {string | number} at in ISO 8601, or milliseconds */
 export function moment(at) {
   return time.format(new Date(at));
 }
 
-/** @param {string} [timeZone] what the person chose; otherwise the browser's, also where that does not know theirs */
+/** @param {string} [timeZone] the person's choice; by default, or if the browser does not know it, the browser's */
 function times(timeZone) {
   try {
     return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone });

@@ -1,4 +1,4 @@
-// The sentences about a turn for screen readers: each is announced once, and nothing per token.
+// The sentences about a turn for screen readers: each is announced once, and tokens never.
 
 import { t, tc } from "../language/words.js";
 
@@ -16,7 +16,7 @@ export class Announcements {
   #said = new Set();
 
   /**
-   * The sentence to announce, or null when it was announced before or the turn's end was.
+   * The sentence to announce, or null if it, or the end of the turn, was already announced.
    * @param {string} turn
    * @param {Moment} moment
    * @param {string | null} [sentence] a more exact one from the server

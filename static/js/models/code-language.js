@@ -1,4 +1,4 @@
-// In which language code is written.
+// Detects the language of code.
 
 /**
  * The language that a code element's class names, or null.

@@ -5,7 +5,7 @@ import { number, t, tn } from "../language/words.js";
 /**
  * @param {number} percent of what the model can read at once; 0 if unknown
  * @param {number} leftOut how many of the oldest questions the model was not shown
- * @returns {string} empty where there is nothing to say
+ * @returns {string} empty if there is nothing to show
  */
 export function contextText(percent, leftOut) {
   const share = number(percent / 100, { style: "percent" });

@@ -10,7 +10,7 @@ import { t } from "../language/words.js";
 export function dayGroup(updated, now) {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  // Where the browser's clock is behind the server's, a new conversation must still be under Today.
+  // Even if the browser's clock is behind the server's, a new conversation must appear under Today.
   if (updated >= today) return t("Today");
   return updated >= yesterday ? t("Yesterday") : t("Earlier");
 }

@@ -1,4 +1,4 @@
-// What a page knows of a diagram before it is drawn, and what it believes of what the frame says.
+// Labels a diagram before it is drawn, and validates what its frame reports.
 
 import { t } from "../language/words.js";
 
@@ -7,7 +7,7 @@ export const MOST_CHARACTERS = 20_000;
 const LEAST_HEIGHT_PX = 32;
 const MOST_HEIGHT_PX = 4_000;
 
-/** What a screen reader calls each kind, by the first word of its source. */
+/** The label of each kind for screen readers, by the first word of its source. */
 const NAMES = Object.freeze({
   graph: t("Flowchart, drawn from its source"),
   flowchart: t("Flowchart, drawn from its source"),
@@ -24,7 +24,7 @@ const NAMES = Object.freeze({
 });
 
 /**
- * What a screen reader calls the diagram: its own accessible title if it has one, or else its kind.
+ * The diagram's label for screen readers: its own accessible title if it has one, or else its kind.
  * @param {string} source
  */
 export function nameOf(source) {
@@ -37,7 +37,7 @@ export function nameOf(source) {
 }
 
 /**
- * How high the frame is to be, in pixels; null if it could not draw, or says anything else.
+ * The height of the frame in pixels; null if it could not draw, or sent anything else.
  * @param {unknown} reply
  * @returns {number | null}
  */

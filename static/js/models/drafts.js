@@ -14,7 +14,7 @@ export class Drafts {
   #forgotten = false;
 
   /**
-   * @param {TextStorage | null} storage null where the browser forbids it
+   * @param {TextStorage | null} storage null if the browser forbids it
    * @param {string} person whose drafts these are: browsers are shared
    */
   constructor(storage, person) {
@@ -56,7 +56,7 @@ export class Drafts {
     this.#attempt((storage) => storage.removeItem(this.key(conversation)));
   }
 
-  /** Deletes all drafts in this browser, whoever wrote them, and keeps none from now on: the person has signed out. */
+  /** Deletes everybody's drafts in this browser, and stores none from now on: the person has signed out. */
   forgetAll() {
     this.#forgotten = true;
     this.#attempt((storage) => {
@@ -66,7 +66,7 @@ export class Drafts {
   }
 
   /**
-   * What storage events name it by.
+   * Its name in storage events.
    * @param {string | null} conversation
    */
   key(conversation) {
@@ -74,7 +74,7 @@ export class Drafts {
   }
 
   /**
-   * Storage that is full or forbidden must not keep anybody from writing.
+   * Full or forbidden storage must not prevent anybody from writing.
    * @template T
    * @param {(storage: TextStorage) => T} action
    * @returns {T | null}

@@ -22,13 +22,13 @@ export class Following {
     this.#on = true;
   }
 
-  /** The reader went to another place. */
+  /** The reader moved to another place. */
   leave() {
     this.#on = false;
   }
 
   /**
-   * The content or the view changed its size: a lower offset than before is the reader's then, too.
+   * The content or the view changed its size. Even then, the reader may have caused a lower offset.
    * @param {Position} now
    */
   resized(now) {

@@ -13,7 +13,7 @@ export const MOST_MATCHES = 5_000;
  */
 export function placesOf(text, wanted) {
   if (!wanted) return [];
-  // Not by converting both to lower case: that can change the length of a text, and the positions would be wrong.
+  // Not by converting both to lower case: that can change the length of a text and make the positions wrong.
   const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
   /** @type {[number, number][]} */
   const places = [];
@@ -29,9 +29,9 @@ export function placesOf(text, wanted) {
  * @param {number} current -1 for none yet
  * @param {number} count
  * @param {1 | -1} step
- * @returns {number} -1 where there is none
+ * @returns {number} -1 if there is none
  */
-export function stepped(current, count, step) {
+export function nextMatch(current, count, step) {
   if (count === 0) return -1;
   if (current < 0) return step > 0 ? 0 : count - 1;
   return (current + step + count) % count;

@@ -1,4 +1,4 @@
-// Which names a search means: those that hold each of its words, in any order and case.
+// Filters names by a search: a match contains each of its words, in any order and case.
 
 /**
  * @template {{ text: string }} Named

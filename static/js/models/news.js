@@ -1,6 +1,6 @@
-// Counts what has changed, so that what is read meanwhile is known to be older.
+// Counts changes, so that data read meanwhile is known to be stale.
 
-/** So often something is read again because news came meanwhile. */
+/** How often data is read again because of changes meanwhile. */
 const MOST_READINGS = 4;
 
 export class News {
@@ -12,10 +12,10 @@ export class News {
   }
 
   /**
-   * Reads until no news has come meanwhile.
+   * Reads again until nothing has changed meanwhile.
    * @template Content
    * @param {() => Promise<Content>} read
-   * @returns {Promise<{ content: Content, isFresh: boolean }>} not fresh where the news does not come to rest
+   * @returns {Promise<{ content: Content, isFresh: boolean }>} not fresh if changes did not stop
    */
   async read(read) {
     for (let reading = 1; ; reading += 1) {

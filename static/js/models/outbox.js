@@ -5,7 +5,7 @@
 export class Outbox {
   /** @type {Map<string, Ask>} */
   #waiting = new Map();
-  /** The ids of those that a socket took: the server may have them. @type {Set<string>} */
+  /** The ids of commands that were sent over a socket: the server may have them. @type {Set<string>} */
   #taken = new Set();
 
   /** @param {Ask} command */
@@ -13,7 +13,7 @@ export class Outbox {
     this.#waiting.set(command.client_id, command);
   }
 
-  /** @param {string} clientId of a command that a socket took */
+  /** @param {string} clientId of a command that was sent over a socket */
   take(clientId) {
     this.#taken.add(clientId);
   }

@@ -21,7 +21,7 @@ const KEY_OF_INPUT_METHOD = 229;
  * does neither.
  * @param {Key} event
  */
-export function sends(event) {
+export function isSendKey(event) {
   if (event.key !== "Enter" || event.isComposing || event.keyCode === KEY_OF_INPUT_METHOD) return false;
   return !event.shiftKey && !event.altKey;
 }
@@ -49,7 +49,7 @@ export function problemWith(text, limit) {
 const NEAR = 0.1;
 
 /**
- * How many characters may still be written, once few are left; null before, and when the text is too long.
+ * How many characters are left, once there are few; null before that, and when the text is too long.
  * @param {string} text
  * @param {number} limit in code points
  * @returns {string | null}

@@ -1,7 +1,7 @@
 // Code blocks: adds a header with the language and a copy button. "../code/colours.js" highlights the code.
 
 import { t, tc } from "../language/words.js";
-import { piece } from "./dom.js";
+import { fromTemplate } from "./dom.js";
 import { languageOf } from "../models/code-language.js";
 
 /**
@@ -15,13 +15,13 @@ export function decorateCode(block) {
     const frame = document.createElement("div");
     frame.className = "code-frame";
     frame.dir = "ltr";
-    const head = piece("code-head", HTMLElement);
+    const head = fromTemplate("code-head", HTMLElement);
     const label = head.querySelector(".code-language");
     const language = languageOf(pre.querySelector("code")?.className ?? "");
     if (label) label.textContent = language ?? tc("a programming language", "text");
     pre.replaceWith(frame);
     pre.tabIndex = 0;
-    // What can have the focus needs a name: otherwise a screen reader begins to read the code at once.
+    // A focusable element needs a name: otherwise screen readers start to read the code.
     pre.role = "group";
     pre.ariaLabel = t("Code: %(language)s", { language: label?.textContent ?? "" });
     frame.append(head, pre);

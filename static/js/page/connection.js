@@ -13,8 +13,8 @@ import { PROTOCOL } from "../wire/wire.js";
  * @typedef {object} Listener
  * @property {() => void} opened the socket is up: subscribe, and send unanswered commands again
  * @property {(events: ServerEvent[]) => void} received
- * @property {() => void} silent nothing comes any more, though nobody has closed the socket
- * @property {() => void} recovered after `silent`: something came on the same socket
+ * @property {() => void} silent nothing arrives any more, though the socket was not closed
+ * @property {() => void} recovered after `silent`: something arrived on the same socket
  * @property {() => void} lost the socket is down, and a reconnect will follow
  * @property {(code: number) => void} ended the server refuses this connection for good
  */
@@ -28,7 +28,7 @@ const TOO_FAST_WAIT_MS = 10_000;
 const SUSPICIOUS_MS = 30_000;
 /** How long a new socket may take to open. */
 const OPENING_MS = 6_000;
-/** A page that nobody looks at asks the server only after so long. */
+/** How long a hidden page waits before it probes the server. */
 const HIDDEN_MS = 20_000;
 
 export class Connection {
@@ -65,7 +65,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** Whether the socket is up, and the server heard from. */
+  /** Whether the socket is open and the server has sent something. */
   get isWell() {
     return this.#isOpen && !this.#isSilent;
   }
@@ -136,7 +136,7 @@ export class Connection {
     if (this.#socket?.readyState === WebSocket.CONNECTING && now - this.#heardAt > OPENING_MS) return this.#drop();
     if (!this.#isOpen || (document.visibilityState === "hidden" && now - this.#heardAt < HIDDEN_MS)) return;
     const verdict = this.#heartbeat.look(now);
-    // Also on a socket that has fallen silent: the answer is how it comes back.
+    // Also on a silent socket: the answer shows that it works again.
     if (verdict === "ask") this.#socket?.send(JSON.stringify(/** @type {Command} */ ({ type: "probe" })));
     else if (verdict === "late") this.#silent();
     else if (verdict === "dead") this.#drop();
@@ -170,7 +170,7 @@ export class Connection {
     const socket = this.#socket;
     if (!socket) return;
     socket.close();
-    // The other end may be gone, and then it takes the browser long to report the socket as closed.
+    // If the other end is gone, the browser takes long to report the socket as closed.
     this.#closed(socket, 1006);
     this.#hurry();
   }
@@ -184,7 +184,7 @@ export class Connection {
       this.#hiddenAt = performance.now();
       return;
     }
-    // Both: hidden, and without a message.
+    // Both: hidden for long, and without a message.
     const silence = performance.now() - Math.max(this.#hiddenAt, this.#heardAt);
     if (this.#isOpen && silence > SUSPICIOUS_MS) this.#drop();
     else this.#hurry();

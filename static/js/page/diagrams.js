@@ -1,6 +1,6 @@
 // Diagrams: a closed code block in the language "mermaid" is drawn in a sandboxed frame. Loaded only when there is one.
 
-import { find, piece } from "./dom.js";
+import { find, fromTemplate } from "./dom.js";
 import { MOST_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
 
 /** How long a frame may take to draw once it is loaded, in milliseconds. */
@@ -9,7 +9,7 @@ const LONGEST_MS = 30_000;
 const NEAR = "800px";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-// What is scrolled is the root: around any other one, the margin would count for nothing inside of what is scrolled.
+// The root is the scrolling element: with any other root, the margin would have no effect inside it.
 const root = document.querySelector(".scroller");
 const near = new IntersectionObserver(arrived, { root, rootMargin: NEAR });
 
@@ -54,12 +54,12 @@ class Diagram {
     const frame = this.#frame;
     frame.className = "diagram";
     frame.title = nameOf(this.#source);
-    // Without "allow-same-origin" the frame has an origin of its own, and without the others it can open, ask or lead
-    // nowhere. "allow-scripts" is what drawing takes.
+    // Without "allow-same-origin", the frame has an opaque origin; without the other flags, it cannot open windows,
+    // show dialogs or navigate. Drawing needs "allow-scripts".
     frame.setAttribute("sandbox", "allow-scripts");
     frame.referrerPolicy = "no-referrer";
     frame.addEventListener("load", this.#send, { once: true });
-    // "this" frame loads once: whatever comes after is not the document that was asked for.
+    // The frame loads once: any later load is not the requested document.
     frame.addEventListener("load", () => frame.addEventListener("load", () => this.#fail()), { once: true });
     frame.src = address;
     this.#place.append(frame);
@@ -69,7 +69,7 @@ class Diagram {
     const { port1, port2 } = this.#channel;
     port1.onmessage = ({ data }) => this.#hear(data);
     this.#timer = setTimeout(() => this.#fail(), LONGEST_MS);
-    // The frame's origin is opaque, so no other target can be named. Only what this frame loaded gets the port.
+    // The frame's origin is opaque, so no other target can be named. Only this frame's document gets the port.
     this.#frame.contentWindow?.postMessage({ source: this.#source, dark: isDark() }, "*", [port2]);
   };
 
@@ -92,7 +92,7 @@ class Diagram {
   #recolour = () => this.#channel.port1.postMessage(isDark() ? "dark" : "light");
 
   #offerSource() {
-    const button = piece("diagram-switch", HTMLButtonElement);
+    const button = fromTemplate("diagram-switch", HTMLButtonElement);
     const [toSource, toDiagram] = button.querySelectorAll("span");
     button.addEventListener("click", () => {
       const isSource = this.#place.dataset.diagram !== "source";
@@ -103,7 +103,7 @@ class Diagram {
     find(this.#place, ".code-head > button", HTMLElement).before(button);
   }
 
-  /** The source stays, with a sentence. */
+  /** Shows the source, with an explanation. */
   #fail() {
     clearTimeout(this.#timer);
     this.#channel.port1.close();
@@ -111,7 +111,7 @@ class Diagram {
     this.#place.querySelector("[data-action=switch-diagram]")?.remove();
     if (this.#place.dataset.diagram === "failed") return;
     this.#place.dataset.diagram = "failed";
-    this.#place.append(piece("diagram-failed", HTMLElement));
+    this.#place.append(fromTemplate("diagram-failed", HTMLElement));
   }
 }
 

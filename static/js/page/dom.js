@@ -4,8 +4,8 @@ const WORKER = "/sw.js";
 
 /**
  * The page's only Trusted Types policy. The Content-Security-Policy allows no other, so that an HTML sink anywhere else
- * throws. The HTML itself was sanitized on the server: this policy makes nothing safe, it marks the only way in. Of
- * scripts it lets in one address, a constant.
+ * throws. The HTML itself was sanitized on the server: this policy does not sanitize, it marks the only entry point. It
+ * allows one script address, a constant.
  * @typedef {{ createHTML: (html: string) => string, createScriptURL: (address: string) => string }} HtmlPolicy
  */
 const policy = makePolicy();
@@ -23,7 +23,7 @@ export function parse(html) {
   return template.content;
 }
 
-/** The address of the service worker, as the browser wants it to be. */
+/** The address of the service worker, as a trusted type. */
 export function workerAddress() {
   return policy.createScriptURL(WORKER);
 }
@@ -44,27 +44,26 @@ export function fill(element, html) {
  * @param {new () => E} kind
  * @returns {E}
  */
-export function piece(name, kind) {
+export function fromTemplate(name, kind) {
   const template = find(document, `#piece-${name}`, HTMLTemplateElement);
   const copy = document.importNode(template.content, true).firstElementChild;
   if (copy instanceof kind) return copy;
-  throw new Error(`the piece ${name} is no ${kind.name}`);
+  throw new Error(`the template ${name} is no ${kind.name}`);
 }
 
-/** The id in a piece of what has no id yet. */
+/** The placeholder in a template for an id. */
 const BLANK_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * A copy of the element in the `<template>` of that name, about the things with these ids: addresses hold them, in this
- * order.
+ * A copy of the element in the `<template>` of that name, with these ids in its addresses, in this order.
  * @template {Element} E
  * @param {string} name
  * @param {new () => E} kind
  * @param {string[]} ids
  * @returns {E}
  */
-export function pieceAbout(name, kind, ...ids) {
-  const copy = piece(name, kind);
+export function templateWith(name, kind, ...ids) {
+  const copy = fromTemplate(name, kind);
   for (const element of [copy, ...copy.querySelectorAll("*")]) {
     for (const attribute of element.attributes) {
       for (const id of ids) attribute.value = attribute.value.replace(BLANK_ID, encodeURIComponent(id));
@@ -74,7 +73,7 @@ export function pieceAbout(name, kind, ...ids) {
 }
 
 /**
- * The first element that matches. It must be there and of that kind.
+ * The first element that matches. It must exist and have that type.
  * @template {Element} E
  * @param {ParentNode} root
  * @param {string} selector
@@ -106,7 +105,7 @@ export function seek(root, selector, kind) {
  * @param {string} selector
  * @returns {HTMLElement | null}
  */
-export function around(event, selector) {
+export function closestTo(event, selector) {
   const element = event.target instanceof Element ? event.target.closest(selector) : null;
   return element instanceof HTMLElement ? element : null;
 }

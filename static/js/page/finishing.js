@@ -1,6 +1,6 @@
 // Finishes closed blocks: wide tables can be scrolled by keyboard at once, and in idle time, newest first, code is
-// highlighted, mathematics is typeset and diagrams are drawn. What does that is fetched when it is first needed; a
-// block for which it could not be fetched stays as it is, and is tried again when there is a connection.
+// highlighted, mathematics is typeset and diagrams are drawn. The modules for that are fetched when first needed; a
+// block whose module could not be fetched stays as it is, and is tried again after a reconnect.
 
 import { decorateCode } from "./code.js";
 import { reachWideTables } from "./wide-tables.js";
@@ -35,7 +35,7 @@ function schedule() {
   else setTimeout(work, 16);
 }
 
-/** One block per turn of the event loop, so that no task gets long. */
+/** One block per iteration of the event loop, to keep tasks short. */
 async function work() {
   const block = queue.pop();
   scheduled = false;
@@ -56,7 +56,7 @@ function again() {
 
 /** @param {Element} block */
 async function finish(block) {
-  // Only code that names its language has a class.
+  // Only code with a language has a class.
   if (block.querySelector("pre > code[class]")) await (await import("../code/colours.js")).highlightCode(block);
   if (block.querySelector(".math")) await (await import("./mathematics.js")).setMathematics(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);

@@ -1,23 +1,23 @@
 // Typesets mathematics in closed blocks with KaTeX, which is loaded only when a message has some.
 
 /**
- * @typedef {object} Setter the part of KaTeX that is used
+ * @typedef {object} Renderer the part of KaTeX that is used
  * @property {(tex: string, element: HTMLElement, options: Record<string, unknown>) => void} render
  */
 
 /**
- * TeX may not load, link, run or expand anything without limit. Where KaTeX cannot read a formula it throws, and the
+ * TeX may not load, link, run or expand anything without limit. If KaTeX cannot parse a formula, it throws, and the
  * source stays as text: KaTeX's own error message has a style attribute, which the Content-Security-Policy blocks.
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
 /** A longer formula is not typeset. */
 const MOST_CHARACTERS = 2_000;
 
-/** @type {Promise<Setter> | null} */
+/** @type {Promise<Renderer> | null} */
 let loading = null;
 
 /**
- * It fails where KaTeX could not be fetched.
+ * Rejects if KaTeX cannot be fetched.
  * @param {Element} block
  */
 export async function setMathematics(block) {
@@ -35,11 +35,11 @@ export async function setMathematics(block) {
   }
 }
 
-/** @returns {Promise<Setter>} */
+/** @returns {Promise<Renderer>} */
 function load() {
   loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
-    // KaTeX's small build is not a module: it puts itself in the global scope.
-    return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
+    // KaTeX's small build is not a module: it defines a global.
+    return /** @type {{ katex: Renderer }} */ (/** @type {unknown} */ (globalThis)).katex;
   }).catch((error) => {
     loading = null;
     throw error;

@@ -1,5 +1,5 @@
-// Places a menu beside the button that opens it, and closes it after a choice and when the focus leaves it. The
-// browser's popovers do the rest: opening, Escape, a click outside, and the focus on the button afterwards.
+// Places a menu beside its button, and closes it after a choice or when the focus leaves it. The browser's popovers do
+// the rest: opening, Escape, a click outside, and returning the focus to the button.
 
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;
@@ -24,7 +24,7 @@ function chosen(event) {
 function left({ target, relatedTarget }) {
   const menu = target instanceof Element ? target.closest(".menu:popover-open") : null;
   if (!menu || !(relatedTarget instanceof Node) || menu.contains(relatedTarget)) return;
-  // Pressing the button of the menu takes the focus as well, and closes it by itself.
+  // Pressing the menu's button moves the focus too, and closes the menu anyway.
   if (!opener?.contains(relatedTarget)) setTimeout(() => close(menu));
 }
 
@@ -33,7 +33,7 @@ function close(menu) {
   if (menu instanceof HTMLElement && menu.matches(":popover-open")) menu.hidePopover();
 }
 
-/** The button whose menu is open, or was last. */
+/** The button whose menu is open, or was open last. */
 export function menuOpener() {
   return opener;
 }

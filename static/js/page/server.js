@@ -22,11 +22,11 @@ export async function read(path) {
 }
 
 /**
- * What caused a failure, for those who may know.
+ * The cause of a failure, for people who may know it.
  * @param {string} path
  * @returns {Promise<string>}
  */
-export async function causeOf(path) {
+export async function failureCause(path) {
   const answer = /** @type {unknown} */ (JSON.parse(await read(path)));
   return typeof answer === "object" && answer !== null && "cause" in answer ? String(answer.cause) : "";
 }
@@ -37,7 +37,7 @@ export async function causeOf(path) {
  * @param {URLSearchParams} fields
  * @returns {Promise<string>}
  */
-export async function submit(path, fields) {
+export async function postForm(path, fields) {
   const response = await ask(path, { method: "POST", body: fields, headers: { "X-CSRFToken": csrfToken() } });
   return response.text();
 }
@@ -48,10 +48,10 @@ export async function submit(path, fields) {
  * @param {Record<string, string>} [fields]
  * @returns {Promise<{ title?: string }>}
  */
-export async function act(path, fields = {}) {
+export async function postJson(path, fields = {}) {
   const response = await ask(path, {
     method: "POST",
-    keepalive: true, // also where the person leaves the page just now
+    keepalive: true, // even if the person is just leaving the page
     body: new URLSearchParams(fields),
     headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
   });

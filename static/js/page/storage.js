@@ -1,4 +1,4 @@
-// Settings that are stored in this browser. Where storage is full or forbidden, they last for this page only.
+// Settings that are stored in this browser. If storage is full or forbidden, they last for this page only.
 
 /** @returns {Storage | null} null where the browser forbids it */
 export function openStorage() {
@@ -10,7 +10,7 @@ export function openStorage() {
 }
 
 /**
- * Where unsent text is kept: in a temporary chat for this tab only.
+ * The storage for unsent text: in a temporary chat, for this tab only.
  * @returns {Storage | null} null where the browser forbids it
  */
 export function textStorage() {
@@ -38,6 +38,6 @@ export function remember(key, value) {
     if (value === null) openStorage()?.removeItem(key);
     else openStorage()?.setItem(key, value);
   } catch {
-    // Storage that is full or forbidden must not keep anybody from choosing.
+    // Full or forbidden storage must not prevent a choice.
   }
 }

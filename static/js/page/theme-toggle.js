@@ -1,5 +1,5 @@
-// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it counts
-// more than the account's.
+// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser, where it
+// overrides the account's.
 
 const KEY = "chatui:theme";
 
@@ -23,7 +23,7 @@ class ThemeToggle extends HTMLElement {
     try {
       localStorage.setItem(KEY, theme);
     } catch {
-      // Without storage the choice lasts for this page.
+      // Without storage, the choice lasts for this page.
     }
     this.#show();
   };

@@ -1,9 +1,9 @@
 // Toasts: short messages that disappear by themselves and may offer one action.
 
-import { find, piece } from "./dom.js";
+import { find, fromTemplate } from "./dom.js";
 
 const PLAIN_MS = 5_000;
-/** A toast with an action stays longer, so that there is time to reach it. */
+/** A toast with an action stays longer, to leave time to reach it. */
 const ACTION_MS = 12_000;
 
 /**
@@ -11,7 +11,7 @@ const ACTION_MS = 12_000;
  * @param {{ label: string, run: () => void }} [action]
  */
 export function toast(text, action) {
-  const element = piece("toast", HTMLElement);
+  const element = fromTemplate("toast", HTMLElement);
   find(element, ".toast-text", HTMLElement).textContent = text;
   let timer = 0;
   const wait = () => {

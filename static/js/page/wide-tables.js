@@ -1,4 +1,4 @@
-// Tables that are wider than the page scroll in a place of their own, which can be reached by keyboard and has a name.
+// Puts tables that are wider than the page into a named scroll area that can be reached by keyboard.
 
 import { t } from "../language/words.js";
 
@@ -19,7 +19,7 @@ export function reachWideTables(block) {
 }
 
 /**
- * What scrolls: the block of the table, or a new element around one that stands in a list or a quote.
+ * The scrolling element: the block of the table, or a new element around a table in a list or a quote.
  * @param {HTMLTableElement} table
  */
 function placeOf(table) {

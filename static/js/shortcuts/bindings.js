@@ -1,4 +1,4 @@
-// Which keys belong to which action: the usual ones, and what a person has changed in this browser.
+// Maps keys to actions: the defaults, and a person's changes in this browser.
 
 import { isFree, isSingle } from "./keys.js";
 
@@ -21,7 +21,7 @@ const USUAL = Object.freeze({
   fold: "L",
   help: "?",
 });
-/** What storage events name it by. */
+/** Its name in storage events. */
 export const SHORTCUTS_KEY = "chatui:shortcuts";
 
 export class Bindings {
@@ -30,13 +30,13 @@ export class Bindings {
   #keys = new Map();
   #singles = true;
 
-  /** @param {Pick<TextStorage, "getItem" | "setItem" | "removeItem"> | null} storage null where there is none */
+  /** @param {Pick<TextStorage, "getItem" | "setItem" | "removeItem"> | null} storage null if there is none */
   constructor(storage) {
     this.#storage = storage;
     this.load();
   }
 
-  /** Reads what was stored, here or in another tab. What is damaged counts as not changed. */
+  /** Reads what this or another tab has stored. Damaged values count as unchanged. */
   load() {
     this.#keys = new Map(actions().map((action) => [action, USUAL[action]]));
     this.#singles = true;
@@ -59,14 +59,14 @@ export class Bindings {
     this.#store();
   }
 
-  /** The keys of an action; empty where it has none. @param {Action} action */
+  /** The keys of an action; empty if it has none. @param {Action} action */
   of(action) {
     return this.#keys.get(action) ?? "";
   }
 
   /**
    * @param {string} keys
-   * @returns {Action | null} null also where they are switched off
+   * @returns {Action | null} null also if they are switched off
    */
   actionOf(keys) {
     if (!keys || (!this.#singles && isSingle(keys))) return null;
@@ -76,7 +76,7 @@ export class Bindings {
   /**
    * Gives keys to an action, unless they are not free.
    * @param {Action} action
-   * @param {string} keys empty to take them away
+   * @param {string} keys empty to remove them
    * @returns {Outcome}
    */
   set(action, keys) {
@@ -88,7 +88,7 @@ export class Bindings {
     return "free";
   }
 
-  /** All keys are the usual ones again, and all of them work. */
+  /** Restores the default keys, and switches all of them on. */
   reset() {
     try {
       this.#storage?.removeItem(SHORTCUTS_KEY);
@@ -113,19 +113,19 @@ export class Bindings {
     }
   }
 
-  /** Only what differs from the usual is stored: a better usual one reaches everybody else. */
+  /** Only differences from the defaults are stored, so that a better default reaches everybody else. */
   #store() {
     const changed = actions().filter((action) => this.of(action) !== USUAL[action]);
     const keys = Object.fromEntries(changed.map((action) => [action, this.of(action)]));
     try {
       this.#storage?.setItem(SHORTCUTS_KEY, JSON.stringify({ singles: this.#singles, keys }));
     } catch {
-      // Without storage they last as long as the page.
+      // Without storage, they last as long as the page.
     }
   }
 }
 
-/** All actions, in the order in which they are listed. */
+/** All actions, in display order. */
 export function actions() {
   return /** @type {Action[]} */ (Object.keys(USUAL));
 }

@@ -3,7 +3,7 @@
 import { tc } from "../language/words.js";
 
 /**
- * @typedef {object} Pressed the part of a keyboard event that is read here
+ * @typedef {object} PressedKey the part of a keyboard event that is read here
  * @property {string} key
  * @property {string} [code]
  * @property {boolean} ctrlKey
@@ -19,7 +19,7 @@ const TAKEN_WITH_CTRL_SHIFT = "ABCDEGHIJKMNPQRSTUVWYZ+-=";
 const TAKEN_ALONE = "/'";
 
 /**
- * @param {Pressed} event
+ * @param {PressedKey} event
  * @returns {string} empty for a key that only changes others, and for one without a name
  */
 export function keysOf(event) {
@@ -27,20 +27,20 @@ export function keysOf(event) {
   if (["Control", "Shift", "Alt", "Meta", "AltGraph", "Dead", "Process", "Unidentified", ""].includes(key)) return "";
   const isCharacter = key.length === 1;
   const name = key === " " ? "Space" : isCharacter ? key.toUpperCase() : key;
-  // Of a character that is no letter, Shift is only the way to type it.
+  // For a character that is not a letter, Shift is just part of typing it.
   const isShifted = event.shiftKey && (!isCharacter || event.ctrlKey || event.metaKey || /^[A-Z]$/.test(name));
   const modifiers = [event.ctrlKey || event.metaKey ? "Ctrl" : "", event.altKey ? "Alt" : "", isShifted ? "Shift" : ""];
   return [...modifiers.filter(Boolean), name].join("+");
 }
 
-/** Where the layout has no Latin letters, a letter is the key at its place. @param {Pressed} event */
+/** If the layout has no Latin letters, a letter means the key at its position. @param {PressedKey} event */
 function characterOf({ key, code }) {
   if (key.length !== 1 || /^[\x20-\x7e]$/.test(key)) return key;
   return /^Key([A-Z])$/.exec(code ?? "")?.[1] ?? key;
 }
 
 /**
- * Whether somebody who dictates, or types without seeing where, could press them by mistake (WCAG 2.1.4).
+ * Whether people who use speech input, or type without seeing the focus, could press them by mistake (WCAG 2.1.4).
  * @param {string} keys
  */
 export function isSingle(keys) {
@@ -48,7 +48,7 @@ export function isSingle(keys) {
 }
 
 /**
- * Whether a shortcut may have them: browsers, text boxes and screen readers keep theirs.
+ * Whether a shortcut may use them: the keys of browsers, text boxes and screen readers are reserved.
  * @param {string} keys
  */
 export function isFree(keys) {
@@ -59,7 +59,7 @@ export function isFree(keys) {
 }
 
 /**
- * The keys as they are written on keyboards here: "Strg+Umschalt+O".
+ * The keys as labelled on keyboards of the page's language: "Strg+Umschalt+O".
  * @param {string} keys
  */
 export function keysShown(keys) {

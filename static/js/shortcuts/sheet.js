@@ -1,17 +1,17 @@
-// The sheet that lists the keyboard shortcuts: it changes their keys, and switches those of one key off.
+// The sheet that lists the keyboard shortcuts, changes their keys, and switches single-key ones off.
 
 import { t, tc } from "../language/words.js";
-import { around, find, seek } from "../page/dom.js";
+import { closestTo, find, seek } from "../page/dom.js";
 import { actions } from "./bindings.js";
 import { keysOf, keysShown } from "./keys.js";
 
 /** @import { Action, Bindings } from "./bindings.js" */
 
 const CHOOSE = t("Choose the keys of a shortcut to change them.");
-const PRESS = t("Press the new keys. Escape leaves the old ones, Backspace takes them away.");
-const NOT_FREE = t("These keys belong to the browser, to text boxes or to screen readers. Please choose others.");
+const PRESS = t("Press the new keys. Escape keeps the old ones, Backspace removes them.");
+const NOT_FREE = t("These keys are reserved for the browser, text boxes or screen readers. Please choose others.");
 const SAVED = t("Saved.");
-const ALL_USUAL = t("All shortcuts have their usual keys again.");
+const ALL_USUAL = t("All shortcuts have their default keys again.");
 
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);
@@ -19,7 +19,7 @@ export class ShortcutSheet {
   #singles = find(this.#dialog, "input[name=singles]", HTMLInputElement);
   #bindings;
   #changed;
-  /** The action whose new keys are waited for. @type {Action | null} */
+  /** The action that waits for its new keys. @type {Action | null} */
   #asked = null;
   /** @type {HTMLElement | null} */
   #opener = null;
@@ -35,7 +35,7 @@ export class ShortcutSheet {
     this.#dialog.addEventListener("keydown", this.#key);
     this.#dialog.addEventListener("focusout", () => this.#ask(null));
     this.#dialog.addEventListener("close", () => {
-      // The event comes a moment later: the next key may have moved the focus on, into the find bar for one.
+      // The event comes a moment later: the next key may have moved the focus already, for example into the find bar.
       if (document.activeElement === document.body) this.#opener?.focus();
     });
     this.#singles.addEventListener("change", () => {
@@ -52,7 +52,7 @@ export class ShortcutSheet {
     this.#dialog.showModal();
   }
 
-  /** Shows the keys as they are now, which another tab may have changed. */
+  /** Shows the current keys, which another tab may have changed. */
   show() {
     this.#singles.checked = this.#bindings.singles;
     for (const action of actions()) {
@@ -66,11 +66,11 @@ export class ShortcutSheet {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const button = around(event, "[data-shortcut]");
+    const button = closestTo(event, "[data-shortcut]");
     if (button) this.#ask(/** @type {Action} */ (button.dataset.shortcut));
-    else if (around(event, "[data-action=reset-shortcuts]")) this.#reset();
+    else if (closestTo(event, "[data-action=reset-shortcuts]")) this.#reset();
     // A click beside the sheet hits the dialog itself.
-    else if (event.target === this.#dialog || around(event, "[data-action=close-shortcuts]")) this.#dialog.close();
+    else if (event.target === this.#dialog || closestTo(event, "[data-action=close-shortcuts]")) this.#dialog.close();
   };
 
   #reset() {
@@ -92,7 +92,7 @@ export class ShortcutSheet {
   #key = (event) => {
     const action = this.#asked;
     const keys = keysOf(event);
-    // Tab leads on, as everywhere.
+    // Tab moves the focus, as everywhere.
     if (!action || !keys || event.key === "Tab") return;
     event.preventDefault();
     if (event.repeat) return;
@@ -110,7 +110,7 @@ export class ShortcutSheet {
     const row = this.#button(owner)?.closest(".shortcut");
     const name = row && seek(row, ".shortcut-name", HTMLElement)?.textContent?.trim();
     const values = { keys: keysShown(keys), name: name ?? "" };
-    return t("%(keys)s already belongs to “%(name)s”. Please choose others, or change that one first.", values);
+    return t("%(keys)s is already used for “%(name)s”. Choose other keys, or change that shortcut first.", values);
   }
 
   /** @param {string} sentence */

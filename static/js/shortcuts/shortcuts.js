@@ -1,7 +1,7 @@
-// The keyboard shortcuts of the chat page: finds the action that the pressed keys belong to, and carries it out.
+// The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { read } from "../page/server.js";
 import { openStorage } from "../page/storage.js";
@@ -14,7 +14,7 @@ import { isSingle, keysOf, keysShown } from "./keys.js";
 /** @import { ShortcutSheet } from "./sheet.js" */
 
 /**
- * @typedef {object} Around
+ * @typedef {object} PageParts
  * @property {HTMLElement} page
  * @property {() => void} message puts the focus into the message box
  * @property {() => void} fold shows the list of conversations, or folds it away
@@ -22,7 +22,7 @@ import { isSingle, keysOf, keysShown } from "./keys.js";
  * @property {() => void} escape
  */
 
-/** Where characters are written, or choose something. */
+/** Where typing enters text or chooses something. */
 const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio], [type=button]), [contenteditable]";
 
 export class Shortcuts {
@@ -33,7 +33,7 @@ export class Shortcuts {
   /** @type {Promise<ShortcutSheet> | null} */
   #opening = null;
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
   }
@@ -75,7 +75,7 @@ export class Shortcuts {
       case "edit":
         return this.#press("[data-action=edit]", t("There is no question to edit yet."));
       case "regenerate":
-        return this.#press("[data-action=regenerate]", t("There is no answer to write again yet."));
+        return this.#press("[data-action=regenerate]", t("There is no answer to regenerate yet."));
       case "stop":
         return this.#around.stop();
       case "previous":
@@ -92,7 +92,7 @@ export class Shortcuts {
   /**
    * Presses the last such button of the conversation.
    * @param {string} selector
-   * @param {string} otherwise what is said where there is none
+   * @param {string} otherwise the message if there is none
    */
   #press(selector, otherwise) {
     const buttons = [...this.#around.page.querySelectorAll(`chat-transcript ${selector}`)];
@@ -109,13 +109,13 @@ export class Shortcuts {
     const open = links.findIndex((link) => link.getAttribute("aria-current") === "page");
     const link = open < 0 && by < 0 ? undefined : links[open + by];
     if (link instanceof HTMLElement) link.click();
-    else toast(t("There is no further conversation in the list."));
+    else toast(t("There are no more conversations in the list."));
   }
 
   /** @param {Event} event */
   #clicked = (event) => {
     // The menu closes; the focus goes back to the button that opened it.
-    if (around(event, "[data-action=shortcuts]")) void this.#openSheet(menuOpener());
+    if (closestTo(event, "[data-action=shortcuts]")) void this.#openSheet(menuOpener());
   };
 
   /** @param {Element | null} opener */
@@ -128,7 +128,7 @@ export class Shortcuts {
     }
   }
 
-  /** Its words come from the server, in the language of the page. */
+  /** Its text comes from the server, in the language of the page. */
   async #made() {
     const { page } = this.#around;
     const [{ ShortcutSheet }, html] = await Promise.all([
@@ -149,7 +149,7 @@ export class Shortcuts {
     this.#tell();
   };
 
-  /** Tells assistive technology, and who points at it, the keys of what is on the page. */
+  /** Exposes the keys of the page's controls to assistive technology and in tooltips. */
   #tell() {
     for (const element of document.querySelectorAll("[data-keys-of]")) {
       const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
@@ -164,7 +164,7 @@ export class Shortcuts {
   }
 }
 
-/** As the standard writes them. @param {string} keys */
+/** In the syntax of the standard (aria-keyshortcuts). @param {string} keys */
 function spoken(keys) {
   const control = keys.replace("Ctrl+", "Control+");
   return control === keys ? keys : `${control} ${keys.replace("Ctrl+", "Meta+")}`;

@@ -37,7 +37,7 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * A conversation stands where its time says, whether or not it was there before.
+   * Puts a conversation at the place of its time, whether or not it was listed before.
    * @param {Entry} entry
    */
   put(entry) {
@@ -60,7 +60,7 @@ export class ConversationList extends HTMLElement {
     this.place(item);
   }
 
-  /** @param {string} conversation in which the person has seen what was new */
+  /** @param {string} conversation whose new answer the person has seen */
   seen(conversation) {
     const item = this.item(conversation);
     if (item) mark(item, "new", false);
@@ -69,7 +69,7 @@ export class ConversationList extends HTMLElement {
   /**
    * A conversation was deleted, in whichever tab.
    * @param {string} conversation
-   * @returns {boolean} whether it was in this one
+   * @returns {boolean} whether it was in this list
    */
   drop(conversation) {
     this.item(conversation)?.remove();
@@ -94,14 +94,14 @@ export class ConversationList extends HTMLElement {
     this.#group();
   }
 
-  /** @param {string} folder that was deleted; what is in it is in the list again */
+  /** @param {string} folder that was deleted; its conversations are in the list again */
   dropFolder(folder) {
     for (const item of this.#folders.remove(folder)) this.place(item, "");
     this.#group();
   }
 
   /**
-   * Takes over the list in a page from the server. What is older than all in it stays as it is.
+   * Takes over the list from a page of the server. Entries older than all of that list stay.
    * @param {DocumentFragment} page
    */
   update(page) {
@@ -126,7 +126,7 @@ export class ConversationList extends HTMLElement {
     find(this, ".conversation-none", HTMLElement).hidden = this.#items.childElementCount > 0 || !this.#folders.isEmpty;
   }
 
-  /** @param {HTMLElement} item to take out of the list */
+  /** @param {HTMLElement} item to remove from the list */
   take(item) {
     item.dataset.folder = folderOf(item);
     item.remove();
@@ -146,7 +146,7 @@ export class ConversationList extends HTMLElement {
     if (hadFocus && !item.contains(document.activeElement)) this.#focus(item);
   }
 
-  /** @param {HTMLElement} item that was moved, and has lost the focus by that */
+  /** @param {HTMLElement} item that was moved, and lost the focus because of that */
   #focus(item) {
     const closed = item.closest(".folder-details:not([open])");
     (closed ? find(closed, "summary", HTMLElement) : find(item, ".conversation-link", HTMLElement)).focus();

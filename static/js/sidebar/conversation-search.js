@@ -1,7 +1,7 @@
-// <conversation-search>: the search field above the list of conversations. Shows its results in place of the list.
+// <conversation-search>: the search field above the list of conversations. Shows its results instead of the list.
 
 import { t, tn } from "../language/words.js";
-import { around, fill, find, parse, seek } from "../page/dom.js";
+import { closestTo, fill, find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
 
 const TYPING_MS = 180;
@@ -105,7 +105,7 @@ export class ConversationSearch extends HTMLElement {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const more = around(event, ".search-more");
+    const more = closestTo(event, ".search-more");
     if (more) void this.#ask(more.dataset.before);
   };
 

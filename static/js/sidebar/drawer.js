@@ -33,7 +33,7 @@ export class Drawer {
     return "open" in this.#sidebar.dataset;
   }
 
-  /** Whether it is seen, as a drawer or as a column. */
+  /** Whether it is visible, as a drawer or as a column. */
   get #isShown() {
     return this.#narrow.matches ? this.isOpen : !this.#isFolded;
   }
@@ -42,7 +42,7 @@ export class Drawer {
     return document.documentElement.dataset.list === FOLDED;
   }
 
-  /** Shows it, if it is not there. */
+  /** Shows it if it is hidden. */
   show() {
     if (!this.#isShown) this.open();
   }
@@ -72,7 +72,7 @@ export class Drawer {
     this.#opener().focus();
   }
 
-  /** The focus stays where it is, unless that goes away: then it is on what brings the list back. */
+  /** The focus stays, unless its element disappears: then it moves to the button that shows the list. */
   #fold() {
     const hadFocus = this.#sidebar.contains(document.activeElement);
     document.documentElement.dataset.list = FOLDED;

@@ -1,6 +1,6 @@
-// The entries of the list of conversations: makes one, finds its place, and lets its title be edited.
+// The entries of the list of conversations: creates and places them, and edits their titles.
 
-import { find, piece, pieceAbout, seek } from "../page/dom.js";
+import { find, fromTemplate, templateWith, seek } from "../page/dom.js";
 
 /** @import { Listed } from "../wire/wire.js" */
 /** @typedef {Omit<Listed, "type">} Entry */
@@ -11,7 +11,7 @@ import { find, piece, pieceAbout, seek } from "../page/dom.js";
  * @returns {HTMLElement}
  */
 export function newEntry(conversation, isImported) {
-  const item = pieceAbout("conversation", HTMLElement, conversation);
+  const item = templateWith("conversation", HTMLElement, conversation);
   if (!isImported) find(item, ".imported-mark", HTMLElement).remove();
   return item;
 }
@@ -25,12 +25,12 @@ export function newEntry(conversation, isImported) {
 export function mark(item, name, isShown) {
   const shown = seek(item, `.conversation-${name}`, HTMLElement);
   if (!isShown) shown?.remove();
-  else if (!shown) find(item, ".conversation-title", HTMLElement).after(piece(`${name}-mark`, HTMLElement));
+  else if (!shown) find(item, ".conversation-title", HTMLElement).after(fromTemplate(`${name}-mark`, HTMLElement));
 }
 
 /**
- * Puts an entry where its time says, the pinned ones first and then the latest first. One that stands there already is
- * not moved: it may have the focus.
+ * Puts an entry at the place of its time: pinned ones first, then the latest first. An entry that is already there is
+ * not moved, because it may have the focus.
  * @param {HTMLElement} items
  * @param {HTMLElement} item
  */
@@ -63,20 +63,20 @@ export function update(items, fresh) {
 }
 
 /**
- * @typedef {object} Titled a part of the page that shows a title
- * @property {HTMLElement} shown what the box takes the place of
+ * @typedef {object} TitleParts a part of the page that shows a title
+ * @property {HTMLElement} shown what the box replaces
  * @property {HTMLElement} title
  * @property {HTMLElement} more the button of the menu
  * @property {HTMLElement} back what has the focus afterwards
  */
 
 /**
- * Shows a box for the title in its place.
- * @param {Titled} titled
- * @param {(title: string, before: string) => void} save called with a title that is another one
+ * Shows an edit box instead of the title.
+ * @param {TitleParts} titled
+ * @param {(title: string, before: string) => void} save called with a changed title
  */
 export function editTitle({ shown, title: text, more, back }, save) {
-  const form = piece("rename", HTMLFormElement);
+  const form = fromTemplate("rename", HTMLFormElement);
   const input = find(form, "input", HTMLInputElement);
   const before = text.textContent?.trim() ?? "";
   input.value = before;
@@ -92,7 +92,7 @@ export function editTitle({ shown, title: text, more, back }, save) {
     if (keep && title && title !== before) save(title, before);
   };
   form.addEventListener("submit", (event) => (event.preventDefault(), finish(true, true)));
-  // Whoever presses elsewhere or leaves the page keeps what they wrote; Escape drops it.
+  // Clicking elsewhere or leaving the page saves the text; Escape discards it.
   const leave = () => finish(true, false);
   input.addEventListener("blur", leave);
   addEventListener("pagehide", leave);
@@ -109,7 +109,7 @@ export function editTitle({ shown, title: text, more, back }, save) {
 
 /**
  * @param {HTMLElement} item
- * @returns {Titled}
+ * @returns {TitleParts}
  */
 export function titledEntry(item) {
   const link = find(item, ".conversation-link", HTMLElement);

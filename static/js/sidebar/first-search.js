@@ -1,5 +1,5 @@
-// Loads <conversation-search> when somebody first comes to its field, and leads there on "chat:find"; before that, it
-// dispatches "chat:search".
+// Loads <conversation-search> when its field is first focused. On "chat:find", it dispatches "chat:search" and focuses
+// the field.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
@@ -18,6 +18,6 @@ export function searchOnDemand() {
     text.select();
   });
   search.addEventListener("focusin", load);
-  // The browser has brought a text back, or somebody was faster than this script.
+  // The browser has restored a text, or somebody typed before this script ran.
   if (text.value || search.contains(document.activeElement)) load();
 }

@@ -1,8 +1,8 @@
-// The folders above the list of conversations: which are open in this browser, what is loaded of each, and where a
-// folder that is new or has another name stands.
+// The folders above the list of conversations: which are open in this browser, what is loaded of each, and where a new
+// or renamed folder belongs.
 
 import { t } from "../language/words.js";
-import { find, pieceAbout, seek } from "../page/dom.js";
+import { find, templateWith, seek } from "../page/dom.js";
 import { recall, remember } from "../page/storage.js";
 import { place, update } from "./entries.js";
 import { ListPages } from "./list-pages.js";
@@ -15,7 +15,7 @@ const KEY = "chatui:folders";
 export class Folders {
   #list;
   #folders;
-  /** Those whose further pages are loaded when the reader comes to their end. @type {Map<string, ListPages>} */
+  /** Folders whose further pages are loaded when the reader gets to their end. @type {Map<string, ListPages>} */
   #pages = new Map();
   #isForgotten = false;
 
@@ -49,7 +49,7 @@ export class Folders {
   }
 
   /**
-   * Where the conversations of a folder stand; null for one that the page does not know.
+   * The element with the conversations of a folder; null for an unknown folder.
    * @param {string} folder
    */
   items(folder) {
@@ -59,7 +59,7 @@ export class Folders {
 
   /** @param {FolderKept} event */
   keep({ folder, name, before }) {
-    const found = this.element(folder) ?? pieceAbout("folder", HTMLElement, folder);
+    const found = this.element(folder) ?? templateWith("folder", HTMLElement, folder);
     rename(found, name);
     const next = before ? this.element(before) : null;
     if (found.isConnected && found.nextElementSibling === next) return;
@@ -69,7 +69,7 @@ export class Folders {
 
   /**
    * @param {string} folder that was deleted
-   * @returns {HTMLElement[]} what the page had of it
+   * @returns {HTMLElement[]} the entries that the page had of it
    */
   remove(folder) {
     const found = this.element(folder);
@@ -80,7 +80,7 @@ export class Folders {
   }
 
   /**
-   * Takes over the folders in a page from the server: their names and order, and what that page has of one.
+   * Takes over the folders from a page of the server: their names and order, and the entries that it has.
    * @param {DocumentFragment} page
    */
   update(page) {
@@ -99,7 +99,7 @@ export class Folders {
   }
 
   /**
-   * Takes a conversation out that stands in the list by now.
+   * Removes a conversation that is in the list now.
    * @param {string} conversation
    */
   forget(conversation) {
@@ -113,7 +113,7 @@ export class Folders {
     const open = this.#all().filter((each) => detailsOf(each).open);
     if (!this.#isForgotten) remember(KEY, open.map(idOf).join(" ") || null);
     if (!detailsOf(folder).open) return;
-    // Who opens it sees in which of its conversations the new answer is.
+    // Opening it shows which of its conversations has the new answer.
     seek(folder, ".folder-head .conversation-new", HTMLElement)?.remove();
     this.#load(folder);
   };
@@ -124,7 +124,7 @@ export class Folders {
     const items = itemsOf(folder);
     const pages = new ListPages(this.#list, items, () => {
       for (const item of items.querySelectorAll(".conversation-item")) {
-        // What an event has put here before is not the latest, perhaps.
+        // Entries that an event has put here before may not be the latest.
         if (item instanceof HTMLElement) place(items, item);
       }
     });

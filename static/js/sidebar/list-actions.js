@@ -1,9 +1,9 @@
-// What the menu of a conversation does: renames in place, pins, archives and deletes with undo.
+// The actions of a conversation's menu: renames in place, pins, archives, and deletes with undo.
 
 import { t } from "../language/words.js";
-import { around, find, seek } from "../page/dom.js";
+import { closestTo, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
-import { RequestFailed, SignedOut, act } from "../page/server.js";
+import { RequestFailed, SignedOut, postJson } from "../page/server.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
@@ -15,7 +15,7 @@ import { showPlace } from "./place-items.js";
 export class ListActions {
   #list;
   #menu = find(document, "#conversation-menu", HTMLElement);
-  /** What moves conversations; loaded when somebody first does. @type {Promise<MoveDialog> | null} */
+  /** The dialog for moving; loaded on first use. @type {Promise<MoveDialog> | null} */
   #dialog = null;
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
@@ -43,7 +43,7 @@ export class ListActions {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const { action, place } = around(event, "[data-action]")?.dataset ?? {};
+    const { action, place } = closestTo(event, "[data-action]")?.dataset ?? {};
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
@@ -63,14 +63,15 @@ export class ListActions {
   }
 
   /**
-   * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, also this.
-   * @param {HTMLElement} item that names where this is asked for
+   * Pins a conversation, or moves it into the list or the archive. The server then tells every page, including this
+   * one.
+   * @param {HTMLElement} item of the menu, with the address for the request
    * @param {string} place
    */
   async put(item, place) {
     const hadFocus = item.isConnected && item.matches(".conversation-item");
     try {
-      const { title } = await act(item.dataset.put ?? "", { place });
+      const { title } = await postJson(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
       const said = t("Archived “%(title)s”.", { title: title ?? "" });
       toast(said, { label: t("Undo"), run: () => void this.put(item, "list") });
@@ -81,7 +82,7 @@ export class ListActions {
   }
 
   /**
-   * @param {HTMLElement} item that names the conversation and where it is renamed
+   * @param {HTMLElement} item of the conversation, with the address for renaming
    * @param {string} title
    * @param {string} before
    */
@@ -89,7 +90,7 @@ export class ListActions {
     const conversation = item.dataset.conversation ?? "";
     this.#announceTitle(conversation, title);
     try {
-      const answer = await act(item.dataset.rename ?? "", { title });
+      const answer = await postJson(item.dataset.rename ?? "", { title });
       this.#announceTitle(conversation, answer.title ?? title);
     } catch (error) {
       this.#announceTitle(conversation, before);
@@ -107,7 +108,7 @@ export class ListActions {
   }
 
   /**
-   * Deletes the conversation that the page shows; the list may not reach as far back.
+   * Deletes the conversation that the page shows, which may be too old to be in the list.
    * @param {string} conversation
    */
   deleteOpen(conversation) {
@@ -116,7 +117,7 @@ export class ListActions {
     void this.#delete(item);
   }
 
-  /** What had the focus is gone from the list. */
+  /** The focused entry has disappeared from the list. */
   #focusFirst() {
     (seek(this.#list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
   }
@@ -131,11 +132,11 @@ export class ListActions {
     this.#focusFirst();
     const bringBack = () => {
       this.#deleted.delete(conversation);
-      // The server has told all pages by now, perhaps: then it is there.
+      // The server may have told all pages already: then it is listed.
       if (!list.item(conversation)) list.place(item);
     };
     try {
-      await act(item.dataset.delete ?? "");
+      await postJson(item.dataset.delete ?? "");
     } catch (error) {
       bringBack();
       toast(messageOf(error));
@@ -155,7 +156,7 @@ export class ListActions {
    */
   async #restore(item, bringBack) {
     try {
-      await act(item.dataset.restore ?? "");
+      await postJson(item.dataset.restore ?? "");
       bringBack();
       const shown = this.#list.item(item.dataset.conversation ?? "") ?? item;
       seek(shown, ".conversation-link", HTMLElement)?.focus();

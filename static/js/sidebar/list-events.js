@@ -1,4 +1,4 @@
-// Applies the events about the person's list of conversations, and what they change in the frame of the page.
+// Applies events about the person's list of conversations to the list, the title and the top bar.
 
 import { showRating } from "../exchange/thumbs.js";
 import { find } from "../page/dom.js";
@@ -67,7 +67,7 @@ export class ListEvents {
     this.#tab.set(`${title} · ${name}`);
   }
 
-  /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */
+  /** @param {Listed} event a conversation is new, got a question, or was restored */
   #listed(event) {
     this.#list.put(event);
     if (!this.#isOpen(event.conversation)) return;

@@ -1,7 +1,8 @@
-// Further pages of the list of conversations: each is loaded when the reader comes near the end of the list, or asks.
+// Further pages of the list of conversations: each is loaded when the reader gets near the end of the list, or on
+// request.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 
 const NEAR = "400px 0px";
@@ -46,7 +47,7 @@ export class ListPages {
 
   /** @param {MouseEvent} event */
   #clicked = (event) => {
-    const link = around(event, ".conversation-page-link");
+    const link = closestTo(event, ".conversation-page-link");
     if (!link || !this.#items.contains(link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.#load();
@@ -73,7 +74,7 @@ export class ListPages {
    * @param {DocumentFragment} fresh
    */
   #put(place, fresh) {
-    // A conversation that was written in meanwhile is further up already; one that was brought back may stand too high.
+    // A conversation with a newer message is further up already; a restored one may be too high.
     const shown = new Map([...this.#items.children].map((item) => [nameOf(item), item]));
     const put = [...fresh.children].filter((item) => {
       const known = item.matches(".conversation-page") ? undefined : shown.get(nameOf(item));

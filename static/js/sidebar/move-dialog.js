@@ -1,8 +1,8 @@
-// The dialog that moves a conversation into a folder or out of it. Its content comes from the page that does the same.
+// The dialog that moves a conversation into a folder or out of it. Its content comes from the page for moving.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
-import { act, read } from "../page/server.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 export class MoveDialog {
@@ -28,7 +28,7 @@ export class MoveDialog {
   /** @param {Event} event */
   #clicked = (event) => {
     // A click beside the dialog hits the dialog itself.
-    if (event.target === this.#dialog || around(event, "[data-action=close-move]")) this.#dialog.close();
+    if (event.target === this.#dialog || closestTo(event, "[data-action=close-move]")) this.#dialog.close();
   };
 
   /** @param {SubmitEvent} event */
@@ -39,8 +39,8 @@ export class MoveDialog {
     const path = event.target.getAttribute("action") ?? "";
     this.#dialog.close();
     try {
-      // The server tells every page, also this.
-      const { title } = await act(path, Object.fromEntries(fields));
+      // The server tells every page, including this one.
+      const { title } = await postJson(path, Object.fromEntries(fields));
       toast(t("Moved “%(title)s”.", { title: title ?? "" }));
     } catch (error) {
       toast(messageOf(error));

@@ -1,4 +1,4 @@
-// The items of a menu that put a conversation somewhere else: those that lead to where it is are not shown.
+// The menu items that move a conversation: hides those for its current place.
 
 /** @typedef {"list" | "pinned" | "archive"} Place */
 
@@ -10,7 +10,7 @@ export function showPlace(menu, place) {
   for (const item of menu.querySelectorAll('[data-action="put"]')) {
     if (!(item instanceof HTMLElement)) continue;
     const { place: to, from } = item.dataset;
-    // What is archived is put into the list before it is pinned.
+    // An archived conversation is moved into the list before it is pinned.
     item.hidden = from ? from !== place : to === place || (to === "pinned" && place === "archive");
   }
 }

@@ -1,4 +1,4 @@
-// Tells the server that the person sees the open conversation, so that none of their pages marks its answer as new.
+// Tells the server that the person has seen the open conversation, so that no page marks its answer as new.
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
@@ -6,7 +6,7 @@
 export class Seen {
   #connection;
   #open;
-  /** Whether an answer may have ended that the server takes for unseen. */
+  /** Whether an answer may have ended that the server considers unseen. */
   #isDue;
 
   /**
@@ -31,7 +31,7 @@ export class Seen {
     this.#isDue = true;
   }
 
-  /** Now, where the page is visible; otherwise when it becomes so, or when there is a connection. */
+  /** Now if the page is visible; otherwise when it becomes visible or the connection is back. */
   tell() {
     const conversation = this.#open.id;
     if (!this.#isDue || !conversation || document.hidden) return;

@@ -1,6 +1,6 @@
-// The menu of the open conversation in the top bar: it renames in the top bar, and does the rest as the list does.
+// The menu of the open conversation in the top bar: renames in the top bar; the rest works as in the list.
 
-import { around, find } from "../page/dom.js";
+import { closestTo, find } from "../page/dom.js";
 import { editTitle } from "./entries.js";
 
 /** @import { ListActions } from "./list-actions.js" */
@@ -20,8 +20,8 @@ export class TopMenu {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const menu = around(event, "#top-menu");
-    const item = around(event, "[data-action]");
+    const menu = closestTo(event, "#top-menu");
+    const item = closestTo(event, "[data-action]");
     const { action, place } = item?.dataset ?? {};
     if (!menu || !action) return;
     menu.hidePopover();
@@ -30,7 +30,7 @@ export class TopMenu {
     else if (action === "rename") this.#rename(menu);
     else if (action === "put" && place) void this.#actions.put(menu, place);
     else if (action === "move" && item instanceof HTMLAnchorElement) {
-      // Without scripts, the link leads to the page that asks the same.
+      // Without scripts, the link leads to the page for moving.
       event.preventDefault();
       this.#actions.move(item.href);
     }

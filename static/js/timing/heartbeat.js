@@ -1,13 +1,13 @@
-// Tells from the time of the last message whether the other end of a connection is still there.
+// Decides from the time of the last message whether the other end of a connection is still alive.
 
-/** After so long without a message, the server is asked for one. */
+/** After this long without a message, the server is asked for one. */
 const ASK_MS = 1_000;
-/** The answer is late: the connection counts as lost, though nobody has closed it. Less than three seconds in all. */
+/** The answer is late: the connection counts as lost, though it was not closed. Less than three seconds in total. */
 const LATE_MS = 1_500;
-/** There will be no answer any more. */
+/** No answer is expected any more. */
 const DEAD_MS = 5_000;
 
-/** How often to look. */
+/** How often to check. */
 export const LOOK_MS = 200;
 
 export class Heartbeat {
@@ -15,15 +15,15 @@ export class Heartbeat {
   /** @type {number | null} */
   #askedAt = null;
 
-  /** @param {number} now milliseconds; the connection opened, or a message came */
+  /** @param {number} now milliseconds; the connection opened, or a message arrived */
   heard(now) {
     this.#heardAt = now;
     this.#askedAt = null;
   }
 
   /**
-   * What follows from the silence. An answer is asked for once, however late somebody looks: a page in the background
-   * does so rarely, and that is not the server's silence.
+   * What to do about the silence. An answer is requested once, however late this check runs: background pages check
+   * rarely, which says nothing about the server.
    * @param {number} now milliseconds
    * @returns {"ask" | "late" | "dead" | null}
    */

@@ -1,16 +1,16 @@
-// The cards of calls about which the person decides. The server makes them; without this script their buttons work as
-// those of any form.
+// The cards of tool calls that the person has to decide about. The server renders them; without this script, their
+// buttons submit ordinary forms.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
-import { RequestFailed, act, read } from "../page/server.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { RequestFailed, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
-/** So long after cards have changed, a click may still be meant for what stood there before. */
+/** For this long after cards have changed, a click may be meant for what was there before. */
 const SETTLING_MS = 400;
 let changedAt = -Infinity;
 
-/** The cards that were announced, so that each is once. @type {Set<string>} */
+/** The cards that were announced, so that each is announced once. @type {Set<string>} */
 const announced = new Set();
 
 /** The number of the newest request of each exchange: an older answer must not replace a newer one. */
@@ -28,7 +28,7 @@ export async function showCards(exchange) {
   }
   if (asked.get(exchange) !== number) return;
   const place = find(exchange, ".approvals", HTMLElement);
-  // The same cards once more: who has the focus on a button keeps it.
+  // The same cards again: a focused button keeps the focus.
   if (stateOf(cards) !== stateOf(place)) {
     const had = heldBy(place);
     if (place.childElementCount) changedAt = performance.now();
@@ -38,7 +38,7 @@ export async function showCards(exchange) {
   announce(exchange, place);
 }
 
-/** @param {ParentNode} place @returns {string} which calls wait in it, and which are decided */
+/** @param {ParentNode} place @returns {string} which calls in it are waiting, and which are decided */
 function stateOf(place) {
   const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
   return cards.map((card) => `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}`).join();
@@ -50,7 +50,7 @@ function heldBy(place) {
 }
 
 /**
- * What had the focus is gone: the next call that waits has it, or what became of the last one.
+ * The focused element is gone: focuses the next waiting call, or the result of the last one.
  * @param {HTMLElement} place
  */
 function focusOn(place) {
@@ -74,17 +74,17 @@ function announce(exchange, place) {
 
 /** @param {SubmitEvent} event */
 async function decided(event) {
-  const form = around(event, ".approval-form");
-  const exchange = around(event, ".exchange");
+  const form = closestTo(event, ".approval-form");
+  const exchange = closestTo(event, ".exchange");
   const button = event.submitter;
   if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
   event.preventDefault();
   if (form.dataset.sent || performance.now() - changedAt < SETTLING_MS) return;
   form.dataset.sent = "yes";
   try {
-    await act(new URL(form.action).pathname, { decision: button.value });
+    await postJson(new URL(form.action).pathname, { decision: button.value });
   } catch (error) {
-    // Somebody was faster, in another tab, or the time was over: the card then says so.
+    // Decided in another tab, or too late: the card says so.
     toast(error instanceof RequestFailed ? error.message : t("Something went wrong. Please reload the page."));
   }
   delete form.dataset.sent;

@@ -1,23 +1,23 @@
-// The menu of tools at the message box. In a conversation the server keeps what is switched; before there is one, this
-// browser does, and the first message tells the server.
+// The menu of tools at the message box. The server stores the switches of a conversation; before there is one, this
+// browser does, and the first message sends them.
 
 import { t } from "../language/words.js";
 import { fill, seek } from "../page/dom.js";
-import { read, submit } from "../page/server.js";
+import { read, postForm } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
 
-/** @typedef {{ toolsOff: () => string, keepToolsOff: (names: string[]) => void }} Kept in this browser */
+/** @typedef {{ toolsOff: () => string, keepToolsOff: (names: string[]) => void }} ToolStorage in this browser */
 
 /** @type {HTMLElement | null} */
 let listening = null;
-/** Given, and not imported: with it, another file would be in every page's first load. @type {Kept} */
+/** Passed in, not imported: an import would add a file to the first load of every page. @type {ToolStorage} */
 let kept = { toolsOff: () => "", keepToolsOff: () => undefined };
 
 /**
  * @param {HTMLElement} menu that opens
- * @param {Kept} keeping
+ * @param {ToolStorage} keeping
  */
 export async function open(menu, keeping) {
   kept = keeping;
@@ -39,7 +39,7 @@ function listed(menu) {
   return `${menu.dataset.new}?off=${encodeURIComponent(kept.toolsOff())}&${chosen()}`;
 }
 
-/** The model that is chosen: its server may use tools by itself. */
+/** The chosen model: its server may have tools of its own. */
 function chosen() {
   return `choice=${encodeURIComponent(seek(document, ".model-choice", HTMLSelectElement)?.value ?? "")}`;
 }
@@ -66,7 +66,7 @@ function changed({ target, currentTarget }) {
   const [menu, address] = [currentTarget, own()];
   const state = target.checked ? "on" : "off";
   if (address) {
-    void show(menu, () => submit(address, new URLSearchParams({ tool: target.value, state })));
+    void show(menu, () => postForm(address, new URLSearchParams({ tool: target.value, state })));
     return;
   }
   const off = [...menu.querySelectorAll("input")].filter((input) => !input.checked);
@@ -80,5 +80,5 @@ function askedAgain({ target, currentTarget }) {
   const address = own();
   if (!(button instanceof HTMLButtonElement) || !(currentTarget instanceof HTMLElement) || !address) return;
   const menu = currentTarget;
-  void show(menu, () => submit(address, new URLSearchParams({ tool: button.value, state: "ask" })));
+  void show(menu, () => postForm(address, new URLSearchParams({ tool: button.value, state: "ask" })));
 }

@@ -1,11 +1,11 @@
-// Which tools a new conversation begins without: what the person chose last, in this browser.
+// The tools that are off in a new conversation: the person's last choice in this browser.
 
 import { seek } from "../page/dom.js";
 import { recall, remember } from "../page/storage.js";
 
 const KEY = "chatui:tools";
 
-/** Their names, with commas between them; empty where no tools are offered. */
+/** Their names, separated by commas; empty if no tools are offered. */
 export function toolsOff() {
   return seek(document, "#tools-menu", HTMLElement) ? (recall(KEY) ?? "") : "";
 }

@@ -1,4 +1,4 @@
-// What a page fetches of a running turn, because no event has it: cards of calls that wait for the person, and files.
+// Fetches parts of a running turn that no event contains: cards of calls that wait for the person, and files.
 
 import { seek } from "../page/dom.js";
 
@@ -31,5 +31,5 @@ export function callsWait(exchange, count) {
  * @param {number} count how many files its turn has
  */
 function filesCame(exchange, count) {
-  if (exchange && count) void import("../files/coming.js").then(({ showFiles }) => showFiles(exchange.element));
+  if (exchange && count) void import("../files/tool-files.js").then(({ showFiles }) => showFiles(exchange.element));
 }

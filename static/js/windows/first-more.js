@@ -1,9 +1,9 @@
-// Loads what loads more messages when the page first has a place for them: most conversations are short.
+// Loads the module for more messages when the page first needs it: most conversations are short.
 
 import { seek } from "../page/dom.js";
 
 /**
- * Call this once the page is scrolled to where the reader begins.
+ * Call this once the page is scrolled to where the reader starts.
  * @param {HTMLElement} transcript
  * @param {HTMLElement} scroller the part of the page that scrolls
  */
@@ -11,7 +11,7 @@ export function moreOnDemand(transcript, scroller) {
   const look = () => {
     if (!seek(transcript, ":scope > [data-more]", HTMLElement)) return;
     watching.disconnect();
-    // Where it cannot be loaded, the links lead to pages of their own.
+    // If it cannot be loaded, the links lead to pages of their own.
     import("./more.js").then(({ MoreMessages }) => new MoreMessages(transcript, scroller).start(), () => {});
   };
   const watching = new MutationObserver(look);

@@ -1,5 +1,5 @@
-// Loads the styles of what is shown only when somebody asks for it. The page names their sheet in a link that is
-// disabled, which browsers do not load; so it has its place among the others.
+// Loads the styles of parts that are shown only on request. The page has a disabled link to their style sheet, which
+// browsers do not load, so that the sheet keeps its place in the cascade.
 
 import { find } from "../page/dom.js";
 
@@ -7,8 +7,8 @@ import { find } from "../page/dom.js";
 let loading = null;
 
 /**
- * It fails where the sheet could not be fetched. The next call tries again.
- * @returns {Promise<void>} settled when its rules hold
+ * Rejects if the sheet could not be fetched. The next call tries again.
+ * @returns {Promise<void>} settled when its rules apply
  */
 export function laterStyles() {
   loading ??= enabled(find(document, "link[data-later]", HTMLLinkElement)).catch((error) => {

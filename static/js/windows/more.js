@@ -1,8 +1,8 @@
-// Loads earlier or later exchanges when the reader comes near them or asks for them. What is being read stays in its
-// place on the screen.
+// Loads earlier or later exchanges when the reader gets near them or asks for them, without moving what is on the
+// screen.
 
 import { t } from "../language/words.js";
-import { around, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { read } from "../page/server.js";
 
@@ -28,7 +28,7 @@ export class MoreMessages {
     this.#near = new IntersectionObserver(this.#came, { root: scroller, rootMargin: NEAR });
   }
 
-  /** Begins to load. Call this once the page is scrolled to where the reader begins. */
+  /** Starts loading. Call this once the page is scrolled to where the reader starts. */
   start() {
     new MutationObserver(this.#watch).observe(this.#transcript, { childList: true });
     this.#transcript.addEventListener("click", this.#clicked);
@@ -46,7 +46,7 @@ export class MoreMessages {
     }
   };
 
-  /** @param {Element} place that is gone, or loads only when it is asked to */
+  /** @param {Element} place that is gone, or loads only on request */
   #forget(place) {
     this.#near.unobserve(place);
     if (!place.isConnected) this.#watched.delete(place);
@@ -61,8 +61,8 @@ export class MoreMessages {
 
   /** @param {Event} event */
   #clicked = (event) => {
-    const place = around(event, "[data-more]");
-    if (!place || !around(event, ".more-link") || !(event instanceof MouseEvent)) return;
+    const place = closestTo(event, "[data-more]");
+    if (!place || !closestTo(event, ".more-link") || !(event instanceof MouseEvent)) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.#load(place);
@@ -104,7 +104,7 @@ export class MoreMessages {
   }
 
   /**
-   * What was sent from the middle of a conversation is on the page already: nothing from there on is added again.
+   * Messages sent from the middle of a conversation are on the page already: nothing from there on is added again.
    * @param {DocumentFragment} fresh
    */
   #leaveOutShown(fresh) {
@@ -116,7 +116,7 @@ export class MoreMessages {
   }
 
   /**
-   * The link that had the focus is gone: whoever uses the keyboard goes on at the next one, or at what was added.
+   * The focused link is gone: keyboard users continue at the next one, or at the added exchanges.
    * @param {string} way
    * @param {Element[]} put
    */

@@ -1,8 +1,8 @@
 // The part of a conversation that a page has.
 
 /**
- * What the page shows once it has the server's window: what it holds above that stays, because a question has only one
- * way up to the first message.
+ * What the page shows after applying the server's window: exchanges above it stay, because there is only one path from
+ * a question up to the first message.
  * @param {HTMLElement} transcript
  * @param {HTMLElement} fresh
  * @returns {Element[]}
@@ -18,7 +18,7 @@ export function withAbove(transcript, fresh) {
 }
 
 /**
- * Which exchanges these are, and in what state.
+ * Identifies these exchanges and their states.
  * @param {Element[]} children of a transcript
  */
 export function signature(children) {

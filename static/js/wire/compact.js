@@ -1,4 +1,4 @@
-// Reads the short form of the events that come most often: more text for the open block. chatui/wire/compact.py
+// Reads the short form of the most frequent events: more text for the open block. chatui/wire/compact.py
 // defines it.
 
 /**
@@ -14,7 +14,7 @@ export class Expander {
   #open = null;
 
   /**
-   * @param {unknown} event as it stands in a frame
+   * @param {unknown} event as it is in a frame
    * @returns {unknown} the event in full; null for a short one whose block is not known
    */
   expand(event) {
@@ -48,7 +48,8 @@ export class Expander {
 }
 
 /**
- * A beat is not: it comes while the model is silent, and what follows may be about the block that was open before.
+ * A heartbeat is not: it comes while the model is silent, and the next event may be about the block that was open
+ * before.
  * @param {unknown} event
  * @returns {event is Record<string, unknown>}
  */

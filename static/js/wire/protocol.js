@@ -17,7 +17,7 @@ export const STATE_OF = Object.freeze({
  * The events in one socket frame, a JSON array. Unknown events are left out, so that an older page works with a newer
  * server.
  * @param {string} frame
- * @param {Expander} expander one for each socket: it knows what short events are about
+ * @param {Expander} expander one for each socket: it expands short events
  * @returns {ServerEvent[]}
  */
 export function readFrame(frame, expander = new Expander()) {

@@ -1,4 +1,5 @@
-// Loads what holds the next message when an answer is being written here, or when this browser holds one already.
+// Loads the module for the queued message when an answer is being written, or when this browser already stores a queued
+// message.
 
 import { t } from "../language/words.js";
 import { newId } from "../models/client-id.js";
@@ -6,12 +7,12 @@ import { find } from "../page/dom.js";
 import { textStorage } from "../page/storage.js";
 import { laterStyles } from "../windows/later-styles.js";
 
-/** @import { Around, NextMessage } from "./next-message.js" */
+/** @import { PageParts, NextMessage } from "./next-message.js" */
 
 const PREFIX = "chatui:next:";
 const NO_CONNECTION = t("There is no connection to the server. Please try again when it is back.");
 
-/** @param {Omit<Around, "newId">} around */
+/** @param {Omit<PageParts, "newId">} around */
 export function nextMessageOnDemand(around) {
   const { composer } = around;
   /** @type {NextMessage | null} */
@@ -25,26 +26,26 @@ export function nextMessageOnDemand(around) {
     loading = null;
     throw error;
   }));
-  /** A try that fails says so only to a person who sends something. */
+  /** A failed attempt is reported only to a person who sends something. */
   const prepare = () => void load().catch(() => undefined);
 
   composer.addEventListener("chat:running", () => composer.isRunning && prepare());
   composer.addEventListener("chat:next", (event) => {
     if (next) return;
-    // What was written stays in the box until there is a place for it.
+    // The text stays in the box until it can be queued.
     event.preventDefault();
     const form = find(composer, "form", HTMLFormElement);
     load().then(() => form.requestSubmit(), () => composer.say(NO_CONNECTION, "hint"));
   });
   addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare());
   return {
-    /** The page is there, and knows whether an answer is being written. */
+    /** The page is ready and knows whether an answer is being written. */
     start() {
       const storage = textStorage();
       const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
       if (composer.isRunning || keys.some((key) => key.startsWith(PREFIX))) prepare();
     },
-    /** The person signs out: nothing that they wrote stays in this browser. */
+    /** The person signs out: deletes what they wrote from this browser. */
     forget: () => next?.forget(),
   };
 }

@@ -1,6 +1,6 @@
-// Signing out: nothing that a person wrote stays in this browser, in whichever tab and on whichever page they leave.
+// Signing out: deletes everything that a person wrote from this browser, whatever tab or page they sign out in.
 
-import { around } from "../page/dom.js";
+import { closestTo } from "../page/dom.js";
 import { openStorage, remember } from "../page/storage.js";
 
 const LEFT = "chatui:left";
@@ -12,15 +12,15 @@ const PERSONAL = [
 /** @type {(() => void)[]} */
 const runs = [];
 
-/** @param {() => void} run when the person leaves: what it looks after must not be stored again */
+/** @param {() => void} run when the person signs out: its data must not be stored again */
 export function whenLeaving(run) {
   runs.push(run);
 }
 
-/** A person may leave here, in another tab, or where this script was not: then the sign-in page says so. */
+/** The person may sign out here, in another tab, or without this script: then the sign-in page tells this script. */
 export function watchLeaving() {
   document.addEventListener("submit", (event) => {
-    if (around(event, "form[data-sign-out]")) leave();
+    if (closestTo(event, "form[data-sign-out]")) leave();
   });
   addEventListener("storage", (event) => {
     if (event.key === LEFT && event.newValue !== null) forget();
@@ -30,7 +30,7 @@ export function watchLeaving() {
 
 function leave() {
   forget();
-  // Other tabs hear of it, and nothing of it stays.
+  // Notifies other tabs, and leaves nothing stored.
   remember(LEFT, "now");
   remember(LEFT, null);
 }

@@ -1,4 +1,4 @@
-// What the page says about limits of usage: that most of one is used, or all of it.
+// Shows messages about usage limits that are nearly or fully used.
 
 import { refusal } from "../language/refusals.js";
 import { moment, number, t } from "../language/words.js";
@@ -7,7 +7,7 @@ import { moment, number, t } from "../language/words.js";
 
 /** @param {Refused} event */
 export function reached(event) {
-  const until = t("You can ask again from %(until)s on.", { until: at(event.until) });
+  const until = t("You can ask again after %(until)s.", { until: at(event.until) });
   return [refusal(event.code), until, event.contact].filter(Boolean).join(" ");
 }
 
@@ -16,7 +16,7 @@ export function tellNear(event, composer) {
   const share = number((event.percent ?? 0) / 100, { style: "percent" });
   const note = composer.querySelector(".usage-note") ?? newNote(composer);
   const until = at(event.until);
-  note.textContent = t("You have used %(share)s of what you may use until %(until)s.", { share, until });
+  note.textContent = t("You have used %(share)s of your limit until %(until)s.", { share, until });
 }
 
 /** @param {string | null | undefined} until a time in ISO 8601 */

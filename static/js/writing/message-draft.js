@@ -1,10 +1,10 @@
-// The draft of what is in the message box: kept in this browser, and the same in all tabs that show the conversation.
+// The draft in the message box: stored in this browser, and synchronized between all tabs of the conversation.
 
 import { Drafts } from "../models/drafts.js";
 import { newId } from "../models/client-id.js";
 import { textStorage } from "../page/storage.js";
 
-/** @typedef {{ text: string }} Box what is written in it; assigning shows another text */
+/** @typedef {{ text: string }} Box its text; assigning shows another text */
 
 const DELAY_MS = 250;
 
@@ -17,7 +17,7 @@ export class MessageDraft {
    * @type {{ text: string, clientId: string } | null}
    */
   #unanswered = null;
-  /** What is stored, as far as this tab knows: a box with anything else in it is being written in. */
+  /** The stored text, as far as this tab knows. A box with another text is being edited. */
   #stored = "";
   /** @type {number | undefined} */
   #saving;
@@ -39,7 +39,7 @@ export class MessageDraft {
     return this.#conversation === null;
   }
 
-  /** Puts the draft into the box, unless something was typed before this script was there: that is newer. */
+  /** Puts the draft into the box, unless something was typed before this script was loaded: that is newer. */
   begin() {
     addEventListener("pagehide", () => this.#saving !== undefined && this.save());
     addEventListener("storage", this.#changed);
@@ -56,7 +56,7 @@ export class MessageDraft {
   }
 
   /**
-   * The text leaves the box and is on its way: until the server has it, the draft stays.
+   * The text leaves the box and is being sent. The draft stays until the server has it.
    * @param {string} text
    * @returns {string} the id to send it under: the same one as before when it was sent without a reply
    */
@@ -81,7 +81,7 @@ export class MessageDraft {
     this.save();
   }
 
-  /** The server did not take the message: it has no id any more. */
+  /** The server refused the message: drops its id. */
   refused() {
     this.#unanswered = null;
   }
@@ -96,7 +96,7 @@ export class MessageDraft {
     this.drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
   }
 
-  /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
+  /** The person signs out: deletes everything they wrote from this browser, and stops saving it. */
   forget() {
     this.#forgotten = true;
     this.drafts.forgetAll();
@@ -114,7 +114,7 @@ export class MessageDraft {
   #changed = (event) => {
     if (this.#forgotten || event.key !== this.drafts.key(this.#conversation)) return;
     const { text, clientId } = this.drafts.load(this.#conversation);
-    // With an id it is on its way from the other tab, and gone from the box there.
+    // With an id, the other tab is sending it and has cleared its box.
     const isBusy = this.#unanswered !== null || this.#saving !== undefined || this.#box.text !== this.#stored;
     if (clientId !== null || isBusy) return;
     this.#stored = text;

@@ -1,7 +1,7 @@
-// The card above the message box that shows the next message, its editor and its buttons.
+// The card above the message box that shows the queued message, its editor and its buttons.
 
 import { t } from "../language/words.js";
-import { around, find, piece } from "../page/dom.js";
+import { closestTo, find, fromTemplate } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 
 /** @import { NextMessage as Message } from "./next-messages.js" */
@@ -18,14 +18,14 @@ const REASONS = {
   interrupted: t("The answer was not finished, so this message has not been sent."),
 };
 
-/** Why a message is only offered. @param {string} reason the state of the answer before it, or nothing */
+/** Why a message is not sent automatically. @param {string} reason the state of the answer before it, or nothing */
 export function offeredSentence(reason) {
   return REASONS[reason] ?? OFFERED;
 }
 
 export class NextMessageCard {
-  /** On the page only while it shows something. */
-  #element = piece("next-message", HTMLElement);
+  /** In the page only while there is a queued message. */
+  #element = fromTemplate("next-message", HTMLElement);
   #files = document.createElement("p");
   /** @type {QuestionEditor | null} */
   #editor = null;
@@ -35,7 +35,7 @@ export class NextMessageCard {
     this.#files.className = "next-message-files";
     find(this.#element, ".question-text", HTMLElement).before(this.#files);
     this.#element.addEventListener("click", (event) => {
-      const action = around(event, "[data-action]")?.dataset.action;
+      const action = closestTo(event, "[data-action]")?.dataset.action;
       if (action === "send-next") send();
       else if (action === "edit") edit();
       else if (action === "take-back") takeBack();

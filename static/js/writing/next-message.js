@@ -1,5 +1,5 @@
-// The next message, written while an answer is being written: it can be changed and taken back, and is sent once when
-// the answer is finished. After an answer that was stopped or failed it is offered instead.
+// The queued message, sent while an answer is being written: it can be edited and cancelled, and is sent once when the
+// answer is finished. After a stopped or failed answer, the person has to confirm it.
 
 import { textStorage } from "../page/storage.js";
 import { TAKEN, bringBack, joined } from "./next-files.js";
@@ -7,16 +7,16 @@ import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.j
 import { NextMessages } from "./next-messages.js";
 import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
 
-/** @import { ChatComposer, Written } from "../chat/composer.js" */
+/** @import { ChatComposer, OutgoingMessage } from "../chat/composer.js" */
 /** @import { NextMessage as Message } from "./next-messages.js" */
 
 /**
- * @typedef {object} Around
+ * @typedef {object} PageParts
  * @property {ChatComposer} composer
  * @property {import("../chat/transcript.js").ChatTranscript} transcript
  * @property {import("../chat/open-conversation.js").OpenConversation} open
- * @property {(written: Written) => void} send without moving the page under who reads
- * @property {(written: Written) => void} sendNow and show it
+ * @property {(written: OutgoingMessage) => void} send without scrolling the page
+ * @property {(written: OutgoingMessage) => void} sendNow scrolls to it
  * @property {(sentence: string) => void} announce
  * @property {() => string} newId an id for a command
  */
@@ -34,13 +34,13 @@ export class NextMessage {
   /** The id of what this tab has sent, until the server replies. */
   #sent = "";
 
-  /** @param {Around} around */
+  /** @param {PageParts} around */
   constructor(around) {
     this.#around = around;
     this.#messages = new NextMessages(textStorage(), around.composer.dataset.person ?? "");
   }
 
-  /** The page is there, and knows whether an answer is being written. */
+  /** The page is ready and knows whether an answer is being written. */
   start() {
     const { composer } = this.#around;
     composer.addEventListener("chat:next", this.#written);
@@ -48,26 +48,26 @@ export class NextMessage {
     composer.addEventListener("chat:settled", this.#settled);
     addEventListener("storage", this.#changed);
     const message = this.#messages.load(this.#conversation);
-    // Whether the server has what another page was sending is not known: it can be sent again under the same id.
+    // It is unknown whether the server has what another page was sending: it can be sent again under the same id.
     if (message?.state === "sending") this.#keep({ ...message, state: "offered", reason: "" });
     else if (isOfThisTab(message?.clientId)) this.#followed();
     else if (!composer.isRunning) this.#offer("");
     this.#reload();
   }
 
-  /** The person signs out: nothing that they wrote stays in this browser. */
+  /** The person signs out: deletes what they wrote from this browser. */
   forget() {
     this.#messages.forgetAll();
   }
 
-  /** The conversation's id. What waited before it had one is moved to it. */
+  /** The conversation's id. A message queued before it had one is moved to it. */
   get #conversation() {
     const { id } = this.#around.open;
     if (id !== null) this.#messages.adopt(id);
     return id;
   }
 
-  /** The message that waits or is offered, as all tabs know it. */
+  /** The queued message, as stored for all tabs. */
   get #message() {
     const message = this.#messages.load(this.#conversation);
     return message?.state === "sending" ? null : message;
@@ -77,10 +77,10 @@ export class NextMessage {
     return this.#around.transcript.running.at(-1)?.turn ?? "";
   }
 
-  /** Something was sent while an answer is being written: it waits, behind what waits already. @param {Event} event */
+  /** Something was sent while an answer is being written: appends it to the queued message. @param {Event} event */
   #written = (event) => {
     const { composer } = this.#around;
-    const written = /** @type {CustomEvent<Written>} */ (event).detail;
+    const written = /** @type {CustomEvent<OutgoingMessage>} */ (event).detail;
     const { text, files, problem } = joined(this.#message, written, composer.limit);
     if (problem) {
       event.preventDefault();
@@ -93,7 +93,7 @@ export class NextMessage {
     this.#around.announce(WAITING);
   };
 
-  /** An answer is being written, or is not any more. */
+  /** An answer has started or ended. */
   #followed = () => {
     const { composer, transcript } = this.#around;
     const message = this.#message;
@@ -114,10 +114,10 @@ export class NextMessage {
     this.#around.announce(offeredSentence(reason));
   }
 
-  /** Sends it unless another tab does. @param {Message} message @param {(written: Written) => void} send */
+  /** Sends it unless another tab does. @param {Message} message @param {(written: OutgoingMessage) => void} send */
   async #send(message, send) {
     const { composer } = this.#around;
-    // The claim is stored: nothing is lost if this tab is closed before the server has it.
+    // The claim is stored, so nothing is lost if this tab is closed before the server has the message.
     const claimed = await exclusively(this.#messages.key(this.#conversation), () => {
       if (composer.isRunning || composer.held) return null;
       return this.#messages.claim(this.#conversation, message.clientId);
@@ -129,7 +129,7 @@ export class NextMessage {
     send(claimed);
   }
 
-  /** The server took or refused what was sent, or it is taken back, and its text in the box. @param {Event} event */
+  /** The server accepted or refused the message, or it was cancelled. @param {Event} event */
   #settled = (event) => {
     const message = this.#messages.load(this.#conversation);
     if (this.#sent && message?.clientId === this.#sent) {
@@ -158,7 +158,7 @@ export class NextMessage {
     bringBack(this.#around.composer, message);
   }
 
-  /** While it is edited, nobody sends it. */
+  /** While it is edited, it is not sent. */
   #edit() {
     const message = this.#message;
     if (!message || this.#card.isEditing) return;
@@ -176,7 +176,7 @@ export class NextMessage {
     else if (!this.#around.composer.isRunning) this.#sendNow();
   }
 
-  /** The editor is closed: it waits again, if there is something to wait for. */
+  /** The editor is closed: the message waits again, if there is a running answer. */
   #edited() {
     if (this.#message && this.#around.composer.isRunning) this.#sendNow();
     else this.#reload();

@@ -1,12 +1,12 @@
-// Next messages: what a person sends while an answer is being written. Stored in the browser for each conversation, so
+// Queued messages: sent by a person while an answer is being written. Stored in the browser for each conversation, so
 // that they survive a reload and are the same in all tabs.
 
 /** @import { TextStorage } from "../models/drafts.js" */
-/** @import { BroughtFile } from "../files/chip.js" */
+/** @import { AttachedFile } from "../files/chip.js" */
 
 /**
  * - `waiting`: is sent when the answer is finished.
- * - `offered`: is sent only when the person says so.
+ * - `offered`: is sent only when the person confirms it.
  * - `sending`: a tab has sent it, and waits for the server's reply.
  * @typedef {"waiting" | "offered" | "sending"} NextState
  */
@@ -16,11 +16,11 @@
  * @property {string} text
  * @property {string} effort
  * @property {string} choice
- * @property {string} clientId the server takes no message twice under one id, from whichever tabs it comes
+ * @property {string} clientId the server accepts an id only once, whatever tab sends it
  * @property {NextState} state
- * @property {string} turn the one whose end it waits for; empty until that is known
- * @property {string} reason why it is only offered: the state in which that turn ended, or nothing
- * @property {BroughtFile[]} [files] what goes with it
+ * @property {string} turn the turn whose end it waits for; empty until that is known
+ * @property {string} reason why it is only offered: the state in which that turn ended; empty if unknown
+ * @property {AttachedFile[]} [files] its files
  */
 
 const PREFIX = "chatui:next:";
@@ -30,11 +30,11 @@ export class NextMessages {
   #storage;
   #person;
   #forgotten = false;
-  /** Where there is no storage, or no conversation yet: as long as this page. @type {Map<string, NextMessage>} */
+  /** Without storage, or before the conversation exists: for this page. @type {Map<string, NextMessage>} */
   #here = new Map();
 
   /**
-   * @param {TextStorage | null} storage null where the browser forbids it
+   * @param {TextStorage | null} storage null if the browser forbids it
    * @param {string} person whose messages these are: browsers are shared
    */
   constructor(storage, person) {
@@ -71,7 +71,7 @@ export class NextMessages {
     const key = this.key(conversation);
     this.#here.delete(key);
     try {
-      // Two conversations that have not begun are two: what waits in one tab is not for the other.
+      // Two new conversations are different: a message queued in one tab is not for the other.
       if (conversation === null || !this.#storage) this.#here.set(key, message);
       else this.#storage.setItem(key, JSON.stringify(message));
     } catch {
@@ -89,7 +89,7 @@ export class NextMessages {
     }
   }
 
-  /** The conversation has begun: what waited for it is stored. @param {string} conversation */
+  /** The conversation exists now: stores its queued message. @param {string} conversation */
   adopt(conversation) {
     const message = this.load(null);
     if (!message) return;
@@ -98,10 +98,10 @@ export class NextMessages {
   }
 
   /**
-   * Takes a message for sending.
+   * Claims a message for sending.
    * @param {string | null} conversation
    * @param {string} clientId
-   * @returns {NextMessage | null} null when another tab has taken, changed or removed it
+   * @returns {NextMessage | null} null if another tab has claimed, changed or removed it
    */
   claim(conversation, clientId) {
     const message = this.load(conversation);
@@ -111,7 +111,7 @@ export class NextMessages {
     return claimed;
   }
 
-  /** Deletes all of them in this browser, whoever wrote them, and keeps none from now on: the person has signed out. */
+  /** Deletes everybody's queued messages in this browser, and stores none from now on: the person has signed out. */
   forgetAll() {
     this.#forgotten = true;
     this.#here.clear();
@@ -127,7 +127,7 @@ export class NextMessages {
 
 /**
  * @param {unknown} stored
- * @returns {NextMessage | null} null for what is damaged
+ * @returns {NextMessage | null} null if it is damaged
  */
 function read(stored) {
   if (typeof stored !== "object" || stored === null) return null;

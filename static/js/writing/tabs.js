@@ -1,10 +1,10 @@
-// Several tabs of one browser: what only one of them may do, and what belongs to this one across a reload.
+// Coordinates the tabs of a browser: actions for one tab only, and ids that belong to this tab across a reload.
 
 const MINE = "chatui:next";
 
 /**
- * Runs something while no other tab runs anything under that name. Pages over plain http have no locks: what is done
- * must then be harmless when two tabs do it, such as sending under the same id.
+ * Runs a function under a lock that all tabs share. Pages over plain http have no locks: the function must then be
+ * harmless if two tabs run it, such as sending under the same id.
  * @template T
  * @param {string} name
  * @param {() => T} run
@@ -20,12 +20,12 @@ export function markAsOfThisTab(clientId) {
   try {
     sessionStorage.setItem(MINE, clientId);
   } catch {
-    // Without storage it is offered after a reload, not sent.
+    // Without storage, it is offered after a reload, not sent.
   }
 }
 
 /**
- * Whether a message was written in this tab, be it before a reload.
+ * Whether a message was written in this tab, maybe before a reload.
  * @param {string | undefined} clientId
  */
 export function isOfThisTab(clientId) {

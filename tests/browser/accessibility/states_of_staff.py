@@ -29,7 +29,7 @@ def erase_backend(world: World, page: Page) -> None:
 
 def invite_refused(world: World, page: Page) -> None:
     page.locator("form").last.evaluate("form => { form.noValidate = true; }")
-    page.get_by_role("button", name="Make the links").click()
+    page.get_by_role("button", name="Create links").click()
     expect(page.locator(".field-wrong").first).to_be_visible()
 
 
@@ -51,7 +51,7 @@ def closing(world: World, page: Page) -> None:
 
 def invited(world: World, page: Page) -> None:
     page.get_by_label("Whom to invite").fill("somebody@example.org")
-    page.get_by_role("button", name="Make the links").click()
+    page.get_by_role("button", name="Create links").click()
     expect(page.locator(".manage-link")).to_be_visible()
 
 

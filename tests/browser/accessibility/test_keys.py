@@ -180,7 +180,7 @@ def test_staff_ask_for_the_debug_view_filter_the_audit_log_and_change_an_account
     tab_to(page, "^Who$")
     page.keyboard.type("nobody")
     press(page, "^Apply filter$")
-    expect(page.get_by_text("No line matches.")).to_be_visible()
+    expect(page.get_by_text("No matching lines.")).to_be_visible()
 
     page.goto("/admin/")
     press(page, "^Users$")

@@ -194,7 +194,7 @@ def _look_inside(world: World) -> None:
             approving.goto("/debug/requests/")
             approving.get_by_role("button", name="Approve the request of grace").click()
     asking.goto(world.places["everything"] + "debug/")
-    for name, link in {"prompt": "Prompt that was sent", "tokens": "Tokens of the output"}.items():
+    for name, link in {"prompt": "Prompt that was sent", "tokens": "Output tokens"}.items():
         world.places[name] = asking.get_by_role("link", name=link).first.get_attribute("href") or ""
 
 

@@ -12,7 +12,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-READS = "Whoever judges or trains the models here can read your rating"
+READS = "People who evaluate or train the models here can read your rating"
 
 
 def answered(visits: Visits, demo: Server, **options: object) -> Chat:
@@ -35,8 +35,8 @@ def test_a_bad_answer_is_rated_with_a_reason_and_that_is_taken_back(demo: Server
     expect(dialog).to_contain_text(READS)
     is_pressed(chat, "Bad answer", "false")
     dialog.get_by_label("It is wrong").check()
-    dialog.get_by_label("In your own words, if you like").fill("It is five.")
-    dialog.get_by_role("button", name="Send the rating").click()
+    dialog.get_by_label("Comment (optional)").fill("It is five.")
+    dialog.get_by_role("button", name="Send rating").click()
     expect(page.locator(".toast")).to_contain_text("Thank you.")
     is_pressed(chat, "Bad answer", "true")
     is_pressed(chat, "Good answer", "false")
@@ -56,7 +56,7 @@ def test_every_tab_shows_a_rating_at_once(demo: Server, visits: Visits) -> None:
     elsewhere = Chat(visits.open(demo, "bela"))
     other.page.wait_for_load_state("networkidle")
     chat.button("Good answer").click()
-    chat.page.get_by_role("button", name="Send the rating").click()
+    chat.page.get_by_role("button", name="Send rating").click()
     is_pressed(other, "Good answer", "true")
     is_pressed(other, "Bad answer", "false")
     other.button("Good answer").click()
@@ -75,7 +75,7 @@ def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> Non
     is_pressed(chat, "Good answer", "false")
     expect(chat.button("Good answer")).to_be_focused()
     chat.page.keyboard.press("Enter")
-    dialog.get_by_role("button", name="Send the rating").focus()
+    dialog.get_by_role("button", name="Send rating").focus()
     chat.page.keyboard.press("Enter")
     is_pressed(chat, "Good answer", "true")
 
@@ -96,5 +96,5 @@ def test_without_the_script_the_same_page_takes_it(demo: Server, visits: Visits)
     page: Page = chat.page
     page.goto(f"{path}?verdict=up")
     expect(page.get_by_role("main")).to_contain_text(READS)
-    page.get_by_role("button", name="Send the rating").click()
+    page.get_by_role("button", name="Send rating").click()
     is_pressed(chat, "Good answer", "true")

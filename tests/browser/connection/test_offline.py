@@ -79,7 +79,7 @@ def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str,
 def test_what_a_silent_connection_swallowed_is_sent_again_and_counts_once(cable: Cable, chat: Chat) -> None:
     cable.swallow()
     chat.ask("Did you hear me?")
-    expect(chat.last.locator(".unsent")).to_contain_text("Not confirmed yet: the connection broke. It will be sent again, once.")
+    expect(chat.last.locator(".unsent")).to_contain_text("Not confirmed yet: the connection was lost. It will be sent again, once.")
     expect(chat.stop).to_be_hidden()
     expect(chat.working).to_be_hidden()
 
@@ -100,7 +100,7 @@ def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server,
     expect(chat.banner).to_have_text(NO_CONNECTION)
     chat.ask("Half a thought")
 
-    chat.button("Take back").click()
+    chat.button("Cancel sending").click()
     expect(chat.exchanges).to_have_count(0)
     expect(chat.page.locator(".stage")).to_have_attribute("data-empty", "")
     expect(chat.box).to_have_value("Half a thought")
@@ -158,7 +158,7 @@ def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_
     cable.swallow()
     box.press("Enter")
     expect(chat.last.locator(".question-editor-problem")).to_have_text(
-        "Not confirmed yet: the connection broke. It will be sent again, once."
+        "Not confirmed yet: the connection was lost. It will be sent again, once."
     )
     cable.mend(keeps=True)
     chat.finish()

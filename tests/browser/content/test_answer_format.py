@@ -15,7 +15,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-NOTE = "The answers here are JSON that fits a schema."
+NOTE = "Answers here are JSON that matches a schema."
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer", "minimum": 4}}, "required": ["sum"]}
 OVERFLOWS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -40,7 +40,7 @@ def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[st
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
     set_schema(page, '{"type": ')
-    expect(page.locator(".field-problem")).to_have_text("This is no JSON object. Look at line 1, character 9.")
+    expect(page.locator(".field-problem")).to_have_text("This is not a JSON object. Check line 1, character 9.")
     page.get_by_label("JSON schema").fill(json.dumps(SCHEMA))
     page.get_by_role("button", name="Answer in JSON").click()
 
@@ -56,7 +56,7 @@ def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[st
         page.reload()
 
     page.get_by_role("link", name="Change", exact=True).click()
-    page.get_by_role("button", name="Answer in text again").click()
+    page.get_by_role("button", name="Switch back to text").click()
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
 

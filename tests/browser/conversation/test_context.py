@@ -62,6 +62,6 @@ def test_a_question_that_is_too_long_says_how_long_it_is(small: Server, visits: 
     chat = Chat(visits.open(small, "bela"))
     chat.ask_and_wait("word " * 1200, "failed")
     notice = chat.last.locator(".notice")
-    expect(notice).to_contain_text("This question alone is longer than the model can read at once. It has 5,999 characters; about ")
+    expect(notice).to_contain_text("This question alone is too long for the model. It has 5,999 characters; about ")
     expect(notice).to_contain_text("would fit.")
     expect(chat.page.locator(".context-use")).to_be_empty()

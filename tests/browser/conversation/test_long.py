@@ -182,7 +182,7 @@ def test_print_has_the_whole_conversation(demo_deployment: Deployment, visits: V
     chat, _, _ = opened(demo_deployment, visits, demo)
     page = chat.page
     page.emulate_media(media="print")
-    expect(page.locator("[data-more] .more-on-paper").first).to_contain_text("“Print…” in the menu")
+    expect(page.locator("[data-more] .more-on-paper").first).to_contain_text("“Print…” in the conversation menu")
     page.emulate_media(media="screen")
     page.context.add_init_script("globalThis.print = () => { document.documentElement.dataset.printed = location.search; }")
     page.get_by_role("button", name="Options for this conversation").click()

@@ -34,7 +34,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_steps_are_listed_while_the_model_thinks_and_fold_up_when_the_answer_begins(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada"))
     chat.ask(PLAN)
-    steps = chat.last.get_by_role("list", name="What was done so far").get_by_role("listitem")
+    steps = chat.last.get_by_role("list", name="Steps so far").get_by_role("listitem")
     expect(steps.first).to_have_text(FIRST)
     expect(chat.working).to_be_visible()
     expect(chat.last.locator(".thought")).to_have_count(0)

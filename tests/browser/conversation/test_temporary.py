@@ -14,7 +14,7 @@ from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 
-SAYS = "In no list and in no search."
+SAYS = "Not listed, not searchable."
 UNTIL = "from chatui.models import Conversation; print(Conversation.objects.get(pk='{}').temporary_until.timestamp())"
 
 
@@ -55,7 +55,7 @@ def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
         page.reload()
     assert seconds_left(demo_deployment, url) > 3_000
     expect(chat.exchanges).to_have_count(1)
-    expect(page.get_by_role("link", name="Ordinary conversation")).to_have_count(0)
+    expect(page.get_by_role("link", name="Regular conversation")).to_have_count(0)
     page.get_by_role("button", name="Options for this conversation").click()
     menu = page.get_by_role("group", name="This conversation")
     expect(menu.get_by_text("Print…")).to_be_visible()
@@ -72,7 +72,7 @@ def test_another_tab_is_told_and_forgets_what_it_shows(demo: Server, visits: Vis
     other.page.goto(chat.page.url)
     expect(other.exchanges).to_have_count(1)
     chat.page.get_by_role("button", name="Close and delete").click()
-    expect(other.page.get_by_text("This temporary chat is over. It was deleted for good.")).to_be_visible()
+    expect(other.page.get_by_text("This temporary chat has ended and was deleted.")).to_be_visible()
     expect(other.exchanges).to_have_count(0)
     expect(other.page.get_by_role("button", name="Undo")).to_have_count(0)
 

@@ -64,7 +64,7 @@ def test_who_switched_it_on_is_told_once_without_a_word_of_the_conversation(chat
     page = chat.page
     assert page.evaluate("globalThis.asked") == 0, "nobody is asked before they ask"
     choose(page)
-    expect(page.locator(".toast").last).to_contain_text("You will be told of long answers.")
+    expect(page.locator(".toast").last).to_contain_text("You will be notified of long answers.")
     assert page.evaluate("globalThis.asked") == 1
 
     long_answer(chat)
@@ -99,7 +99,7 @@ def test_it_can_be_switched_off_and_goes_with_the_person(chat: Chat) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
     choose(page)
     expect(button).to_have_attribute("aria-pressed", "false")
-    expect(page.locator(".toast").last).to_contain_text("You will not be told any more.")
+    expect(page.locator(".toast").last).to_contain_text("You will not be notified any more.")
     choose(page)
     assert "chatui:notice" in page.evaluate("JSON.stringify(localStorage)")
     page.evaluate("() => document.querySelector('form[data-sign-out]').dispatchEvent(new Event('submit', { bubbles: true }))")

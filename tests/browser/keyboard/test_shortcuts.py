@@ -105,9 +105,9 @@ def test_keys_can_be_changed_and_a_clash_is_told(demo: Server, visits: Visits) -
     status = sheet(chat.page).get_by_role("status")
     box.click()
     chat.page.keyboard.press("c")
-    expect(status).to_have_text("C already belongs to “Copy the last answer”. Please choose others, or change that one first.")
+    expect(status).to_have_text("C is already used for “Copy the last answer”. Choose other keys, or change that shortcut first.")
     chat.page.keyboard.press("Control+t")
-    expect(status).to_contain_text("belong to the browser")
+    expect(status).to_contain_text("are reserved for the browser")
     chat.page.keyboard.press("x")
     expect(status).to_have_text("Saved.")
     chat.page.keyboard.press("Escape")
@@ -122,7 +122,7 @@ def test_keys_can_be_changed_and_a_clash_is_told(demo: Server, visits: Visits) -
     away(chat)
     chat.page.keyboard.press("?")
     expect(box).to_have_accessible_name("Go to the message box X")
-    sheet(chat.page).get_by_role("button", name="Use the usual keys again").click()
+    sheet(chat.page).get_by_role("button", name="Restore the default keys").click()
     expect(box).to_have_accessible_name("Go to the message box M")
 
 

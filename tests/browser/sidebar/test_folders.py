@@ -91,7 +91,7 @@ def make(page: Page, name: str, instructions: str = "") -> None:
     page.get_by_role("link", name="New folder").click()
     page.get_by_label("Name").fill(name)
     page.get_by_label("Instructions").fill(instructions)
-    page.get_by_role("button", name="Make the folder").click()
+    page.get_by_role("button", name="Create folder").click()
     page.wait_for_url("**/?folder=*")
     page.wait_for_load_state()
 
@@ -132,7 +132,7 @@ def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_s
     aside = another(page)
     choose(page, "Talk 0", "Move to folder…")
     page.get_by_role("textbox", name="New folder").fill("Ideas")
-    page.get_by_role("button", name="Make it and move").click()
+    page.get_by_role("button", name="Create and move").click()
     for tab in (page, aside):
         expect(tab.locator(".folder-name")).to_have_text(["Ideas"])
         expect(in_list(tab)).to_have_text(["Talk 2", "Talk 1"])
@@ -147,7 +147,7 @@ def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_s
     expect(page.get_by_role("status")).to_have_text("Saved.")
     expect(aside.locator(".folder-name")).to_have_text(["Archive of ideas", "Beta"])
     page.get_by_role("link", name="Delete the folder…").click()
-    expect(page.locator("main")).to_contain_text("they go back to your list")
+    expect(page.locator("main")).to_contain_text("go back to your list")
     page.get_by_role("button", name="Delete the folder").click()
     page.wait_for_url("**/")
     for tab in (page, aside):

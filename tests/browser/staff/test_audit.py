@@ -70,7 +70,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     assert "E-PERM-VISIBILITY" in line and "so far 1 more" in line
     page.get_by_label("Who", exact=True).fill("nobody")
     page.get_by_role("button", name="Apply filter").click()
-    expect(page.get_by_text("No line matches.")).to_be_visible()
+    expect(page.get_by_text("No matching lines.")).to_be_visible()
     page.get_by_role("link", name="Show all lines").click()
 
     page.get_by_role("region", name="Warning").get_by_role("button", name="Acknowledge").click()
@@ -99,14 +99,14 @@ def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server
     older.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Newer")).to_be_visible()
-    expect(page.get_by_role("table", name="Lines of the audit log, the newest first")).to_be_visible()
+    expect(page.get_by_role("table", name="Audit log lines, newest first")).to_be_visible()
     for scheme in ("light", "dark"):
         phone = visits.open(server, "grace", "/audit/", color_scheme=scheme, **PHONE)
         phone.get_by_text("Refused attempts in the last 30 days").tap()
         phone.get_by_text("Filter", exact=True).tap()
         expect(phone.get_by_label("Who", exact=True)).to_be_visible()
         fits(phone)
-        expect(phone.get_by_role("table", name="Lines of the audit log").get_by_role("row").nth(1)).to_contain_text("looked 59")
+        expect(phone.get_by_role("table", name="Audit log lines").get_by_role("row").nth(1)).to_contain_text("looked 59")
 
 
 def test_an_owner_is_told_puts_the_notice_away_and_finds_it_in_the_list(server: Server, visits: Visits) -> None:

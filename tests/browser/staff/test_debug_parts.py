@@ -255,7 +255,7 @@ def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits
         page.get_by_role("link", name="Download", exact=True).click()
     assert download.value.path().read_text(encoding="utf-8") == page.locator("#debug-text").text_content()
     page.get_by_role("link", name="As tokens").click()
-    expect(page.get_by_role("heading", name="Tokens of the prompt")).to_be_visible()
+    expect(page.get_by_role("heading", name="Prompt tokens")).to_be_visible()
     expect(page.get_by_text(re.compile("fetch_vocabulary|was sent no ids"))).to_be_visible()
 
 

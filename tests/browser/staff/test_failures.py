@@ -69,9 +69,9 @@ def test_each_failure_says_what_to_do(refusing: Server, visits: Visits) -> None:
     notice = chat.last.locator(".notice-text")
     expect(notice).to_contain_text("The model server is busy and asked to wait 90 seconds. Try again after that.")
     chat.ask_and_wait("content", state="failed")
-    expect(notice).to_contain_text("The model server's content rules do not allow this. Ask in another way.")
+    expect(notice).to_contain_text("The model server's content rules do not allow this. Try rephrasing your message.")
     chat.ask_and_wait("set-up", state="failed")
-    expect(notice).to_contain_text("This model is not set up right. Tell whoever runs this site. The number of this failure is")
+    expect(notice).to_contain_text("This model is not configured correctly. Tell an administrator. The failure number is")
     told = notice.inner_text()
 
     chat.page.reload()
@@ -90,7 +90,7 @@ def test_who_looks_after_the_back_ends_reads_the_cause_and_finds_it_by_its_numbe
     chat.settle()
     chat.page.reload()
     expect(cause).to_contain_text("HTTP 401, invalid_api_key")
-    number = chat.last.locator(".notice-text").inner_text().split("The number of this failure is ")[1][:9]
+    number = chat.last.locator(".notice-text").inner_text().split("The failure number is ")[1][:9]
     chat.page.goto(f"{refusing.url}/admin/chatui/failedanswer/?q={number}")
     expect(chat.page.get_by_role("cell", name=number)).to_be_visible()
     expect(chat.page.get_by_role("cell", name="HTTP 401, invalid_api_key")).to_be_visible()

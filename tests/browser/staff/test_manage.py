@@ -86,7 +86,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     go(page, "People")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_label("Whom to invite").fill("\n".join(f"person{number}@example.org" for number in range(10)))
-    page.get_by_role("button", name="Make the links").click()
+    page.get_by_role("button", name="Create links").click()
     expect(page.locator("code.manage-link")).to_have_count(10)
     page.get_by_role("button", name="Copy all links").click()
     expect(page.get_by_role("button", name="Copied").or_(page.get_by_role("button", name="Could not copy"))).to_be_visible()
@@ -102,7 +102,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
         expect(page.get_by_role("status")).to_contain_text("Done.")
         expect(page.get_by_text("May debug")).to_be_visible()
 
-    go(page, "Looks")
+    go(page, "Debug views")
     expect(page.locator(".manage-row")).to_contain_text("an answer broke off in the middle")
     expect(page.locator(".manage-row")).to_contain_text("grace in a conversation of ada")
 
@@ -114,14 +114,14 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     page.get_by_role("link", name="Groups", exact=True).click()
     page.get_by_role("link", name="debuggers", exact=True).click()
     expect(page.get_by_text("would have to set one up at their next sign-in:")).to_be_visible()
-    page.get_by_role("button", name="Demand a second factor").click()
+    page.get_by_role("button", name="Require a second factor").click()
     expect(page.locator(".manage-done")).to_contain_text("Done.")
     expect(page.get_by_text("Second factor required", exact=True)).to_be_visible()
 
     go(page, "People")
     page.get_by_role("link", name="bela", exact=True).click()
     page.get_by_role("link", name="Close this account…").click()
-    expect(page.get_by_text("What was written there is kept.")).to_be_visible()
+    expect(page.get_by_text("Its content is kept.")).to_be_visible()
     page.get_by_role("button", name="Close this account").click()
     expect(page.get_by_role("button", name="Open this account again")).to_be_visible()
 

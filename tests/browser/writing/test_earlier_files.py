@@ -19,7 +19,7 @@ def with_two_sent(demo: Server, visits: Visits, **options: Any) -> Chat:
     """The page of a new conversation of somebody who has sent two files."""
     chat = opened(demo, visits, **options)
     attach(chat.page, NOTES, TABLE)
-    expect(chat.page.locator(".chip")).to_contain_text(["of what fits", "of what fits"])
+    expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])
     chat.ask_and_wait("What is in them?")
     chat.settle()
     chat.page.goto("/")
@@ -36,7 +36,7 @@ def test_an_earlier_file_is_found_with_keys_alone_and_sent_again(demo: Server, v
     expect(files.filter(has_text="figures.csv")).to_have_count(1)
     expect(dialog.get_by_role("searchbox")).to_be_focused()
     chat.page.keyboard.type("no such")
-    expect(dialog.get_by_role("status")).to_have_text("No file has such a name.")
+    expect(dialog.get_by_role("status")).to_have_text("No matching files.")
     expect(files).to_have_count(0)
     chat.page.keyboard.press("ControlOrMeta+a")
     chat.page.keyboard.type("fig")

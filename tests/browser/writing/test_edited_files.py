@@ -25,7 +25,7 @@ PASTE = DROP.replace("dropped", "pasted").replace(
 def asked_with_files(chat: Chat) -> Locator:
     """Ask with two files; the editor of that question, with what it came with."""
     attach(chat.page, NOTES, TABLE)
-    expect(chat.page.locator(".chip")).to_contain_text(["of what fits", "of what fits"])
+    expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])
     chat.ask_and_wait("What is in them?")
     chat.settle()
     return edited(chat)
@@ -60,7 +60,7 @@ def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Serv
     expect(box).to_be_focused()
     editor.locator("input[type=file]").set_input_files({**NOTES, "name": "other.txt"})
     expect(chips).to_contain_text(["figures.csv", "other.txt"])
-    expect(chips.nth(1)).to_contain_text("of what fits")
+    expect(chips.nth(1)).to_contain_text("of the limit")
     editor.get_by_role("button", name="Earlier files").focus()
     chat.page.keyboard.press("Enter")
     chat.page.get_by_role("dialog", name="Earlier files").get_by_role("button", name="notes.txt").first.press("Enter")
@@ -87,10 +87,10 @@ def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_change
     editor.evaluate(DROP)
     editor.get_by_role("textbox").evaluate(PASTE)
     expect(chips).to_contain_text(["notes.txt", "figures.csv", "dropped.txt", "pasted.txt"])
-    expect(chips.nth(3)).to_contain_text("of what fits")
+    expect(chips.nth(3)).to_contain_text("of the limit")
     chat.box.evaluate(PASTE)
     at_the_box = chat.page.locator("chat-composer .chip")
-    expect(at_the_box).to_contain_text(["of what fits"])
+    expect(at_the_box).to_contain_text(["of the limit"])
     assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the phone"
     editor.get_by_role("button", name="Remove notes.txt").click()
     with chat.page.expect_response(lambda response: "/delete/" in response.url):
@@ -110,7 +110,7 @@ def test_a_question_whose_files_stay_is_sent_with_them_and_one_without_can_have_
     chat.settle()
     editor = edited(chat)
     editor.locator("input[type=file]").set_input_files(NOTES)
-    expect(editor.locator(".chip")).to_contain_text("of what fits")
+    expect(editor.locator(".chip")).to_contain_text("of the limit")
     editor.get_by_role("textbox").press("Enter")
     chat.finish()
     expect(documents(chat)).to_contain_text(["notes.txt"])

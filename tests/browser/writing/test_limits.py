@@ -34,9 +34,9 @@ def test_near_to_a_limit_the_page_says_so_and_beyond_it_the_question_stays(
     chat = Chat(visits.open(demo, "lena"))
     chat.page.wait_for_timeout(2_500)  # other processes hear of limits within two seconds
     chat.ask_and_wait("Hello!")
-    expect(chat.page.locator(".usage-note")).to_have_text(re.compile("You have used 100% of what you may use until .+"))
+    expect(chat.page.locator(".usage-note")).to_have_text(re.compile("You have used 100% of your limit until .+"))
     chat.ask("And again?")
-    expect(chat.problem).to_have_text(re.compile(r"You have used as much as you may use today\. You can ask again from .+ on\."))
+    expect(chat.problem).to_have_text(re.compile(r"You have reached your limit for today\. You can ask again after .+\."))
     expect(chat.box).to_have_value("And again?")
     expect(chat.exchanges).to_have_count(1)
     chat.page.goto("/usage/")
@@ -66,8 +66,8 @@ def test_a_refused_text_is_back_before_the_page_knows_how_to_say_until_when(
     chat.page.wait_for_timeout(2_500)
     chat.ask("Hello!")
     expect(chat.box).to_have_value("Hello!")
-    expect(chat.problem).to_have_text("You have used as much as you may use today.")
+    expect(chat.problem).to_have_text("You have reached your limit for today.")
     assert held, "the premise"
     held[0].fallback()
-    expect(chat.problem).to_have_text(re.compile(r"today\. You can ask again from .+ on\."))
+    expect(chat.problem).to_have_text(re.compile(r"today\. You can ask again after .+\."))
     expect(chat.box).to_have_value("Hello!")

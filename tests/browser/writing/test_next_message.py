@@ -98,7 +98,7 @@ def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
     expect(card(chat.page)).to_contain_text("First")
 
     chat.box.fill("typed since")
-    press(chat.page, "Take back")
+    press(chat.page, "Cancel sending")
     expect(card(chat.page)).to_be_hidden()
     expect(chat.box).to_have_value("First\n\ntyped since")
     expect(chat.box).to_be_focused()

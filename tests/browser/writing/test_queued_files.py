@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat: Chat, relay: Relay) -> None:
     chips = chat.page.locator(".chip")
     attach(chat.page, NOTES)
-    expect(chips).to_contain_text(["of what fits"])
+    expect(chips).to_contain_text(["of the limit"])
     expect(chat.problem).to_have_text("")
     chat.ask("Hello!")
     expect(card(chat.page)).to_contain_text(WAITING)
@@ -25,7 +25,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     expect(chips).to_have_count(0)
 
     attach(chat.page, TABLE)
-    expect(chips).to_contain_text(["of what fits"])
+    expect(chips).to_contain_text(["of the limit"])
     chat.ask("And the figures.")
     expect(card(chat.page)).to_contain_text("With notes.txt, figures.csv")
     chat.page.reload()
@@ -33,7 +33,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     chat.page.wait_for_load_state("networkidle")
     expect(chips).to_have_count(0)
 
-    press(chat.page, "Take back")
+    press(chat.page, "Cancel sending")
     expect(chips).to_contain_text(["notes.txt", "figures.csv"])
     expect(chat.box).to_have_value("Hello!\n\nAnd the figures.")
     chat.page.get_by_role("button", name="Remove figures.csv").click()
@@ -55,7 +55,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
 def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(chat: Chat, relay: Relay) -> None:
     chips = chat.page.locator(".chip")
     attach(chat.page, NOTES, TABLE)
-    expect(chips).to_contain_text(["of what fits", "of what fits"])
+    expect(chips).to_contain_text(["of the limit", "of the limit"])
     chat.ask("Hello!")
     expect(card(chat.page)).to_contain_text("With notes.txt, figures.csv")
     # One of them is deleted elsewhere meanwhile: the server refuses the message.

@@ -86,7 +86,7 @@ def test_a_very_long_password_is_checked_quickly() -> None:
 @pytest.mark.django_db
 def test_the_page_says_what_is_wrong(ada: User) -> None:
     page = signed_in(ada).post("/password/", {"old_password": PASSWORD, "new_password1": "too short", "new_password2": "too short"})
-    assert "has 9 characters; it takes at least 15" in page.content.decode()
+    assert "has 9 characters; it needs at least 15" in page.content.decode()
     assert "At least 15 characters" in signed_in(ada).get("/password/").content.decode()
 
 

@@ -117,7 +117,7 @@ def test_an_abandoned_secret_is_replaced_before_confirmation(ada: User) -> None:
     seen = code_of(ada, -1)
     client = password()
     client.get("/sign-in/second-factor/")
-    assert b"is not right" in client.post("/sign-in/second-factor/", {"code": seen}).content and not enrollment.is_on(ada)
+    assert b"is not correct" in client.post("/sign-in/second-factor/", {"code": seen}).content and not enrollment.is_on(ada)
     assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and enrollment.is_on(ada), "the twin"
 
 
@@ -200,7 +200,7 @@ def test_a_group_can_require_it(careful: User) -> None:
     assert is_in(password("bela")), "the twin: not of others"
     client = password(after="/search/")
     assert not is_in(client)
-    assert "A group that you are in needs one." in client.get("/sign-in/code/").content.decode()
+    assert "One of your groups requires it." in client.get("/sign-in/code/").content.decode()
     assert client.get("/sign-in/second-factor/picture.svg").status_code == 200
     assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200 and not is_in(client)
     page = client.post("/sign-in/code/", {"code": code_of(careful)}).content.decode()

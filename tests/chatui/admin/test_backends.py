@@ -126,7 +126,7 @@ def test_staff_without_the_permission_cannot_change_anything(sam: User, configur
         ({"url": "https://me:pw@host"}, "user name or password"),
         ({"url": ""}, "Is missing"),
         ({"name": "a/b"}, "Must be 1 to 60 letters"),
-        ({"name": "main"}, "set up outside the admin pages"),
+        ({"name": "main"}, "configured outside the admin pages"),
         ({"idle_seconds": "0"}, "Input should be greater than 0"),
         ({"idle_seconds": "nan"}, "idle_seconds"),
         ({"model_names": "a\na"}, "Names a model twice"),
@@ -199,7 +199,7 @@ def test_adding_an_address_to_a_trusted_server_counts_as_moving_it(admin_pages: 
     assert add(signed_in(seer), summaries="server", kind="responses").status_code == 302
     row = StoredBackend.objects.get()
     moved = FIELDS | {"summaries": "server", "kind": "responses", "other_settings": 'more_urls = ["https://thief.example.org"]'}
-    assert "Only those who may see hidden channels" in errors(admin_pages.post(f"{LIST}{row.pk}/change/", moved))
+    assert "Only people who may see hidden channels" in errors(admin_pages.post(f"{LIST}{row.pk}/change/", moved))
 
 
 def test_a_name_must_be_unique(admin_pages: Client) -> None:

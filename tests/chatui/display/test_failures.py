@@ -33,7 +33,7 @@ def test_without_seconds_there_is_no_number_to_wait_for() -> None:
 def test_what_only_an_admin_can_mend_comes_with_a_number() -> None:
     assert number(TURN) == "4F2A-91BC"
     said = sentence(Failure(ProductCode.BACKEND_SETUP, TURN))
-    assert said == "This model is not set up right. Tell whoever runs this site. The number of this failure is 4F2A-91BC."
+    assert said == "This model is not configured correctly. Tell an administrator. The failure number is 4F2A-91BC."
 
 
 def test_a_question_that_is_too_long_says_how_long_it_is_and_what_would_fit() -> None:

@@ -130,7 +130,7 @@ async def test_a_servers_error_message_is_for_staff(environment: dict[str, Any])
         async with stub.running(refusal) as server:
             code, said, complaint = await run("ask", "--as", audience, "--url", server.url, "Hello!")
         assert (code, said) == (3, "")
-        assert complaint.startswith("E-X-BACKEND-REFUSED: The model server did not accept this request.")
+        assert complaint.startswith("E-X-BACKEND-REFUSED: The model server rejected this request.")
         assert ("SECRET" in complaint) == (audience == "staff")
         assert "\x1b" not in complaint
 
@@ -214,8 +214,8 @@ async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_
         code, said, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
         assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
         for arguments, words in (
-            (["--backend", "three"], "Known back ends: one, two"),
-            (["--backend", "one", "--url", "http://127.0.0.1:9"], "not both"),
+            (["--backend", "three"], "Configured: one, two"),
+            (["--backend", "one", "--url", "http://127.0.0.1:9"], "two servers"),
         ):
             code, said, complaint = await run("ask", *arguments, "Hello!")
             assert (code, said) == (2, "") and words in complaint

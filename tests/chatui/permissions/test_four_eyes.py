@@ -159,7 +159,7 @@ def test_permissions_to_change_accounts_are_shown_on_the_page_and_in_the_log(
     asker: User, approver: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
-    assert "olga may make accounts, change accounts" in signed_in(approver).get("/debug/requests/").content.decode()
+    assert "olga may create accounts, change accounts" in signed_in(approver).get("/debug/requests/").content.decode()
     debug_requests.decide(Visitor(approver, "", "page"), conversation.pk, DebugRequest.objects.get().pk, approves=True)
     assert AuditEvent.objects.order_by("-number")[0].detail == "for olga (who asked may change accounts): a fault was reported"
     assert four_eyes.account_permissions(approver) == ()

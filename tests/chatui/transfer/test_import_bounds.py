@@ -195,7 +195,7 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
     with pytest.raises(DatabaseError):
         import_transcript(ada, HEADER + FRAME * 20)
     left = Conversation.objects.get()
-    with pytest.raises(ImportRefusedError, match="another import of yours"):
+    with pytest.raises(ImportRefusedError, match="another of your imports"):
         import_transcript(ada, HEADER + FRAME)
     Conversation.objects.update(unfinished_until=timezone.now() - timedelta(seconds=1))
     kept = import_transcript(ada, HEADER + FRAME).conversation

@@ -71,8 +71,8 @@ def module_of(translated: Catalog) -> str:
     lines = [f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(entries[key], ensure_ascii=False)},\n" for key in sorted(entries)]
     head = "// Made from chatui/locale by `make messages`. Do not change it by hand: `make check` compares the two.\n"
     rule = compiled(translated.plural_forms)
-    body = f"speak({{\n  plural: (n) => {rule},\n  entries: {{\n{''.join('  ' + line for line in lines)}  }},\n}});\n"
-    module = f'{head}\nimport {{ speak }} from "../words.js";\n\n{body.replace("(n) => Number(0)", "() => 0")}'
+    body = f"useCatalogue({{\n  plural: (n) => {rule},\n  entries: {{\n{''.join('  ' + line for line in lines)}  }},\n}});\n"
+    module = f'{head}\nimport {{ useCatalogue }} from "../words.js";\n\n{body.replace("(n) => Number(0)", "() => 0")}'
     if len(module.encode()) > MOST_BYTES:
         raise UnfitTranslationError(f"{translated.locale} has more than {MOST_BYTES} bytes, and the page has to load it")
     return module

@@ -15,20 +15,22 @@ from chatui.backups.files import BackupError
 class Command(BaseCommand):
     """Exit codes: 0 a backup was created; 1 none was created, or its audit log is broken."""
 
-    help = "Back up the SQLite database while it is in use, and check the backup. Only the owner of the file can read it."
+    help = "Back up the SQLite database while it is in use. The backup is verified, and only its owner can read it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The destination and the recipients."""
-        parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory for a file that is named by the time")
+        """Adds the destination and the recipients."""
+        parser.add_argument(
+            "place", metavar="PLACE", nargs="?", help="a new file, or a directory in which to create one named after the time"
+        )
         parser.add_argument(
             "--to",
             metavar="KEY",
             action="append",
             default=[],
-            help="encrypt for this public key: age1…, ssh-…, or a file with one on each line; may be repeated",
+            help="encrypt for this public key: age1…, ssh-…, or a file with one per line; may be repeated",
         )
-        parser.add_argument("--new-key", metavar="FILE", help="only create a private key in a new file, and print its public key")
+        parser.add_argument("--new-key", metavar="FILE", help="only create a key in a new file, and print its public key")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the key or the backup, and print the result."""

@@ -14,12 +14,12 @@ from chatui.backups.files import BackupError
 class Command(BaseCommand):
     """Moves everything, or leaves the PostgreSQL database empty. Never changes the file."""
 
-    help = "Copy everything from a SQLite file into the empty PostgreSQL database that CHATUI_DATABASE_URL names."
+    help = "Copy all data from a SQLite file into the empty PostgreSQL database of CHATUI_DATABASE_URL."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The SQLite file."""
-        parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be running on it")
+        """Which file."""
+        parser.add_argument("file", metavar="FILE", help="the SQLite file, such as var/chatui.sqlite3; no server may be using it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Move the data, and print what was moved."""

@@ -17,7 +17,7 @@ from chatui.erasure.erasure_list import BadListError, Erasure
 class Command(BaseCommand):
     """Restores everything, or leaves the database unchanged."""
 
-    help = "Restore a backup of the SQLite database. No server may be running. The former database is kept next to the new one."
+    help = "Restore a backup of the SQLite database. No server may be running; the current database is kept beside it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,10 +25,12 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
         parser.add_argument(
-            "--erasures", metavar="FILE", action="append", help="list of erasures, as manage.py erasures export writes it; may be repeated"
+            "--erasures", metavar="FILE", action="append", help="list of erasures, from manage.py erasures export; may be repeated"
         )
-        parser.add_argument("--without-erasures", action="store_true", help="there is no such list: people erased since will exist again")
-        parser.add_argument("--accept-broken-log", action="store_true", help="restore even if the audit log in the backup is not intact")
+        parser.add_argument(
+            "--without-erasures", action="store_true", help="restore without a list; people erased since the backup come back"
+        )
+        parser.add_argument("--accept-broken-log", action="store_true", help="restore even if its audit log is not intact")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore the backup, and print the result."""

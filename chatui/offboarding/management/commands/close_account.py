@@ -15,11 +15,11 @@ from chatui.offboarding import closing
 class Command(BaseCommand):
     """Exit codes: 0 done, or there was nothing to do; 1 there is no such account."""
 
-    help = "Close an account: ends its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing by itself."
+    help = "Close an account and end its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The account, and whether to reopen it."""
-        parser.add_argument("name", metavar="NAME", help="name of the account")
+        """The account."""
+        parser.add_argument("name", metavar="NAME", help="account name")
         parser.add_argument("--reopen", action="store_true", help="open a closed account again")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -14,7 +14,7 @@ from chatui.provisioning import tokens
 class Command(BaseCommand):
     """Exit codes: 0 done, 1 there is no such provider in the file, or no token to revoke."""
 
-    help = "Create the SCIM token of a provider, and print it. It is not shown again. It replaces an earlier token."
+    help = "Create a SCIM token for a provider, replacing its previous one. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The provider, and what to do."""

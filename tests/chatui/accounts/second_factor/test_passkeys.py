@@ -234,7 +234,7 @@ def test_after_a_password_the_passkey_must_be_the_same_persons(ada: User, bela: 
     client = after_password(ada)
     assert not is_in(client)
     page = client.get("/sign-in/code/").content
-    assert b"Use a passkey" in page and b"Write one of your recovery codes." in page and b"your app" not in page
+    assert b"Use a passkey" in page and b"Enter one of your recovery codes." in page and b"your app" not in page
     asked = options(client, "code")
     assert [each["id"] for each in asked["allowCredentials"]] == [encoded(hers.credential_id)]
     answer = client.post("/sign-in/code/passkey/", {"credential": his.use(asked)})

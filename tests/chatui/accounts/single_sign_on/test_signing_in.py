@@ -50,7 +50,7 @@ def test_the_sign_in_page_offers_every_provider(provider: ScriptedProvider) -> N
 def test_the_browser_is_redirected_by_a_page_that_names_the_provider(provider: ScriptedProvider) -> None:
     client = Client()
     page = client.post("/sign-in/with/company/")
-    assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "On to Example Ltd" in page.content.decode()
+    assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "Continue to Example Ltd" in page.content.decode()
     asked = begun(client)
     for part in ("code_challenge=", "nonce=", "state=", "scope=openid+profile+email"):
         assert part in asked
@@ -204,7 +204,7 @@ def test_the_response_of_another_provider_is_refused(provider: ScriptedProvider,
 def test_a_provider_that_is_down_gives_a_message(path: str, provider: ScriptedProvider) -> None:
     provider.fails = path
     page = Client().post("/sign-in/with/company/")
-    assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "does not answer" in page.content.decode()
+    assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "is not responding" in page.content.decode()
     provider.fails = ""
     assert come(provider)[1].status_code == 302, "nothing of the failure is remembered"
 

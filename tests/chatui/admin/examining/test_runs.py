@@ -56,7 +56,7 @@ def test_no_examination_starts_while_another_process_examines_the_server(kim: Us
     client = signed_in(kim)
     assert "3 of at most 10 questions" in client.get(PAGE).content.decode()
     answer = client.post(PAGE)
-    assert answer.status_code == 409 and "An examination is running already" in answer.content.decode()
+    assert answer.status_code == 409 and "This process is already examining" in answer.content.decode()
     assert not AuditEvent.objects.exists() and not runs._examination_lock.locked()
 
 
@@ -81,7 +81,7 @@ def test_a_process_examines_one_server_at_a_time(kim: User) -> None:
 def test_only_staff_who_may_change_back_ends_can_start_one(kim: User, ada: User) -> None:
     reader = signed_in(make_person("reader", "view_storedbackend", staff=True))
     page = reader.get(PAGE).content.decode()
-    assert "Whoever may change back ends can examine it." in page and reader.post(PAGE).status_code == 404
+    assert "To examine it, you need the permission to change back ends." in page and reader.post(PAGE).status_code == 404
     assert {client.get(PAGE).status_code for client in (signed_in(ada), signed_in(make_person("sam", staff=True)))} == {404}
     changer = signed_in(make_person("changer", "change_storedbackend", staff=True))
     assert {changer.get(PAGE).status_code, changer.post(PAGE).status_code} == {404}, "who may not see them"
@@ -131,9 +131,9 @@ def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
 def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     healthy = stored_report.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
-    client, words = signed_in(kim), "were changed since"
+    client, words = signed_in(kim), "have changed since"
     page = client.get(PAGE).content.decode()
-    assert "Healthy as it is set up." in page and words not in page
+    assert "Healthy with these settings." in page and words not in page
     same: tuple[dict[str, object], ...] = ({"label": "Quick"}, {"effort": "low"})
     others: tuple[dict[str, object], ...] = (
         {"url": "http://127.0.0.1:10"},
@@ -164,7 +164,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     row_of(finished_at=timezone.now(), report=stored_report.to_stored(reports, runs._configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
-    assert "Of 3 addresses, the one that is worst off: It could not be asked." in state and "30 short test questions" in page
+    assert "Worst of 3 addresses: It could not be queried." in state and "30 short test questions" in page
     assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
 
 

@@ -90,12 +90,12 @@ def until(client: httpx.Client, words: str, seconds: float = 60) -> str:
 def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
     with answering(FAULTY) as url, deployed(tmp_path, url) as (_, server):
         kim, sam = server.sign_in("kim"), server.sign_in("sam")
-        assert "It was not examined from here yet." in kim.get(PAGE).text
+        assert "Not examined from here yet." in kim.get(PAGE).text
         assert f'href="{PAGE}"' in kim.get("/manage/servers/").text
         assert post(sam).status_code == 404 and "Examine again" not in sam.get(PAGE).text
         assert post(server.sign_in("ada")).status_code == 404
         assert post(kim).status_code == 302
-        text = until(kim, "It works as it is set up, with the faults listed.")
+        text = until(kim, "It works with these settings, with the faults listed.")
         assert "cut-unsaid" in text and "<code>responses</code>" in text and "Examine again" in text
         assert "cut-unsaid" in sam.get(PAGE).text
         said = (THOUGHT, "heron", PLANNED, "I count", MODEL, KEY)
@@ -125,14 +125,14 @@ def test_a_run_whose_process_was_killed_is_shown_as_ended_and_another_can_start(
     with answering(SILENT) as url, deployed(tmp_path, url) as (deployment, server):
         kim = server.sign_in("kim")
         assert post(kim).status_code == 302
-        text = until(kim, "It is being examined: ")
+        text = until(kim, "Examining: ")
         assert "data-running" in text and re.search(r"<progress\b", text) and "Examine again" not in text
         refused = post(kim)
-        assert refused.status_code == 409 and "An examination is running already" in refused.text
+        assert refused.status_code == 409 and "This process is already examining" in refused.text
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(15)
         again = deployment.start_again(server).sign_in("kim")
         text = until(again, "ended without a report", runs.LEASE.total_seconds() + 10)
         assert "data-running" not in text and "Examine again" in text
         assert post(again).status_code == 302
-        until(again, "It is being examined: ", 5)
+        until(again, "Examining: ", 5)

@@ -79,7 +79,7 @@ def test_a_suspended_link_is_listed_for_its_owner_who_can_revoke_it(
     try_to_share(ada, conversation, leaf)
     ada.groups.clear()
     link, client = ShareLink.objects.get(), signed_in(ada)
-    assert "You may not share now: nobody can open these links." in client.get("/shares/").content.decode()
+    assert "You are not allowed to share at the moment, so nobody can open these links." in client.get("/shares/").content.decode()
     assert client.post(f"/shares/{link.pk}/revoke/", {"conversation": str(conversation.pk)})["Location"] == "/shares/"
     ada.groups.add(writers)
     assert not opens(link), "it was taken back meanwhile"

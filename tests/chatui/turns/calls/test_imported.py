@@ -70,8 +70,8 @@ async def test_no_tool_that_sends_something_out_is_offered_there_and_the_menu_sa
     def menu(key: object) -> str:
         return signed_in(ada).get(f"/c/{key}/tools/").content.decode()
 
-    assert "words of others" in await database_sync_to_async(menu)(row.pk)
-    assert "words of others" not in await database_sync_to_async(menu)(own.conversation_id)
+    assert "text by others" in await database_sync_to_async(menu)(row.pk)
+    assert "text by others" not in await database_sync_to_async(menu)(own.conversation_id)
 
 
 async def test_only_what_was_written_here_counts_as_the_persons_own_words(ada: User, backend: ScriptedBackend) -> None:

@@ -319,10 +319,10 @@ def test_an_ordinary_conversation_is_closed_by_nobody(ada: User, conversation: C
 
 def test_its_page_says_what_it_is_and_has_no_title(ada: User) -> None:
     page = signed_in(ada).get(f"/c/{temporary(ada).pk}/").content.decode()
-    assert "In no list and in no search." in page and "data-temporary" in page and "<title>Temporary chat" in page
+    assert "Not listed, not searchable." in page and "data-temporary" in page and "<title>Temporary chat" in page
     assert "cabbage 0" in page and 'data-action="rate"' not in page.partition("<template")[0]
     ordinary = signed_in(ada).get("/").content.decode()
-    assert "In no list and in no search." not in ordinary and 'href="/?temporary=1"' in ordinary
+    assert "Not listed, not searchable." not in ordinary and 'href="/?temporary=1"' in ordinary
 
 
 def test_an_archive_of_everything_does_not_have_it(ada: User) -> None:

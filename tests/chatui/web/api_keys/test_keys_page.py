@@ -30,7 +30,7 @@ def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptu
     key = made_by(client)
     page = client.get("/keys/").content.decode()
     assert (
-        key not in page and key[12:] not in page and f"{key[:11]}…" in page and "Nightly report" in page and "7 requests a minute" in page
+        key not in page and key[12:] not in page and f"{key[:11]}…" in page and "Nightly report" in page and "7 requests per minute" in page
     )
     row = ApiKey.objects.get()
     assert (row.owner, row.for_responses, row.for_chat, row.per_minute, row.choices) == (ada, True, False, 7, [])

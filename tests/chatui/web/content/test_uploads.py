@@ -41,7 +41,7 @@ def test_a_text_file_is_kept_read_and_counted(ada: User) -> None:
     said = upload(client, "Notes%20%E2%80%93%20May.txt").json()
     file = StoredFile.objects.get()
     assert (said["id"], said["name"], said["size"]) == (str(file.pk), "Notes – May.txt", 26)
-    assert 100 < said["tokens"] < 200 and said["room"] > 100_000 and said["said"].endswith("1% of what fits")
+    assert 100 < said["tokens"] < 200 and said["room"] > 100_000 and said["said"].endswith("1% of the limit")
     assert file.conversation_id is None and DocumentPart.objects.get().text == "The meeting is on Tuesday."
     text = client.get(said["text"])
     assert text.content == b"The meeting is on Tuesday." and text["Content-Type"] == "text/plain; charset=utf-8"

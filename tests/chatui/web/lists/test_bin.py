@@ -61,10 +61,10 @@ def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_quest
     client = signed_in(ada)
     for refused, key in ((client, kept.pk), (signed_in(bela), row.pk)):
         assert [refused.get(f"/c/{key}/erase/").status_code, refused.post(f"/c/{key}/erase/").status_code] == [404, 404]
-    assert "Delete for good?" in client.get(f"/c/{row.pk}/erase/").content.decode()
+    assert "Delete permanently?" in client.get(f"/c/{row.pk}/erase/").content.decode()
     assert Conversation.objects.filter(pk=row.pk).exists(), "asking erases nothing"
     done = client.post(f"/c/{row.pk}/erase/", follow=True).content.decode()
-    assert "The conversation is gone for good." in done and "The bin is empty." in done
+    assert "The conversation was permanently deleted." in done and "The bin is empty." in done
     assert list(Conversation.objects.filter(owner=ada)) == [kept]
 
 

@@ -51,7 +51,7 @@ def test_a_second_factor_is_demanded_of_a_group_and_asked_for_at_the_next_sign_i
     page = client.get(path_of(careful)).content.decode().partition('id="members-heading"')[0]
     assert "Members who have none, and would have to set one up at their next sign-in:" in page
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page
-    assert "demand one of others" in page, "whoever has none is told before"
+    assert "require one of others" in page, "whoever has none is told before"
     assert demand(client, careful) == 302
     assert lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
@@ -108,7 +108,7 @@ def test_a_group_that_grants_nothing_is_changed_by_nobody_either_who_may_not_cha
 def test_what_the_operator_demands_is_not_changed_here(kim: User, careful: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"second_factor_groups": ["careful"]})
     page = signed_in(kim).get(path_of(careful)).content.decode()
-    assert "CHATUI_SECOND_FACTOR_GROUPS" in page and "Do not demand" not in page
+    assert "CHATUI_SECOND_FACTOR_GROUPS" in page and "Stop requiring" not in page
 
 
 def test_there_is_no_such_group(kim: User) -> None:

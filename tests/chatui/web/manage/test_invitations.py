@@ -100,7 +100,7 @@ def test_nobody_invites_without_end_and_whoever_tries_is_told_when_to_go_on(kim:
     assert client.post(INVITE, FORM | {"people": "\n".join(names[-49:])}).status_code == 200
     refused = client.post(INVITE, FORM)
     page = refused.content.decode()
-    assert refused.status_code == 429 and "Nobody was invited. Go on in 60 minutes, or with fewer people." in page
+    assert refused.status_code == 429 and "Nobody was invited. Try again in 60 minutes, or with fewer people." in page
     assert "nora@example.org" in page, "what was written stays"
     assert Invitation.objects.count() == invitations.MOST_PER_HOUR - 1 and not mail.outbox
     assert client.post(INVITE, FORM | {"people": "Otto"}).status_code == 200, "a refused one takes nothing from what is left"

@@ -151,7 +151,7 @@ def test_the_last_who_looks_after_accounts_stays(ada: User, root: User) -> None:
     root.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "change_user")))
     staff = signed_in(User.objects.get(pk=root.pk))
     answer = staff.post(f"{PEOPLE}{kim.pk}/groups/", {})
-    assert answer.status_code == 409 and "nobody else could look after accounts" in answer.content.decode()
+    assert answer.status_code == 409 and "nobody else could manage accounts" in answer.content.decode()
     assert staff.post(f"{PEOPLE}{kim.pk}/close/").status_code == 409
     kim.refresh_from_db()
     assert kim.is_staff and kim.is_active and ada.is_active
@@ -186,7 +186,7 @@ def test_whoever_may_not_add_accounts_invites_nobody(ada: User) -> None:
 
 def test_an_account_is_closed_after_it_was_said_what_that_means_and_opened_again(kim: User, ada: User) -> None:
     staff, hers = signed_in(kim), signed_in(ada)
-    assert "What was written there is kept." in text_of(staff, f"{PEOPLE}{ada.pk}/close/")
+    assert "Its content is kept." in text_of(staff, f"{PEOPLE}{ada.pk}/close/")
     assert hers.get("/").status_code == 200
     assert staff.post(f"{PEOPLE}{ada.pk}/close/").status_code == 302
     assert hers.get("/").status_code == 302 and ("account closed", "ada", "by staff") in log()
@@ -265,7 +265,7 @@ def test_failed_answers_say_what_to_do_and_never_what_was_asked(ada: User, root:
     narrowed = text_of(signed_in(omar), "/manage/failures/", code="E-X-TIMEOUT", server="other")
     assert narrowed.count("HTTP 401") == 1 and page.count("HTTP 401") == 3
     Turn.objects.update(started_at=timezone.now() - timedelta(hours=30))
-    assert "No answer has failed" in text_of(signed_in(omar), "/manage/failures/")
+    assert "No failed answers in this period" in text_of(signed_in(omar), "/manage/failures/")
 
 
 @pytest.mark.parametrize("state", [{"deleted_at": True}, {"temporary_until": True}])

@@ -48,9 +48,9 @@ def move(staff: User, group: Group, person: User, where: str, **more: str) -> in
 def test_members_are_listed_and_others_are_found_put_in_and_taken_out(kim: User, readers: Group, ada: User, bela: User) -> None:
     client = signed_in(kim)
     page = client.get(path_of(readers)).content.decode()
-    assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page and "Take out of the group" in page
+    assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page and "Remove from the group" in page
     found = client.get(path_of(readers), {"q": "bel"}).content.decode().partition('id="members-heading"')[2]
-    assert "<bdi>bela</bdi>" in found and "<bdi>ada</bdi>" not in found and "Put into the group" in found
+    assert "<bdi>bela</bdi>" in found and "<bdi>ada</bdi>" not in found and "Add to the group" in found
     answer = client.post(path_of(readers), {"member": "in", "person": str(bela.pk), "q": "bel"})
     assert answer["Location"] == f"{path_of(readers)}?done=changed&q=bel#members-heading" and members(readers) == {"ada", "bela"}
     assert move(kim, readers, ada, "out") == 302 and members(readers) == {"bela"}
@@ -62,13 +62,16 @@ def test_members_are_listed_and_others_are_found_put_in_and_taken_out(kim: User,
 def test_whoever_may_not_change_an_account_or_give_the_group_moves_nobody(kim: User, readers: Group, ada: User, bela: User) -> None:
     reader = make_person("reader", "view_user", "view_group", "change_group", staff=True)
     page = signed_in(reader).get(path_of(readers)).content.decode()
-    assert "<bdi>ada</bdi>" in page and "Take out" not in page and move(reader, readers, ada, "out") == 404
+    assert "<bdi>ada</bdi>" in page and "Remove from the group" not in page and move(reader, readers, ada, "out") == 404
     mighty = make_person("mighty", "view_hidden_channels", staff=True)
     assert move(kim, readers, mighty, "in") == 404 and move(kim, readers, kim, "in") == 404
     for name in ("mighty", "kim"):
-        assert "Put into" not in signed_in(kim).get(path_of(readers), {"q": name}).content.decode()
+        assert "Add to the group" not in signed_in(kim).get(path_of(readers), {"q": name}).content.decode()
     readers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
-    assert move(kim, readers, bela, "in") == 404 and "Put into" not in signed_in(kim).get(path_of(readers), {"q": "bela"}).content.decode()
+    assert (
+        move(kim, readers, bela, "in") == 404
+        and "Add to the group" not in signed_in(kim).get(path_of(readers), {"q": "bela"}).content.decode()
+    )
     assert members(readers) == {"ada"} and not AuditEvent.objects.filter(action="account changed").exists()
 
 
@@ -90,7 +93,7 @@ def test_the_last_who_looks_after_accounts_stays_in_the_group_that_says_so(ada: 
     ada.save(update_fields=["password"])
     staff = User.objects.get(pk=ada.pk)
     answer = signed_in(staff).post(path_of(keepers), {"member": "out", "person": str(root.pk)})
-    assert answer.status_code == 409 and "nobody else could look after accounts" in answer.content.decode()
+    assert answer.status_code == 409 and "nobody else could manage accounts" in answer.content.decode()
     assert members(keepers) == {"root"} and AuditEvent.objects.filter(action="account not changed").count() == 1
 
 

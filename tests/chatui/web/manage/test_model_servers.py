@@ -88,7 +88,7 @@ def spec_of(**values: Any) -> BackendSpec:
 def test_a_server_that_sends_a_byte_at_a_time_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(MODELS, 0.2) as (url, _):
         shown, took = page(root, monkeypatch, spec_of(url=url))
-    assert "does not answer" in shown and took < SOON
+    assert "does not respond" in shown and took < SOON
 
 
 def test_a_name_service_that_hangs_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_name_service_that_hangs_does_not_hold_the_page(root: User, monkeypatc
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     shown, took = page(root, monkeypatch, spec_of(url="http://models.example.org"))
     is_over.set()
-    assert "does not answer" in shown and took < SOON
+    assert "does not respond" in shown and took < SOON
 
 
 def test_a_server_is_asked_by_the_way_that_questions_go(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_each_address_of_a_server_is_asked_and_the_silent_one_is_named(root: Use
 
 def test_of_a_server_with_one_address_the_code_alone_is_said(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9"))
-    assert "does not answer" in shown and "<code>E-X-BACKEND-UNREACHABLE</code>" in shown
+    assert "does not respond" in shown and "<code>E-X-BACKEND-UNREACHABLE</code>" in shown
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_is_set_up_wrongly_is_a_server_that_does_not_answer(
     values: dict[str, Any], root: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, _ = page(root, monkeypatch, BackendSpec.model_construct(**spec_of().model_dump() | values))
-    assert "does not answer" in shown
+    assert "does not respond" in shown
 
 
 def test_the_page_does_not_depend_on_the_cache(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,4 +143,4 @@ def test_the_page_does_not_depend_on_the_cache(root: User, monkeypatch: pytest.M
 
     for name in ("get_many", "set_many"):
         monkeypatch.setattr(cache, name, away)
-    assert "does not answer" in page(root, monkeypatch, spec_of())[0]
+    assert "does not respond" in page(root, monkeypatch, spec_of())[0]

@@ -122,7 +122,7 @@ def test_nobody_but_a_superuser_changes_their_own_groups(groups: list[Group], bo
 def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) -> None:
     readers, writers, free = groups
     client = signed_in(make_person("kim", "view_user", "view_group", staff=True))
-    has = ("May make share links", "Gets summaries of the thinking", "Has instructions of its own for the model")
+    has = ("May create share links", "Gets summaries of the thinking", "Has its own instructions for the model")
     for group, expected in ((readers, (False, True, True)), (writers, (True, False, False)), (free, (False, False, False))):
         page = client.get(f"/manage/groups/{group.pk}/").content.decode()
         assert tuple(words in page for words in has) == expected and "MARMALADE" not in page

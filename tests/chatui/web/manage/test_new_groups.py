@@ -27,7 +27,7 @@ def key_of(codename: str) -> int:
 def test_a_group_is_made_with_permissions_of_its_maker() -> None:
     client = signed_in(make_person("kim", *RIGHTS, staff=True))
     page = client.get(PATH).content.decode()
-    assert "Make the group" in page and "See accounts on the admin pages" in page and "See hidden channels" not in page
+    assert "Create group" in page and "See accounts on the admin pages" in page and "See hidden channels" not in page
     answer = client.post(PATH, {"name": " readers ", "permissions": [key_of("view_user")]})
     made = Group.objects.get()
     assert answer["Location"] == f"{PATH}{made.pk}/?done=changed" and made.name == "readers"
@@ -55,7 +55,7 @@ def test_nobody_gives_a_group_what_they_do_not_have() -> None:
 
 def test_whoever_may_only_see_groups_makes_none() -> None:
     client = signed_in(make_person("reader", "view_user", "view_group", "change_group", staff=True))
-    assert "Make the group" not in client.get(PATH).content.decode()
+    assert "Create group" not in client.get(PATH).content.decode()
     assert client.post(PATH, {"name": "readers"}).status_code == 404 and not Group.objects.exists()
 
 
@@ -81,7 +81,7 @@ def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_peo
     maker, keeper = make_person("kim", *RIGHTS, staff=True), make_person("kay", *RIGHTS, "change_user", staff=True)
     sent = {"name": "engineers", "permissions": [key_of("view_user")]}
     refused = signed_in(maker).post(page, sent)
-    assert refused.status_code == 200 and "A sign-in service puts people into the group of this name." in refused.content.decode()
+    assert refused.status_code == 200 and "A sign-in service adds people to the group of this name," in refused.content.decode()
     with pytest.raises(NotFoundError):
         group_list.create(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
     assert not Group.objects.exists() and not AuditEvent.objects.filter(action="group created").exists()
@@ -93,4 +93,4 @@ def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_peo
 def test_the_admin_pages_take_no_name_either_that_would_be_mistaken(name: str) -> None:
     Group.objects.create(name="readers")
     answer = signed_in(make_person("kim", *RIGHTS, staff=True)).post("/admin/auth/group/add/", {"name": name})
-    assert "There is a group with this name already" in answer.content.decode() and Group.objects.count() == 1
+    assert "A group with this name already exists" in answer.content.decode() and Group.objects.count() == 1

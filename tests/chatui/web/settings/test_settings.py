@@ -151,7 +151,7 @@ def test_a_folders_instructions_follow_ones_own_and_a_conversation_can_do_withou
     client = signed_in(User.objects.get(pk=ada.pk))
     assert "/instructions/" in client.get(f"/c/{row.pk}/").content.decode()
     assert client.post(f"/c/{row.pk}/instructions/", {"off": "1"}).status_code == 302
-    assert "Use them here" in client.get(f"/c/{row.pk}/instructions/").content.decode()
+    assert "Turn on here" in client.get(f"/c/{row.pk}/instructions/").content.decode()
     ledger_rows = Conversation.objects.get(pk=row.pk)
     ledger_rows.turns.update(state="completed")
     (one,) = orders(job(ada, ledger_rows))

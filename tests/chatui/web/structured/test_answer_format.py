@@ -15,7 +15,7 @@ from chatui.models import Conversation, User
 pytestmark = pytest.mark.django_db
 
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
-NOTE = "The answers here are JSON that fits a schema."
+NOTE = "Answers here are JSON that matches a schema."
 
 
 @pytest.fixture
@@ -65,11 +65,11 @@ def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\r\n  "type": object\r\n}', "Look at line 2, character 11."),
-        ("[]", "Look at line 1, character 1."),
-        ('{"type": "nothing"}', "no JSON schema that can be checked here. It may have 16,000 characters and 32 levels"),
-        ('{"$ref": "https://example.org/"}', "no JSON schema that can be checked here."),
-        (" ", "Please write a schema."),
+        ('{\r\n  "type": object\r\n}', "Check line 2, character 11."),
+        ("[]", "Check line 1, character 1."),
+        ('{"type": "nothing"}', "This JSON schema cannot be used here. It can have up to 16,000 characters and 32 levels"),
+        ('{"$ref": "https://example.org/"}', "This JSON schema cannot be used here."),
+        (" ", "Please enter a schema."),
         ('{"enum": ["' + "x" * 70_000 + '"]}', "at most"),
     ],
 )

@@ -21,7 +21,7 @@ from tests.support.scripted import ScriptedBackend, answer
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
-NOTE = "The answers here are JSON that fits a schema."
+NOTE = "Answers here are JSON that matches a schema."
 PAGE = "/format/"
 
 

@@ -34,7 +34,7 @@ def test_a_person_sees_their_own_usage_and_nobody_elses(ada: User, bela: User) -
     line(ada, model="model-of-ada")
     line(bela, model="model-of-bela")
     page = signed_in(ada).get("/usage/").content.decode()
-    assert "model-of-ada" in page and "123,456" in page and "There are none for you." in page
+    assert "model-of-ada" in page and "123,456" in page and "You have no limits." in page
     assert "bela" not in page
 
 
@@ -54,9 +54,9 @@ def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: Use
     line(bela, model="", is_estimate=True)
     client = signed_in(uma)
     page = client.get("/usage/everybody/").content.decode()
-    assert "ada" in page and "bela" in page and "1 of the lines" in page
+    assert "ada" in page and "bela" in page and "1 of the entries" in page
     by_model = client.get("/usage/everybody/", {"by": "model"}).content.decode()
-    assert "big" in by_model and "not known" in by_model and ">ada<" not in by_model
+    assert "big" in by_model and "unknown" in by_model and ">ada<" not in by_model
     before = client.get("/usage/everybody/", {"until": str(timezone.now().date() - timedelta(days=1))}).content.decode()
     assert ">ada<" not in before
 
@@ -67,7 +67,7 @@ def test_what_programs_asked_is_listed_by_the_names_of_their_keys(uma: User, ada
         line(ada, key_id=key_id)
     page = signed_in(uma).get("/usage/everybody/", {"by": "key"}).content.decode()
     assert "The wiki (cui_abc…)" in page and str(key.pk) not in page
-    assert "on the page" in page
+    assert "this site" in page
 
 
 def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, uma: User) -> None:
@@ -142,7 +142,7 @@ def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.Monk
     assert "123.46" not in signed_in(ada).get("/usage/").content.decode()
     change(monkeypatch, {"currency": "EUR"})
     page = signed_in(ada).get("/usage/").content.decode()
-    assert "123.46 EUR" in page and "not in the cost: 77 tokens" in page
+    assert "123.46 EUR" in page and "because they have no price: 77 tokens" in page
 
 
 def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ada: User) -> None:
@@ -167,4 +167,4 @@ def test_a_price_is_recorded_with_its_numbers_however_long_the_name_of_its_model
 
 def test_a_limit_without_a_number_is_none(db: None) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
-    assert "Give at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()
+    assert "Enter at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()

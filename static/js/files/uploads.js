@@ -1,11 +1,11 @@
-// Sends one file to the server, tells how far it is, and can be ended; and asks which ones it has.
+// Uploads a file with progress, cancellably, and lists the files on the server.
 
 import { t } from "../language/words.js";
 import { read } from "../page/server.js";
 
 /**
- * What the server says of a file that it took.
- * @typedef {object} Taken
+ * The server's description of an uploaded file.
+ * @typedef {object} UploadedFile
  * @property {string} id
  * @property {string} name
  * @property {number} size
@@ -15,14 +15,14 @@ import { read } from "../page/server.js";
  * @property {string} said
  * @property {string} note
  * @property {[number, string, number][]} places number, label and tokens of each page
- * @property {string} text the address of what was read
+ * @property {string} text the address of its extracted text
  * @property {string} delete the address at which it is deleted; empty for one of a question that was sent
- * @property {string} [use] what the model was given of one of a question
- * @property {string} [chosen] the pages that it was given then
+ * @property {string} [use] how the model used a file of a question
+ * @property {string} [chosen] the pages chosen then
  */
 
-/** The file was not taken; `message` says why. `canRetry`: it may be taken another time. */
-export class NotTaken extends Error {
+/** The file was rejected; `message` says why. `canRetry`: another attempt may succeed. */
+export class RejectedFile extends Error {
   /** @param {string} message @param {boolean} canRetry */
   constructor(message, canRetry) {
     super(message);
@@ -36,11 +36,11 @@ const AWAY = t("The server could not be reached. Please try again.");
  * @param {File} file
  * @param {string} choice the model that is to read it
  * @param {(share: number) => void} progressed 0 to 1; then the server reads the file
- * @returns {{ taken: Promise<Taken>, end: () => void }}
+ * @returns {{ taken: Promise<UploadedFile>, end: () => void }}
  */
 export function send(file, choice, progressed) {
-  const request = new XMLHttpRequest(); // fetch tells no progress
-  const taken = new Promise((/** @type {(taken: Taken) => void} */ resolve, reject) => {
+  const request = new XMLHttpRequest(); // fetch reports no progress
+  const taken = new Promise((/** @type {(taken: UploadedFile) => void} */ resolve, reject) => {
     request.open("POST", address(choice));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.setRequestHeader("Accept", "application/json");
@@ -48,12 +48,12 @@ export function send(file, choice, progressed) {
     const token = document.querySelector("meta[name=csrf-token]");
     request.setRequestHeader("X-CSRFToken", token?.getAttribute("content") ?? "");
     request.upload.addEventListener("progress", ({ loaded, total }) => progressed(total ? loaded / total : 1));
-    request.addEventListener("error", () => reject(new NotTaken(AWAY, true)));
-    request.addEventListener("abort", () => reject(new NotTaken("", false)));
+    request.addEventListener("error", () => reject(new RejectedFile(AWAY, true)));
+    request.addEventListener("abort", () => reject(new RejectedFile("", false)));
     request.addEventListener("load", () => {
       const said = answer(request.responseText);
-      if (said.id) return resolve(/** @type {Taken} */ (said));
-      reject(new NotTaken(said.message || AWAY, request.status !== 200));
+      if (said.id) return resolve(/** @type {UploadedFile} */ (said));
+      reject(new RejectedFile(said.message || AWAY, request.status !== 200));
     });
     request.send(file);
   });
@@ -61,9 +61,9 @@ export function send(file, choice, progressed) {
 }
 
 /**
- * The files that were brought here and not sent yet.
+ * The files that were attached here and not sent yet.
  * @param {string} choice the model that is to read them
- * @returns {Promise<Taken[]>}
+ * @returns {Promise<UploadedFile[]>}
  */
 export async function waiting(choice) {
   return told(address(choice));
@@ -78,9 +78,9 @@ export function filesOf(choice, question) {
   return told(`${address(choice)}&${new URLSearchParams({ question })}`);
 }
 
-/** @param {string} from @returns {Promise<Taken[]>} */
+/** @param {string} from @returns {Promise<UploadedFile[]>} */
 async function told(from) {
-  return /** @type {{ files?: Taken[] }} */ (JSON.parse(await read(from))).files ?? [];
+  return /** @type {{ files?: UploadedFile[] }} */ (JSON.parse(await read(from))).files ?? [];
 }
 
 /** The conversation whose message box this is; null for a new one. */

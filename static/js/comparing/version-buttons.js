@@ -1,8 +1,8 @@
-// What lets a person see other versions: one instead of another, several side by side, and one of another model's.
-// What does that is loaded when somebody first asks for it.
+// Handles the buttons for other versions of an answer: switching, comparing side by side, and answering with another
+// model. Loads the code for them on first use.
 
 import { t } from "../language/words.js";
-import { around } from "../page/dom.js";
+import { closestTo } from "../page/dom.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { AgainMenu } from "./again-menu.js";
@@ -15,13 +15,13 @@ export function listenForVersions(transcript) {
   /** @type {Promise<Comparison> | null} */
   let loading = null;
   const load = () => (loading ??= begun(transcript));
-  /** @returns {Promise<Comparison | null>} null where it could not be loaded, and that was said */
+  /** @returns {Promise<Comparison | null>} null if it could not be loaded; the person was told */
   const comparison = () => load().catch(() => {
     loading = null;
     return unloaded();
   });
   transcript.addEventListener("submit", async (event) => {
-    const form = around(event, "form.siblings");
+    const form = closestTo(event, "form.siblings");
     const button = event.submitter;
     if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
     // Submitting the form would reload the page; this way the reader's place is kept.
@@ -30,8 +30,8 @@ export function listenForVersions(transcript) {
   });
   new AgainMenu(transcript, comparison).listen();
   transcript.addEventListener("click", async (event) => {
-    const element = around(event, ".exchange");
-    if (element && around(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
+    const element = closestTo(event, ".exchange");
+    if (element && closestTo(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
   });
   if (new URLSearchParams(location.search).has("compare")) void comparison();
 }

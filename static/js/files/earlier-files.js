@@ -1,15 +1,15 @@
-// The dialog in which a person finds a file that they have sent before, to send it again.
+// The dialog for finding a file that was sent before and sending it again.
 
 import { t } from "../language/words.js";
-import { act, read } from "../page/server.js";
-import { address } from "./sending.js";
+import { postJson, read } from "../page/server.js";
+import { address } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @typedef {{ name: string, said: string, again: string }} Earlier */
 
 const DELAY_MS = 200;
-const MORE = t("These are the newest ones. Others can be found by their names.");
+const MORE = t("These are the newest. Find others by name.");
 
 /**
  * @template {keyof HTMLElementTagNameMap} K
@@ -23,7 +23,7 @@ function made(name, className, text = "") {
 
 /**
  * @param {ChatComposer} composer
- * @param {(taken: Taken) => void} take
+ * @param {(taken: UploadedFile) => void} take
  */
 export function showEarlier(composer, take) {
   const dialog = made("dialog", "move-dialog");
@@ -59,7 +59,8 @@ export function showEarlier(composer, take) {
   /** @param {Earlier} file */
   const choose = async (file) => {
     try {
-      const taken = /** @type {Taken & { message?: string }} */ (await act(address(composer.choice, file.again)));
+      const answer = await postJson(address(composer.choice, file.again));
+      const taken = /** @type {UploadedFile & { message?: string }} */ (answer);
       if (!taken.id) throw new Error(taken.message);
       dialog.close(); // first: it gives the focus back
       take(taken);
@@ -89,9 +90,9 @@ async function found(words) {
   return /** @type {{ files: Earlier[], more: boolean }} */ (said);
 }
 
-/** @param {string} words that were looked for */
+/** @param {string} words the search text */
 function none(words) {
-  return words.trim() ? t("No file has such a name.") : t("Files that you have sent can be sent again from here.");
+  return words.trim() ? t("No matching files.") : t("Files that you have sent can be sent again from here.");
 }
 
 /** @param {Earlier} file @param {(file: Earlier) => Promise<void>} choose */

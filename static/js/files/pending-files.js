@@ -1,41 +1,41 @@
-// The files that are to go with the next message. They are sent to the server at once, one by one, and wait there.
+// The files attached to the next message. They are uploaded immediately, one by one, and wait on the server.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./aiming.js";
+import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
 import { isEdited, queuedFiles } from "./queued.js";
-import { waiting } from "./sending.js";
+import { waiting } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "./chip.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { AttachedFile } from "./chip.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 
-/** @type {Bringing | null} */
+/** @type {PendingFiles | null} */
 let bringing = null;
 
 /**
  * @param {ChatComposer} composer
- * @param {string} what happened; empty where the page has been loaded
+ * @param {string} what the event; empty after the page has loaded
  * @param {File[]} files
  * @param {string} text that was pasted
  */
 export function bring(composer, what, files, text) {
-  bringing ??= new Bringing(composer);
+  bringing ??= new PendingFiles(composer);
   if (!what) return void bringing.restore();
-  if (what === "dragover") return aim();
+  if (what === "dragover") return showDropHint();
   const made = bringing;
   if (what === "earlier") {
-    const again = (/** @type {Taken} */ taken) => made.again(taken);
-    return void import("./earlier.js").then(({ showEarlier }) => showEarlier(composer, again));
+    const again = (/** @type {UploadedFile} */ taken) => made.again(taken);
+    return void import("./earlier-files.js").then(({ showEarlier }) => showEarlier(composer, again));
   }
   if (text && !files.length) return offerText(composer, text, (file) => made.add([file]));
   made.add(files);
 }
 
-class Bringing {
+class PendingFiles {
   #composer;
   #form;
   #list = document.createElement("ul");
@@ -44,7 +44,7 @@ class Bringing {
   #chips = [];
   /** Those of the message that is being sent. @type {Chip[]} */
   #sent = [];
-  /** Those of the message that waits for the end of the answer. @type {Chip[]} */
+  /** Those of the queued message. @type {Chip[]} */
   #queued = [];
 
   /** @param {ChatComposer} composer */
@@ -57,9 +57,9 @@ class Bringing {
     this.#live.setAttribute("role", "status");
     find(composer, ".composer-row", HTMLElement).before(this.#list, this.#live);
     composer.files = () => this.#take();
-    // Before the composer's own: it must not send what is not ready.
+    // Runs before the composer's own listener, which must not send files that are not ready.
     this.#form.parentElement?.addEventListener("submit", this.#check, { capture: true });
-    // What the server has is there again; what is on its way to it would be lost.
+    // After a reload, files on the server are shown again, but running uploads would be lost.
     addEventListener("beforeunload", (event) => {
       if (this.#chips.some((chip) => chip.isBusy)) event.preventDefault();
     });
@@ -68,7 +68,7 @@ class Bringing {
     });
     composer.addEventListener("chat:queued", () => this.#queue());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.restore());
-    // Another tab let a message wait: what goes with it must not be taken away, or sent, from here.
+    // Another tab has queued a message: its files must not be removed or sent from here.
     addEventListener("storage", () => this.#empty(this.#chips.filter((chip) => this.#held.has(chip.taken?.id ?? ""))));
     composer.addEventListener("chat:settled", (event) => this.#settled(event instanceof CustomEvent && event.detail));
   }
@@ -76,7 +76,7 @@ class Bringing {
   /** @param {File[]} files @returns {Chip | undefined} the last of all */
   add(files) {
     find(this.#composer, "[type=file]", HTMLInputElement).value = "";
-    dropped();
+    hideDropHint();
     for (const file of files) {
       if (isPicture(file)) this.#composer.say(seesNone(file));
       else if (this.#chips.length < MOST) this.#put(this.#made(file));
@@ -86,7 +86,7 @@ class Bringing {
     return this.#chips.at(-1);
   }
 
-  /** What waits on the server is here, but for what goes with the message that waits. What does not is not here. */
+  /** Shows the files that wait on the server, except those of the queued message. */
   async restore() {
     const before = this.#chips.filter((chip) => chip.taken && !this.#sent.includes(chip));
     const all = await waiting(this.#composer.choice).catch(() => null);
@@ -100,18 +100,18 @@ class Bringing {
     this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
   }
 
-  /** The ids of what goes with the message that waits, whichever tab it comes from. */
+  /** The ids of the queued message's files, whichever tab queued it. */
   get #held() {
     return queuedFiles(this.#composer.dataset.person ?? "");
   }
 
-  /** The message waits until the answer is finished, and its files with it. */
+  /** The message is queued until the answer is finished, together with its files. */
   #queue() {
     this.#queued.push(...this.#chips.filter((chip) => chip.taken));
     this.#empty(this.#chips);
   }
 
-  /** One that was sent before, to be sent again. @param {Taken} taken */
+  /** A file that was sent before, to be sent again. @param {UploadedFile} taken */
   again(taken) {
     const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
     const isAbove = this.#held.has(taken.id) || isEdited(taken.id);
@@ -121,14 +121,14 @@ class Bringing {
     this.#composer.focus();
   }
 
-  /** A file that the server has. @param {Taken} taken */
+  /** A file that the server has. @param {UploadedFile} taken */
   take(taken) {
     const before = this.#queued.find((chip) => chip.taken?.id === taken.id); // with what was chosen of it
     this.#put(before ?? this.#made(taken));
     hint(this.#composer, this.#chips);
   }
 
-  /** Another model reads more or less at once. */
+  /** Another model has a different limit. */
   async #renew() {
     if (!this.#chips.some((chip) => chip.taken)) return;
     const all = await waiting(this.#composer.choice).catch(() => []);
@@ -136,7 +136,7 @@ class Bringing {
     hint(this.#composer, this.#chips);
   }
 
-  /** @param {File | Taken} file */
+  /** @param {File | UploadedFile} file */
   #made(file) {
     return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
   }
@@ -170,9 +170,9 @@ class Bringing {
     this.#live.textContent = problem;
   };
 
-  /** @returns {BroughtFile[] | null} */
+  /** @returns {AttachedFile[] | null} */
   #take() {
-    // While an answer is written, the message may be refused a place; "chat:queued" says that it has one.
+    // While an answer is written, the queue may refuse the message; "chat:queued" reports that it was accepted.
     this.#sent = this.#composer.isRunning ? [] : this.#chips;
     for (const chip of this.#sent) chip.element.inert = true; // it is on its way
     return this.#chips.length ? this.#chips.flatMap((chip) => chip.use ?? []) : null;

@@ -1,22 +1,22 @@
-// The files of a question that is being edited: those that it came with, without what is taken away, and others.
-// What was brought for it waits on the server, as at the message box. Nothing of the old question changes.
+// The files of a question that is being edited: its original files without removed ones, and new ones. New files wait
+// on the server, as at the message box. The old question does not change.
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { aim, dropped } from "./aiming.js";
+import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
 import { MOST, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
 import { queuedFiles } from "./queued.js";
-import { filesOf, waiting } from "./sending.js";
+import { filesOf, waiting } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
-/** @import { BroughtFile } from "./chip.js" */
-/** @import { Taken } from "./sending.js" */
+/** @import { AttachedFile } from "./chip.js" */
+/** @import { UploadedFile } from "./uploads.js" */
 /** @typedef {(sentence: string) => void} Say */
 
 const LONG_TEXT = 8_000;
-const UNKNOWN = t("The files of this question cannot be shown at the moment. They stay as they are.");
+const UNKNOWN = t("The files of this question cannot be shown at the moment. They will not be changed.");
 
 export class EditedFiles {
   #composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
@@ -29,7 +29,7 @@ export class EditedFiles {
   #tools = document.createElement("div");
   /** @type {Chip[]} */
   #chips = [];
-  /** What the question came with; null until it is known. @type {string | null} */
+  /** The question's original files; null until they are known. @type {string | null} */
   #before = null;
   #ending = new AbortController();
 
@@ -62,26 +62,26 @@ export class EditedFiles {
     else this.#ready();
   }
 
-  /** What of them goes with the question; null where it keeps what it came with. @returns {BroughtFile[] | null} */
+  /** The files to send with the question; null if it keeps its original ones. @returns {AttachedFile[] | null} */
   get uses() {
     const uses = this.#chips.flatMap((chip) => chip.use ?? []);
     return this.#before === null || JSON.stringify(uses) === this.#before ? null : uses;
   }
 
-  /** Why they cannot be sent as they are; empty where they can. */
+  /** Why they cannot be sent; empty if they can. */
   get problem() {
     return this.uses || this.#chips.some((chip) => !chip.taken) ? whyNot(this.#chips) : "";
   }
 
-  /** @param {boolean} locked whether the question is on its way */
+  /** @param {boolean} locked whether the question is being sent */
   lock(locked) {
     this.#list.inert = this.#tools.inert = locked;
   }
 
-  /** The editor goes. @param {boolean} isSent whether the server may have the files by now */
+  /** The editor closes. @param {boolean} isSent whether the server may have the files by now */
   end(isSent) {
     this.#ending.abort();
-    dropped();
+    hideDropHint();
     if (!isSent) for (const chip of [...this.#chips]) chip.remove();
     this.#chips = [];
   }
@@ -95,19 +95,21 @@ export class EditedFiles {
     if (!this.#ending.signal.aborted) this.#ready();
   }
 
-  /** What the question has is known: it can have others. */
+  /** The question's files are known: others can be added now. */
   #ready() {
     this.#before = JSON.stringify(this.#chips.flatMap((chip) => chip.use ?? []));
     const picker = Object.assign(document.createElement("input"), { type: "file", multiple: true, hidden: true });
     picker.addEventListener("change", (event) => {
-      event.stopPropagation(); // the message box takes what reaches the page
+      event.stopPropagation(); // otherwise the message box would take them
       this.#add([...(picker.files ?? [])]);
       picker.value = "";
     });
     this.#tools.append(picker);
     this.#button(t("Attach files"), () => picker.click());
     this.#button(t("Earlier files"), () => {
-      void import("./earlier.js").then(({ showEarlier }) => showEarlier(this.#composer, (taken) => this.#again(taken)));
+      void import("./earlier-files.js").then(({ showEarlier }) => {
+        return showEarlier(this.#composer, (taken) => this.#again(taken));
+      });
     });
   }
 
@@ -129,8 +131,8 @@ export class EditedFiles {
     if (!isFile && text.length < LONG_TEXT) return;
     event.stopPropagation();
     if (isFile) event.preventDefault();
-    if (event.type === "dragover") return aim();
-    dropped();
+    if (event.type === "dragover") return showDropHint();
+    hideDropHint();
     if (isFile) this.#add([...(files ?? [])]);
     else offerText(this.#area, text, (file) => this.#add([file]));
   };
@@ -146,7 +148,7 @@ export class EditedFiles {
     return this.#chips.at(-1);
   }
 
-  /** One that was sent before, to be sent again. @param {Taken} taken */
+  /** A file that was sent before, to be sent again. @param {UploadedFile} taken */
   #again(taken) {
     const { id, name } = taken;
     const isHere = this.#chips.some((chip) => chip.taken?.id === id);
@@ -158,14 +160,14 @@ export class EditedFiles {
     this.#area.focus();
   }
 
-  /** Another model reads more or less at once. */
+  /** Another model has a different limit. */
   async #renew() {
     const choice = this.#composer.choice;
     const all = await Promise.all([filesOf(choice, this.#question), waiting(choice)]).catch(() => []);
     for (const taken of all.flat()) this.#chips.find((chip) => chip.taken?.id === taken.id)?.renew(taken);
   }
 
-  /** @param {File | Taken} file */
+  /** @param {File | UploadedFile} file */
   #made(file) {
     return new Chip(file, () => this.#composer.choice, (chip, sentence) => this.#changed(chip, sentence));
   }

@@ -1,4 +1,5 @@
-// Files that tools leave while an answer is written. The server makes the list; the end of the turn brings it again.
+// Files that tools create while an answer is written. The server renders the list; the end of the turn includes it
+// again.
 
 import { find, parse } from "../page/dom.js";
 import { read } from "../page/server.js";
@@ -20,7 +21,7 @@ export async function showFiles(exchange) {
   const isOver = exchange.dataset.state !== "running" || exchange.dataset.turn !== turn;
   if (isOver || asked.get(exchange) !== number) return;
   const place = find(exchange, ".answer-end", HTMLElement);
-  // The same files once more: no picture is loaded again.
+  // The files are the same: do not load the pictures again.
   if (addresses(files) !== addresses(place)) place.replaceChildren(files);
 }
 
