@@ -30,8 +30,7 @@ _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of a fetch. ``seconds``: for everything together. ``bytes``: of the body as it is read, and again of what it is when
-    unpacked."""
+    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body."""
 
     seconds: float = 20.0
     bytes: int = 2_000_000
@@ -46,8 +45,7 @@ ORDINARY = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A fetched page. ``url``: where the redirects led. ``kind``: the media type, without parameters. ``is_cut``: there was more than
-    may be read."""
+    """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
 
     url: str
     kind: str
@@ -57,7 +55,7 @@ class Fetched:
 
 
 class Fetcher:
-    """Each ``fetch`` has a connection of its own. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+    """Fetches pages, each over its own connection. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
 
     def __init__(
         self,
@@ -75,8 +73,8 @@ class Fetcher:
         """The page at this address.
 
         Raises:
-            AddressRefusedError: the address may not be asked.
-            FetchError: it could not be loaded, or is nothing that can be read as text.
+            AddressRefusedError: the address may not be requested.
+            FetchError: the page could not be loaded, or is not text.
         """
         try:
             async with asyncio.timeout(self._bounds.seconds):
@@ -87,7 +85,7 @@ class Fetcher:
                     url = found
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
             raise NotLoadedError from None
-        raise FetchError("The page leads in circles.")
+        raise FetchError("The page redirects too often.")
 
     def _admitted(self, url: str) -> Target:
         target = urls.target(url, self._bounds.ports)
@@ -96,7 +94,7 @@ class Fetcher:
         return target
 
     async def _one(self, target: Target) -> Fetched | str:
-        """The page, or the address that the server sends us to."""
+        """The page, or the address that it redirects to."""
         named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
         async with (
@@ -113,12 +111,12 @@ class Fetcher:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
             if kind not in self._bounds.types:
-                raise FetchError("This is nothing that can be read as text.")
+                raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
             return Fetched(target.url, kind, charset, body, is_cut)
 
     async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
-        """As much of the body as may be read; and whether there was more. Unpacked piece by piece, never more than that."""
+        """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
         most, taken, body = self._bounds.bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
@@ -136,7 +134,7 @@ def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     if encoding in ("", "identity"):
         return lambda chunk, most: chunk[:most]
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError("The server packed the page in a way that cannot be read.")
+        raise FetchError("The server compressed the page in an unsupported way.")
     opened = zlib.decompressobj(zlib.MAX_WBITS | 32)
     return lambda chunk, most: opened.decompress(chunk, max(most, 1))
 

@@ -1,5 +1,5 @@
-"""Requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent nowhere
-else."""
+"""Sends requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent
+nowhere else."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOST_BYTES = 1_000_000
 
 
 class ServiceError(Exception):
-    """The service failed. The text says how, for the log, and quotes nothing."""
+    """The service failed. The text gives the reason, for the log, and quotes nothing from the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """A request: a GET with ``params``, or a POST of ``body`` if there is one."""
+    """A request: a POST if it has a ``body``, otherwise a GET."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -33,7 +33,7 @@ async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, A
     """The JSON object in the service's response. Redirects are not followed: the key belongs to this address.
 
     Raises:
-        ServiceError: it did not respond with one.
+        ServiceError: the service did not return one.
     """
     method = "GET" if question.body is None else "POST"
     try:
@@ -48,10 +48,10 @@ async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, A
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > MOST_BYTES:
-                    raise ServiceError("more than may be read")
+                    raise ServiceError("the response is too long")
         found = json.loads(body)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError, RecursionError) as error:
         raise ServiceError(type(error).__name__) from None
     if not isinstance(found, dict):
-        raise ServiceError("no JSON object")
+        raise ServiceError("the response is not a JSON object")
     return found

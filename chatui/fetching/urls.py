@@ -1,4 +1,4 @@
-"""Parses URLs strictly: one that two programs could read differently is refused, not repaired."""
+"""Parses URLs strictly: a URL that two programs could read differently is refused, not repaired."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LOCAL = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes. ``host``: in ASCII, without a dot at its end; an IPv6 address without brackets."""
+    """The target of a request. ``host``: in ASCII, without a trailing dot; an IPv6 address has no brackets."""
 
     scheme: str
     host: str
     port: int
     path: str
-    """With its query, percent-encoded."""
+    """Includes the query; percent-encoded."""
 
     @property
     def url(self) -> str:
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts that requests may be sent to. ``allowed``: only these, if it is not empty. A name includes its subdomains."""
+    """The hosts that requests may be sent to. ``allowed``: if it is not empty, only these. A name includes its subdomains."""
 
     allowed: Collection[str] = ()
     denied: Collection[str] = ()
@@ -54,10 +54,11 @@ class Hosts:
 
 
 def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
-    """The target of an absolute address.
+    """The target of an absolute URL.
 
     Raises:
-        AddressRefusedError: it is not an http or https address, has a user or another port, or its host is not a plain name or address.
+        AddressRefusedError: it is not an http or https URL, has a user name or a port that is not allowed, or its host is neither a plain
+            name nor an IP address.
     """
     if len(url) > URL_CHARS or not _PLAIN.fullmatch(url):
         raise AddressRefusedError
@@ -73,7 +74,7 @@ def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
 
 
 def joined(base: str, reference: str) -> str | None:
-    """The web address that a link of a page leads to, without its fragment; None if it does not lead to the web."""
+    """The absolute URL of a link in a page, without its fragment; None if it is not an http or https URL."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
     except ValueError:
@@ -87,7 +88,7 @@ def _is_host(host: str) -> bool:
     except ValueError:
         pass
     *_, last = host.split(".")
-    # A name that ends in a number is an address in an unusual form (0x7f.1, 2130706433), which programs read differently.
+    # A name that ends in a number is an IP address in an unusual form (0x7f.1, 2130706433), which programs read differently.
     return _HOST.fullmatch(host) is not None and not _NUMBER.fullmatch(last) and last not in _LOCAL
 
 
