@@ -85,7 +85,7 @@ class Launch:
         try:
             return seccomp.program(os.uname().machine)
         except seccomp.MachineUnsupportedError as error:
-            raise CannotLaunchError(f"there is no filter of system calls for this processor ({error})") from None
+            raise CannotLaunchError(f"there is no system call filter for this processor ({error})") from None
 
     def _masks(self) -> list[str]:
         seen = (*SYSTEM_DIRECTORIES, *self.trees)
