@@ -49,7 +49,7 @@ def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
     arguments = [kind, *map(str, (most_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
     try:
         with _file_of(data) as file:
-            process = subprocess.Popen(  # noqa: S603 - our own program: nothing of the file is an argument of it
+            process = subprocess.Popen(  # noqa: S603 - our own program: no argument comes from the file
                 [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
                 stdin=file,
                 stdout=subprocess.PIPE,
@@ -107,7 +107,11 @@ def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -
 
 
 def _understood(said: bytes, most_bytes: int) -> Answer:
-    """The answer, validated as untrusted, as if the file had written it. Raises: ValueError, KeyError, TypeError: it is invalid."""
+    """The answer in the output. It is validated like untrusted input, because a hostile file may have taken over the process.
+
+    Raises:
+        ValueError, KeyError, TypeError: the answer is invalid.
+    """
     length = int.from_bytes(said[:LENGTH_BYTES], "big")
     head = said[LENGTH_BYTES : LENGTH_BYTES + length]
     if len(said) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
@@ -130,7 +134,11 @@ def _understood(said: bytes, most_bytes: int) -> Answer:
 
 
 def _checked(text: str, most_chars: int) -> str:
-    """Checked in slices: in between, other threads of the server run."""
+    """The text, after a check. It is checked in slices, so that other threads of the server can run in between.
+
+    Raises:
+        ValueError: the text is too long, or contains invisible characters.
+    """
     if len(text) > most_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
         raise ValueError
     return text

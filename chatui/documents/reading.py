@@ -31,8 +31,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see
-    ``cleaning``, and empty for a page without text: the third part is the third page."""
+    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is cleaned, see
+    ``cleaning``. A page without text has an empty part, so that the third part is the third page."""
 
     label: str
     text: str = field(repr=False)
@@ -40,8 +40,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of pages, sheets or slides, or
-    0. ``is_cut``: the text was truncated.
+    """What was read from a file. If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of
+    pages, sheets or slides, or 0. ``is_cut``: the text was truncated.
     """
 
     state: State
@@ -64,7 +64,7 @@ _STATES = {
 
 
 async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
-    """Read a file. Returns for any file. Waits if two other files are already being read."""
+    """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
     if len(data) > MOST_BYTES:
         return _without_text("", Reason.TOO_LONG)
     known = kinds.known(name, data)

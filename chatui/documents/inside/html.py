@@ -9,13 +9,13 @@ from chatui.documents.inside.text_collector import Found
 
 
 def prepare(data: bytes) -> None:
-    """Load the parser, and the encoding that the page names."""
+    """Load the parser, and the codec of the encoding that the page declares."""
     plain_text.prepare()
     html_reader.prepare(data, "", "html")
 
 
 def read(data: bytes, found: Found) -> None:
-    """All of it is one part, which begins with its title."""
+    """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
     reader = Reader("", has_links=False, most_chars=found.most_bytes)
     reader.read(decoded(data, "", "html") if text is None else text)

@@ -17,7 +17,7 @@ _PARAGRAPHS = ("p", "h")
 
 
 def read(data: bytes, found: Found) -> None:
-    """All of it is one part."""
+    """Read the whole document as one part."""
     archive = Archive(data)
     if "META-INF/manifest.xml" in archive:
         xml.listen(archive.blocks("META-INF/manifest.xml"), _Manifest())
@@ -31,15 +31,15 @@ class _Manifest:
             raise RefusedError(Reason.ENCRYPTED)
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
 class _Paragraphs:
-    """Repeated rows and cells are read once: an attribute says how often, and may say a million times."""
+    """A listener for a document's content. Repeated rows and cells are read once, because their repeat count may be a million."""
 
     found: Found
     _skipped: int = 0
@@ -82,5 +82,5 @@ class _Paragraphs:
 
 
 def _number(said: str, most: int) -> int:
-    """1 where nothing is said."""
+    """The value of a numeric attribute, at most ``most``; 1 if it is missing or invalid."""
     return min(max(int(said), 1), most) if said.isdecimal() and len(said) < 9 else 1

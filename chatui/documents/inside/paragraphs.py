@@ -1,4 +1,4 @@
-"""Shared by the word processor and presentation readers: paragraphs, table cells, and drawings in two versions."""
+"""Reads what word processor documents and presentations have in common: paragraphs, table cells, and drawings in two versions."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Paragraphs:
         """Called for the start of an element that is not a cell. Sets ``_is_text`` if it contains text."""
 
     def finish(self, name: str) -> None:
-        """Called for the end of other elements."""
+        """Called for the end of any other element."""
 
     def put(self, text: str) -> None:
-        """A piece of text was read."""
+        """Called for each piece of text."""
         self.found.put(text)

@@ -18,11 +18,11 @@ _ENCODINGS = (
     "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
 )
 _MODULES = ("pypdf", "pypdf.filters", "pypdf._codecs._codecs", "pypdf._codecs.core_font_metrics")
-"""Includes lazily loaded modules. Imported here, so that other kinds of files do not wait for them."""
+"""Includes the modules that pypdf would import later. They are imported here so that other kinds of files do not wait for them."""
 
 
 def prepare(data: bytes) -> None:
-    """Load everything that reading may need: nothing can be opened afterwards."""
+    """Load everything that reading may need, because a confined process cannot."""
     for name in _ENCODINGS.split():
         codecs.lookup(name)
     warnings.simplefilter("ignore")
@@ -37,7 +37,7 @@ def prepare(data: bytes) -> None:
 
 
 def read(data: bytes, found: Found) -> None:
-    """One part for each page."""
+    """Read each page as one part."""
     from pypdf import PdfReader
     from pypdf.errors import LimitReachedError, PyPdfError
 

@@ -1,4 +1,4 @@
-"""Tries everything that a sandboxed file-reading process must not be able to do, from inside of one."""
+"""Tries, from inside a process that reads files, everything that its sandbox must prevent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DONE = "all were tried"
 
 
 def read(data: bytes, found: Found) -> None:
-    """The names of all attempts that succeeded, and a mark that they were made. ``data``: the path of a file that can be read."""
+    """Write the name of each attempt that succeeds, and finally ``DONE``. ``data``: the path of a readable file."""
     found.begin()
     attempts: dict[str, Callable[[], object]] = {
         "read a file": lambda: os.close(os.open(data, os.O_RDONLY)),
@@ -25,7 +25,7 @@ def read(data: bytes, found: Found) -> None:
         "start a process": _fork,
         "start a program": _execute,
         "send a signal": lambda: os.kill(os.getppid(), 0),
-        "take memory by name": lambda: os.memfd_create("x"),
+        "make a file in memory": lambda: os.memfd_create("x"),
     }
     for name, attempt in attempts.items():
         with contextlib.suppress(Exception):
@@ -46,7 +46,7 @@ def _fork() -> None:
 
 
 def spin(data: bytes, found: Found) -> None:
-    """Never end by itself."""
+    """Loop forever."""
     while True:
         pass
 

@@ -1,7 +1,7 @@
 """Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
 
-Cells are read from the stream: the declared size of a sheet is ignored, and empty cells cost nothing. A distant cell is put on the next
-line with the address of its row, not after a million empty ones.
+Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. A cell after a large gap is written with
+its row or column number, not after a million empty cells.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from chatui.documents.kinds import Reason
 MOST_CELLS = 200_000
 MOST_STRINGS = 500_000
 MOST_GAP = 50
-"""The most empty cells or rows that are written as such. Larger gaps are collapsed."""
+"""The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MOST_CELL_CHARS = 32_767
 _MOST_COLUMNS = 16_384
 
 
 def read(data: bytes, found: Found) -> None:
-    """One part for each sheet, hidden ones too."""
+    """Read each sheet as one part, including hidden ones."""
     archive = Archive(data)
     main = main_part(archive)
     book = _Book()
@@ -59,10 +59,10 @@ class _Book:
             self.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class _Cells:
     _pieces: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """The first row of a sheet comes next."""
+        """Start a new sheet."""
         self._row = self._last_row = self._last_column = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -167,7 +167,7 @@ class _Cells:
 
 
 def _column(address: str) -> int:
-    """``AB12`` is in column 28. 0 without an address."""
+    """The column number of a cell address: 28 for ``AB12``; 0 if there is none."""
     letters = re.match(r"[A-Z]{1,3}", address)
     number = 0
     for letter in letters[0] if letters else "":

@@ -17,7 +17,7 @@ _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
 
 
 def read(data: bytes, found: Found) -> None:
-    """One part for each slide, in the order in which they are shown."""
+    """Read each slide as one part, in the order of the presentation."""
     archive = Archive(data)
     main = main_part(archive)
     order = _Order()
@@ -41,10 +41,10 @@ class _Order:
             self.ids.append(xml.attribute(attributes, "id", "relationships"))
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)

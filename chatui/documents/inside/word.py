@@ -19,7 +19,7 @@ _PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 def read(data: bytes, found: Found) -> None:
-    """All of it is one part."""
+    """Read the whole document as one part."""
     archive = Archive(data)
     main = main_part(archive)
     related = relations(archive, main)
@@ -34,7 +34,7 @@ def read(data: bytes, found: Found) -> None:
 
 @dataclass(slots=True)
 class _Styles:
-    """``depths``: of headings, by style id, which may be in any language; the style's name is always in English."""
+    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English."""
 
     depths: dict[str, int] = field(default_factory=dict)
     _id: str = ""
@@ -50,10 +50,10 @@ class _Styles:
                 self.depths[self._id] = 1
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class _Text(Paragraphs):
 
     def finish(self, name: str) -> None:
         if name in ("pPr", "r"):
-            # A hidden attribute in a paragraph's properties only hides its mark.
+            # In a paragraph's properties, "vanish" hides only the paragraph mark.
             self._is_hidden = False
 
     def put(self, text: str) -> None:

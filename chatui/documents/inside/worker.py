@@ -1,6 +1,6 @@
 """The worker process that reads one file. Input: the file. Output: a length, that many bytes of JSON about the file, then the texts.
 
-It confines itself before it reads the file, and reports errors from a closed list. The parent process validates everything.
+It confines itself before it parses the file. It reports only the errors of ``Reason``. The parent process validates everything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_PREPARED = 70
 class Reader:
     """A reader for one kind of file.
 
-    ``read`` adds the text of a file to the collector. ``prepare`` loads its modules, before the process is confined.
+    ``read`` adds the text of a file to the collector. ``prepare`` loads the modules for it, before the process is confined.
     """
 
     read: Callable[[bytes, Found], None]
@@ -36,7 +36,7 @@ class Reader:
 
 
 def main() -> None:
-    """Read one file, of the kind and within the limits that the arguments name."""
+    """Read one file. The command line arguments give its kind and the limits."""
     kind, most_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
     confinement.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
@@ -60,7 +60,7 @@ def _read(reader: Reader, data: bytes, found: Found) -> Reason:
         return error.reason
     except MemoryError:
         return Reason.LIMIT
-    except Exception:  # noqa: BLE001 - whatever a broken file makes of code: it is the file that is broken
+    except Exception:  # noqa: BLE001 - a broken file can cause any error
         return Reason.BROKEN
     return Reason.NONE if found.has_text else Reason.BLANK
 

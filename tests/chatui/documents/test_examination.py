@@ -96,6 +96,6 @@ def test_limits_are_those_that_are_asked_for() -> None:
 
 
 def test_an_operator_is_told_what_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "faults", lambda: ["a bomb of time did not end within its limits"])
+    monkeypatch.setattr(examination, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
-    assert warning.id == "chatui.W056" and "a bomb of time" in str(warning.msg)
+    assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)
