@@ -1,4 +1,4 @@
-"""Search engines: how to query each one, and where its response has the results."""
+"""The supported search engines: the request for each one, and the place of the results in its response."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Result:
 class Engine:
     """A search engine's API.
 
-    ``question`` builds the request from an address, a key, a query and a number; ``place``: the path of keys to the results.
+    ``question`` builds the request from the engine's URL, the key, the query and the number of results. ``place``: the keys that lead to
+    the results in the response. ``snippet``: the key of a result's snippet.
     """
 
     name: str
@@ -77,7 +78,7 @@ async def search(env: Environment, query: str, most: int) -> list[Result]:
     """The results of the operator's search engine, best first.
 
     Raises:
-        ToolError: it failed.
+        ToolError: the search failed.
     """
     engine = ENGINES[env.search]
     most = max(1, min(most, MOST_RESULTS))
@@ -85,7 +86,7 @@ async def search(env: Environment, query: str, most: int) -> list[Result]:
         answer: Any = await service.ask(engine.question(env.search_url or engine.url, env.search_key, query, most))
     except ServiceError as error:
         log.warning("the search engine %s failed: %s", engine.name, error)
-        raise ToolError("The search engine does not answer at the moment.") from None
+        raise ToolError("The search engine is not available now.") from None
     for key in engine.place:
         answer = answer.get(key) if isinstance(answer, dict) else None
     found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []

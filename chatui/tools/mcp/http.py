@@ -54,10 +54,10 @@ class _Era:
 
 
 class HttpPeer:
-    """An MCP server over HTTP. ``headers``: the operator's, read again for each request."""
+    """An MCP server over HTTP."""
 
     def __init__(self, url: str, headers: Any) -> None:
-        """``headers``: a function that returns them, since credentials may change."""
+        """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change."""
         self._url = url
         self._headers = headers
         self._connections = Connections()
@@ -71,7 +71,7 @@ class HttpPeer:
 
         Raises:
             RefusedError: the server responded with an error.
-            ServerError: it did not respond.
+            ServerError: the server did not respond.
         """
         era = await self._agreed()
         try:
@@ -89,7 +89,7 @@ class HttpPeer:
             raise
 
     def _forget(self, era: _Era) -> None:
-        """Discard this agreement, unless another call has already negotiated a new one."""
+        """Discard the negotiated protocol, unless another call has already negotiated it anew."""
         if self._era is era:
             self._era = None
 
@@ -110,7 +110,11 @@ class HttpPeer:
             return self._era
 
     async def _discovered(self) -> _Era | None:
-        """The newer generation; None if the server does not support it. Raises only if the server is unreachable."""
+        """The newer generation; None if the server does not support it.
+
+        Raises:
+            ServerError: the server is unreachable, or does not accept our credentials.
+        """
         era = _Era(messages.STATELESS)
         try:
             found = await self._asked(era, "server/discover", {})
@@ -128,7 +132,7 @@ class HttpPeer:
         result, headers = await self._exchanged(message, _Era(""))
         session = headers.get("mcp-session-id", "")
         if session and not _SESSION.fullmatch(session):
-            raise ServerError("the server named a session in a way that is not allowed")
+            raise ServerError("the server sent an invalid session id")
         era = _Era(messages.agreed(result), session)
         await self._tell(era, messages.notification("notifications/initialized", {}))
         return era
@@ -145,7 +149,7 @@ class HttpPeer:
             raise
 
     async def _exchanged(self, message: Mapping[str, Any], era: _Era) -> tuple[dict[str, Any], httpx.Headers]:
-        """The result of a request, and the headers of its answer."""
+        """The result of a request, and the headers of its response."""
         async with self._connections.opened(self._ask(message, era)) as response:
             if response.status_code == 200 and kind_of(response) == "text/event-stream":
                 return await self._streamed(response, message["id"], era), response.headers
@@ -155,11 +159,11 @@ class HttpPeer:
             if response.status_code in (*_FORBIDDEN, _GONE) or response.status_code >= 500:
                 raise StatusError(response.status_code)
             if kind_of(response) != "application/json":
-                raise ServerError("the server answered with what is no JSON")
+                raise ServerError("the server's answer is not JSON")
             found = messages.read(body)
             # An error that occurred before the request was parsed has no id.
             if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
-                raise ServerError("the server answered another call")
+                raise ServerError("the server's answer belongs to another call")
             return messages.result_of(found), response.headers
 
     async def _streamed(self, response: httpx.Response, number: int, era: _Era) -> dict[str, Any]:
@@ -176,11 +180,11 @@ class HttpPeer:
                     if messages.is_request(found):
                         asked += 1
                         await self._decline(found, asked, era)
-        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server said too much")
+        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server's answer is too long")
 
     async def _decline(self, message: Mapping[str, Any], asked: int, era: _Era) -> None:
         if asked > MOST_SERVER_REQUESTS or era.is_stateless:
-            raise ServerError("the server asks instead of answering")
+            raise ServerError("the server sent requests instead of an answer")
         await self._tell(era, messages.declined(message))
 
     async def _tell(self, era: _Era, message: Mapping[str, Any]) -> None:
@@ -218,7 +222,7 @@ async def _whole(response: httpx.Response) -> bytes:
         async for piece in read:
             body += piece
             if len(body) > MOST_STREAM_BYTES:
-                raise ServerError("the server said too much")
+                raise ServerError("the server's answer is too long")
     return bytes(body)
 
 
@@ -226,11 +230,11 @@ def _events(decoder: Decoder, piece: bytes) -> list[str]:
     try:
         return [event.data for event in decoder.feed(piece) if event.name in ("", "message") and event.data]
     except TooLongError:
-        raise ServerError("the server said too much") from None
+        raise ServerError("the server's answer is too long") from None
 
 
 def _header(value: str) -> str:
-    """A value that is not allowed in a header is encoded as base64, as the protocol requires."""
+    """The value of a header. If it has characters that headers cannot have, it is encoded in base64, as the protocol requires."""
     if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

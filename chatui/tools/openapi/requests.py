@@ -19,7 +19,7 @@ _TIMES_DECODED = 3
 
 
 def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> Ask:
-    """``headers`` and ``query``: the operator's, which no argument can replace.
+    """The HTTP request of a call. ``headers`` and ``query``: the operator's, which no argument can replace.
 
     Raises:
         ToolError: an argument cannot be sent. The message is for the model.
@@ -50,7 +50,7 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
 
 
 def _segment(name: str, value: Any) -> str:
-    """One segment of the path. Servers and proxies may decode more than once, so anything that could end up as dots is refused."""
+    """One segment of the path. Servers and proxies may decode it more than once, so anything that could be decoded to dots is refused."""
     text = ",".join(map(_text, value)) if isinstance(value, list) else "" if value is None else _text(value)
     decoded = text
     for _ in range(_TIMES_DECODED):
@@ -67,7 +67,7 @@ def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
         if place.style == "deepObject":
             yield from ((f"{place.name}[{key}]", _text(each)) for key, each in value.items())
         else:
-            # Exploded, the keys would become parameter names, and a model could set any of them.
+            # If it were exploded, the keys would become parameter names, and a model could set any of them.
             yield place.name, json.dumps(value, ensure_ascii=False)
     elif isinstance(value, list):
         if place.explode:

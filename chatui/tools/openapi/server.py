@@ -1,4 +1,4 @@
-"""The server behind an OpenAPI document: lists the operations that the operator named, and calls them."""
+"""A server that an OpenAPI document describes: lists the operations that the operator named, and calls them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """A ``Server`` behind an OpenAPI document."""
+    """A ``Server`` that an OpenAPI document describes."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec
@@ -54,7 +54,11 @@ class OpenApiServer:
 
 
 def listed(spec: OpenApiSpec) -> Listing:
-    """The operations that the operator named. Raises ServerError."""
+    """The operations that the operator named.
+
+    Raises:
+        ServerError: the document cannot be read.
+    """
     read = document.read(spec.document)
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
@@ -79,4 +83,4 @@ def _read(answer: Answer) -> Any:
         return text
     if answer.status >= 400:
         return ""
-    raise ServerError("the server answered with what is neither JSON nor text")
+    raise ServerError("the server's answer is neither JSON nor text")

@@ -16,7 +16,7 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """The circuit breaker of one server; used on one event loop. After the pause one trial call decides whether it closes again."""
+    """The circuit breaker of one server. Use it on one event loop. After the pause, one trial call decides whether it closes again."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -25,8 +25,11 @@ class Breaker:
 
     @asynccontextmanager
     async def watching(self, seconds: float) -> AsyncIterator[None]:
-        """A context manager around a call that may take ``seconds``. Raises ServerError while the breaker is open. A ServerError or a
-        timeout counts as a failure; a call that was stopped does not.
+        """A context manager around a call that may take ``seconds``. A ServerError or a timeout counts as a failure; a call that the person
+        stopped does not.
+
+        Raises:
+            ServerError: the breaker is open.
         """
         self._enter()
         began = time.monotonic()
@@ -48,7 +51,7 @@ class Breaker:
 
     def _enter(self) -> None:
         if time.monotonic() < self._closed_until or (self._failures >= MOST_FAILURES and self._is_probing):
-            raise ServerError("the server failed several times, and is left alone for a while")
+            raise ServerError("the server failed several times, and is not called for a while")
         self._is_probing = self._failures >= MOST_FAILURES
 
     def _failed(self) -> None:

@@ -1,7 +1,7 @@
 """The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
 
-Nothing here waits for a server. Definitions were stored when they were confirmed, so a server that is down does not delay a start. Its
-current tools are checked in the background, and before a call if the last check is old.
+Nothing here waits for a server: definitions are stored when they are confirmed, so a server that is down does not delay the start. A
+server's current tools are checked in the background, and before a call if the last check is old.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chatui.tools.tool import Tool, ToolUnusableError
 log = logging.getLogger(__name__)
 
 _SLACK_SECONDS = 1.0
-"""A call's time limit ends a little after that of its server, so that a timeout counts as the server's failure."""
+"""How much longer a tool's time limit is than its server's, so that a timeout counts as the server's failure."""
 
 
 def tools() -> dict[str, Tool]:
@@ -43,14 +43,14 @@ def tools() -> dict[str, Tool]:
 
 
 def keep_fresh() -> None:
-    """Check for changes in the background, if the last check is old."""
+    """Check for changes of the servers' tools in the background, if the last check is old."""
     path = environment().tools_file
     if path is not None:
         _known(path).keep_fresh()
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> Server:
-    """The server that a table of the file describes."""
+    """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
 
@@ -62,7 +62,7 @@ class _Made:
 
 
 class _Known:
-    """The servers of one file, and the tools created from the confirmations, until those change."""
+    """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
 
     def __init__(self, path: Path) -> None:
         file = reading.read_file(path)
@@ -107,10 +107,10 @@ def _known(path: Path) -> _Known:
 
 
 def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
-    """The tool of an offer. Its label is the operator's.
+    """The tool for an offer. Its label is the operator's.
 
     Raises:
-        ToolUnusableError: it cannot be offered.
+        ToolUnusableError: the tool cannot be offered.
     """
     arguments.fault(offer.parameters, {})
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL

@@ -73,8 +73,8 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (peers.reset, "could not be asked"),
-        (peers.junk, "could not be asked"),
+        (peers.reset, "request to the server failed"),
+        (peers.junk, "request to the server failed"),
         (peers.half, "broke off"),
         (peers.flood, "too much"),
         (_stream_flood, "too much"),
