@@ -10,7 +10,7 @@ from chatui.tools.python.executors import Outcome
 
 _SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that move a terminal, or that a database cannot store."""
+"""Characters that control a terminal, or that a database cannot store."""
 DIRECTORY = "/mnt/data"
 
 
@@ -55,13 +55,13 @@ def _notes_on_interpreter(outcome: Outcome) -> list[str]:
     if outcome.not_laid:
         notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_laid)}]")
     if outcome.dropped:
-        notes.append(f"[The person took these files away, and they are not in {DIRECTORY} any more: {', '.join(outcome.dropped)}]")
+        notes.append(f"[The person deleted these files, and they are not in {DIRECTORY} any more: {', '.join(outcome.dropped)}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
     elif outcome.laid and outcome.is_new:
         notes.append(f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.laid)}]")
     elif outcome.laid:
-        notes.append(f"[New files of the person's in {DIRECTORY}: {', '.join(outcome.laid)}]")
+        notes.append(f"[New files from the person in {DIRECTORY}: {', '.join(outcome.laid)}]")
     elif outcome.is_new and outcome.has_failed:
-        notes.append("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
+        notes.append("[This call began with a new interpreter, without the variables and files of earlier calls.]")
     return notes

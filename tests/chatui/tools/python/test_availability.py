@@ -52,7 +52,7 @@ def called(code: str = "1") -> str:
 def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     verdict = availability.verdict()
-    assert not verdict.is_on and "runs as root" in verdict.reason and "a user without rights" in verdict.reason
+    assert not verdict.is_on and "runs as root" in verdict.reason and "an ordinary user" in verdict.reason
     assert available.offered_to((), is_demo=False) == {}
     [warning] = checks.python_sandbox(None)
     assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)

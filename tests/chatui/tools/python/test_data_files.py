@@ -24,7 +24,7 @@ while size > 1024:
     try: kept.append(bytes(size))
     except MemoryError: size //= 2
 """
-ENDED = "it ended by itself, or was killed for the memory or time that it took"
+ENDED = "it ended by itself, or was killed because it exceeded its memory or time"
 FAKE_PYPLOT = """
 import sys, types
 class Figure:
@@ -125,7 +125,7 @@ def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> N
     assert names(found) == ["f0"] and len(found.made[0].data) == MOST
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
     (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
-    assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or no plain file"),)
+    assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or not a regular file"),)
 
 
 def test_a_file_that_is_mostly_holes_is_left_there_and_one_of_the_same_size_without_comes_out() -> None:
@@ -140,7 +140,7 @@ def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_p
     for name, size in (("a", 3), ("b", 4), ("c", 2)):
         (tmp_path / name).write_bytes(b"x" * size)
     found = files.take(5, MOST, 5)
-    assert names(found) == ["a", "c"] and found.left_out == (("b", "too much at once"),)
+    assert names(found) == ["a", "c"] and found.left_out == (("b", "too many bytes at once"),)
     files.close()
 
 
@@ -151,7 +151,7 @@ def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
         return await interpreter.take(5, MOST)
 
     found = within(task)
-    assert names(found) == ["a"] and found.left_out == (("b", "too much at once"),)
+    assert names(found) == ["a"] and found.left_out == (("b", "too many bytes at once"),)
 
 
 def test_a_flood_of_files_is_cut() -> None:
