@@ -74,5 +74,5 @@ def test_a_result_is_read(result: Any, read_as: Any) -> None:
 def test_a_tool_that_failed_or_asks_for_more_says_so() -> None:
     with pytest.raises(ToolError, match="no such thing"):
         read({"isError": True, "content": [{"type": "text", "text": "no such thing"}]})
-    with pytest.raises(ToolError, match="asks a question"):
+    with pytest.raises(ToolError, match="asked for more input"):
         read({"resultType": "input_required"})

@@ -96,9 +96,8 @@ def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
         return wording.reply(await sessions.run(asked("x")))
 
     said = with_sessions(task, idle=0.2)
-    assert "NameError" in said and said.endswith(
-        "[This call began with a new interpreter, without the variables and files of earlier calls.]"
-    )
+    note = "[This call began with a new interpreter, without the variables and files of earlier calls.]"
+    assert "NameError" in said and said.endswith(note)
 
 
 def test_what_is_forgotten_is_gone() -> None:
