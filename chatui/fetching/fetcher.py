@@ -29,7 +29,7 @@ _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class FetchLimits:
     """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body."""
 
     seconds: float = 20.0
@@ -40,11 +40,11 @@ class Bounds:
 
 
 ANY_HOST = Hosts()
-ORDINARY = Bounds()
+DEFAULT_LIMITS = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedPage:
     """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
 
     url: str
@@ -60,16 +60,16 @@ class Fetcher:
     def __init__(
         self,
         hosts: Hosts = ANY_HOST,
-        bounds: Bounds = ORDINARY,
+        limits: FetchLimits = DEFAULT_LIMITS,
         *,
         resolver: Resolver = look_up,
         permits: Callable[[str], bool] = is_public,
     ) -> None:
         self._hosts = hosts
-        self._bounds = bounds
+        self._limits = limits
         self._network = CheckedNetwork(resolver, permits)
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchedPage:
         """The page at this address.
 
         Raises:
@@ -77,23 +77,23 @@ class Fetcher:
             FetchError: the page could not be loaded, or is not text.
         """
         try:
-            async with asyncio.timeout(self._bounds.seconds):
-                for _ in range(self._bounds.redirects + 1):
-                    found = await self._one(self._admitted(url))
-                    if isinstance(found, Fetched):
+            async with asyncio.timeout(self._limits.seconds):
+                for _ in range(self._limits.redirects + 1):
+                    found = await self._request(self._checked_target(url))
+                    if isinstance(found, FetchedPage):
                         return found
                     url = found
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
             raise NotLoadedError from None
         raise FetchError("The page redirects too often.")
 
-    def _admitted(self, url: str) -> Target:
-        target = urls.target(url, self._bounds.ports)
-        if not self._hosts.admit(target.host):
+    def _checked_target(self, url: str) -> Target:
+        target = urls.parse_target(url, self._limits.ports)
+        if not self._hosts.allows(target.host):
             raise AddressRefusedError
         return target
 
-    async def _one(self, target: Target) -> Fetched | str:
+    async def _request(self, target: Target) -> FetchedPage | str:
         """The page, or the address that it redirects to."""
         named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
@@ -103,22 +103,22 @@ class Fetcher:
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in named:
-                following = urls.joined(target.url, named["location"])
+                following = urls.resolve_link(target.url, named["location"])
                 if following is None:
                     raise AddressRefusedError
                 return following
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in self._bounds.types:
+            if kind not in self._limits.types:
                 raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
-            return Fetched(target.url, kind, charset, body, is_cut)
+            return FetchedPage(target.url, kind, charset, body, is_cut)
 
     async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
         """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
-        most, taken, body = self._bounds.bytes, 0, bytearray()
+        most, taken, body = self._limits.bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
             taken += len(chunk)
             body += unpack(chunk, most + 1 - len(body))
@@ -127,7 +127,7 @@ class Fetcher:
         return bytes(body), False
 
     def _timeouts(self) -> dict[str, float]:
-        return dict.fromkeys(("connect", "read", "write", "pool"), self._bounds.seconds)
+        return dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:

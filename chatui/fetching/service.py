@@ -29,18 +29,18 @@ class ServiceRequest:
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
-async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
+async def request_json(request: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
     """The JSON object in the service's response. Redirects are not followed: the key belongs to this address.
 
     Raises:
         ServiceError: the service did not return one.
     """
-    method = "GET" if question.body is None else "POST"
+    method = "GET" if request.body is None else "POST"
     try:
         async with (
             asyncio.timeout(seconds),
             httpx.AsyncClient(trust_env=False, timeout=seconds, headers={"Accept-Encoding": "identity"}) as client,
-            client.stream(method, question.url, headers=question.headers, params=question.params, json=question.body) as response,
+            client.stream(method, request.url, headers=request.headers, params=request.params, json=request.body) as response,
         ):
             if response.status_code != httpx.codes.OK:
                 raise ServiceError(f"HTTP {response.status_code}")

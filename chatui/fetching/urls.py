@@ -46,14 +46,14 @@ class Hosts:
     allowed: Collection[str] = ()
     denied: Collection[str] = ()
 
-    def admit(self, host: str) -> bool:
+    def allows(self, host: str) -> bool:
         """Whether requests may be sent to this host."""
-        if _within(host, self.denied):
+        if _is_listed(host, self.denied):
             return False
-        return not self.allowed or _within(host, self.allowed)
+        return not self.allowed or _is_listed(host, self.allowed)
 
 
-def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
+def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     """The target of an absolute URL.
 
     Raises:
@@ -73,7 +73,7 @@ def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     return Target(read.scheme, host, port, read.raw_path.decode("ascii"))
 
 
-def joined(base: str, reference: str) -> str | None:
+def resolve_link(base: str, reference: str) -> str | None:
     """The absolute URL of a link in a page, without its fragment; None if it is not an http or https URL."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
@@ -92,5 +92,5 @@ def _is_host(host: str) -> bool:
     return _HOST.fullmatch(host) is not None and not _NUMBER.fullmatch(last) and last not in _LOCAL
 
 
-def _within(host: str, names: Collection[str]) -> bool:
+def _is_listed(host: str, names: Collection[str]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in (each.lower().strip(".") for each in names) if name)

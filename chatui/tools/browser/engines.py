@@ -31,13 +31,13 @@ class Result:
 class Engine:
     """A search engine's API.
 
-    ``question`` builds the request from the engine's URL, the key, the query and the number of results. ``place``: the keys that lead to
-    the results in the response. ``snippet``: the key of a result's snippet.
+    ``build_request`` receives the engine's URL, the key, the query and the number of results. ``place``: the keys that lead to the results
+    in the response. ``snippet``: the key of a result's snippet.
     """
 
     name: str
     url: str
-    question: Callable[[str, str, str, int], ServiceRequest] = field(repr=False)
+    build_request: Callable[[str, str, str, int], ServiceRequest] = field(repr=False)
     place: tuple[str, ...] = ("results",)
     snippet: str = "content"
 
@@ -83,7 +83,7 @@ async def search(env: Environment, query: str, most: int) -> list[Result]:
     engine = ENGINES[env.search]
     most = max(1, min(most, MOST_RESULTS))
     try:
-        answer: Any = await service.ask(engine.question(env.search_url or engine.url, env.search_key, query, most))
+        answer: Any = await service.request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, most))
     except ServiceError as error:
         log.warning("the search engine %s failed: %s", engine.name, error)
         raise ToolError("The search engine is not available now.") from None

@@ -11,7 +11,7 @@ from typing import Any
 
 from chatui.env import BASE_DIR
 from chatui.fetching.errors import FetchError
-from chatui.fetching.fetcher import Fetched
+from chatui.fetching.fetcher import FetchedPage
 
 SECONDS = 12.0
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.browser import page_worker; page_worker.main()"
@@ -32,7 +32,7 @@ class Page:
     places: tuple[int, ...] = ()
 
 
-async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
+async def read(fetched: FetchedPage, seconds: float = SECONDS) -> Page:
     """The page as text.
 
     Raises:
@@ -46,7 +46,7 @@ async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
     return Page(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
 
 
-def _read(fetched: Fetched, seconds: float) -> dict[str, Any]:
+def _read(fetched: FetchedPage, seconds: float) -> dict[str, Any]:
     about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
     try:
         whole = about.encode() + b"\n" + fetched.body
