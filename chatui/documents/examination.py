@@ -28,12 +28,12 @@ def is_confined() -> bool:
 
 def faults() -> list[str]:
     """The problems with reading files here, including with limits; empty if there are none. Takes one to two seconds."""
-    return ways_out() + [
+    return escapes() + [
         f"a process was not ended at its {name} limit" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
     ]
 
 
-def ways_out() -> list[str]:
+def escapes() -> list[str]:
     """The forbidden actions that a process which reads files can carry out."""
     answer = process.run("probes", os.fsencode(__file__), _MOST_BYTES, Limits())
     if answer.reason:
@@ -46,7 +46,7 @@ def ways_out() -> list[str]:
 def _is_confined() -> bool:
     if not sys.platform.startswith("linux"):
         return True  # Other systems have no filter: the resource limits must suffice.
-    found = ways_out()
+    found = escapes()
     if found:
         log.error("uploaded files are not read: %s", "; ".join(found))
     return not found

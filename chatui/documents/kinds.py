@@ -90,7 +90,7 @@ _PDF_BYTES = 1024
 """How many other bytes a PDF may begin with, as in PDF readers."""
 
 
-def known(name: str, data: bytes) -> DetectedKind:
+def detect(name: str, data: bytes) -> DetectedKind:
     """The detected type of a file, or the reason why it is not read."""
     ending = ending_of(name)
     if ending in PICTURES:

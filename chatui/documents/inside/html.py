@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatui.documents import plain_text
 from chatui.documents.inside import html_reader
 from chatui.documents.inside.html_reader import Reader, decoded
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 
 def prepare(data: bytes) -> None:
@@ -14,13 +14,13 @@ def prepare(data: bytes) -> None:
     html_reader.prepare(data, "", "html")
 
 
-def read(data: bytes, found: Found) -> None:
+def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
-    reader = Reader("", has_links=False, most_chars=found.most_bytes)
+    reader = Reader("", has_links=False, most_chars=collector.most_bytes)
     reader.read(decoded(data, "", "html") if text is None else text)
-    found.begin()
+    collector.begin()
     if reader.title:
-        found.put(f"{reader.title}\n\n")
+        collector.put(f"{reader.title}\n\n")
     for piece in reader.parts:
-        found.put(piece)
+        collector.put(piece)

@@ -41,7 +41,7 @@ def relations(archive: Archive, part: str = "") -> Relations:
     place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
     found = Relations(part)
     if place in archive:
-        xml.listen(archive.blocks(place), found)
+        xml.parse(archive.blocks(place), found)
     return found
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 
 @dataclass(slots=True)
 class Paragraphs:
     """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
 
-    found: Found
+    collector: TextCollector
     _skipped: int = 0
     _is_text: bool = False
     _cells: int = 0
@@ -33,10 +33,10 @@ class Paragraphs:
             self._is_text = False
         elif name in ("p", "tr"):
             # A table row is one line, whatever its cells contain.
-            self.found.put(" " if name == "p" and self._cells else "\n")
+            self.collector.put(" " if name == "p" and self._cells else "\n")
         elif name == "tc":
             self._cells -= 1
-            self.found.put("\t")
+            self.collector.put("\t")
         else:
             self.finish(name)
 
@@ -52,4 +52,4 @@ class Paragraphs:
 
     def put(self, text: str) -> None:
         """Called for each piece of text."""
-        self.found.put(text)
+        self.collector.put(text)

@@ -8,14 +8,14 @@ import socket
 import tempfile
 from collections.abc import Callable
 
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 DONE = "all were tried"
 
 
-def read(data: bytes, found: Found) -> None:
+def read(data: bytes, collector: TextCollector) -> None:
     """Write the name of each attempt that succeeds, and finally ``DONE``. ``data``: the path of a readable file."""
-    found.begin()
+    collector.begin()
     attempts: dict[str, Callable[[], object]] = {
         "read a file": lambda: os.close(os.open(data, os.O_RDONLY)),
         "list a directory": lambda: os.listdir("/"),
@@ -30,8 +30,8 @@ def read(data: bytes, found: Found) -> None:
     for name, attempt in attempts.items():
         with contextlib.suppress(Exception):
             attempt()
-            found.put(f"{name}\n")
-    found.put(DONE)
+            collector.put(f"{name}\n")
+    collector.put(DONE)
 
 
 def _execute() -> None:
@@ -45,13 +45,13 @@ def _fork() -> None:
         os._exit(0)
 
 
-def spin(data: bytes, found: Found) -> None:
+def spin(data: bytes, collector: TextCollector) -> None:
     """Loop forever."""
     while True:
         pass
 
 
-def fill(data: bytes, found: Found) -> None:
+def fill(data: bytes, collector: TextCollector) -> None:
     """Allocate as much memory as possible."""
     taken = []
     while True:

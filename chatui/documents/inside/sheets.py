@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from chatui.documents.inside import dates, xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.packages import main_part, relations
-from chatui.documents.inside.text_collector import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
 MOST_CELLS = 200_000
@@ -24,27 +24,27 @@ MOST_CELL_CHARS = 32_767
 _MOST_COLUMNS = 16_384
 
 
-def read(data: bytes, found: Found) -> None:
+def read(data: bytes, collector: TextCollector) -> None:
     """Read each sheet as one part, including hidden ones."""
     archive = Archive(data)
     main = main_part(archive)
     book = _Book()
-    xml.listen(archive.blocks(main), book)
+    xml.parse(archive.blocks(main), book)
     related = relations(archive, main)
     strings = _Strings()
     if (place := related.of_kind("sharedStrings")) in archive:
-        xml.listen(archive.blocks(place), strings)
+        xml.parse(archive.blocks(place), strings)
     formats = dates.Formats(book.is_from_1904)
     if (place := related.of_kind("styles")) in archive:
-        xml.listen(archive.blocks(place), formats)
-    found.places = len(book.sheets)
-    cells = _Cells(found, strings.all, formats)
+        xml.parse(archive.blocks(place), formats)
+    collector.places = len(book.sheets)
+    cells = _Cells(collector, strings.all, formats)
     for name, relation in book.sheets:
-        found.begin(f"sheet {name}", is_place=True)
+        collector.begin(f"sheet {name}", is_place=True)
         kind, place = related.by_id.get(relation, ("", ""))
         if kind == "worksheet":
             cells.begin()
-            xml.listen(archive.blocks(place), cells)
+            xml.parse(archive.blocks(place), cells)
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class _Strings:
 
 @dataclass(slots=True)
 class _Cells:
-    found: Found
+    collector: TextCollector
     strings: list[str]
     formats: dates.Formats
     _count: int = 0
@@ -138,7 +138,7 @@ class _Cells:
     def _put(self, text: str) -> None:
         self._count += 1
         if self._count > MOST_CELLS:
-            self.found.is_cut = True
+            self.collector.is_cut = True
             raise FullError
         before = ""
         if self._row != self._last_row:
@@ -149,7 +149,7 @@ class _Cells:
         gap = self._column - self._last_column
         before += f"\t[column {self._column}]\t" if gap > MOST_GAP or gap < 0 else "\t" * gap
         self._last_column = self._column
-        self.found.put(before + text)
+        self.collector.put(before + text)
 
     def _text(self) -> str:
         raw = "".join(self._pieces)[:MOST_CELL_CHARS]

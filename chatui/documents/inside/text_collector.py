@@ -31,7 +31,7 @@ class FullError(Exception):
 
 
 @dataclass(slots=True)
-class Found:
+class TextCollector:
     """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
     sheets or slides; ``without_text``: of those without text. ``most_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
     of the process. ``is_exact``: the white space is kept as it is.

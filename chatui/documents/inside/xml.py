@@ -27,7 +27,7 @@ class Listener(Protocol):
         """Text in the innermost open element."""
 
 
-def listen(blocks: Iterable[bytes], listener: Listener) -> None:
+def parse(blocks: Iterable[bytes], listener: Listener) -> None:
     """Parse a whole document, and pass its elements to the listener.
 
     Raises:
@@ -79,5 +79,5 @@ class _Counted:
         self._listener.end(local(name))
 
 
-def _refuse(*told: object) -> None:
+def _refuse(*_: object) -> None:
     raise RefusedError(Reason.BROKEN)
