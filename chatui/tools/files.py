@@ -8,12 +8,12 @@ from typing import Protocol
 from uuid import UUID
 
 
-class NotKeptError(Exception):
+class FileNotStoredError(Exception):
     """A file was not stored. The text gives the reason, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFile:
+class CreatedFile:
     """A file that a tool created. ``name``: the tool's own name for it, which may be a path. ``data``: all of its bytes."""
 
     name: str = field(repr=False)
@@ -21,7 +21,7 @@ class MadeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class StoredFileInfo:
     """A stored file. ``name``: the name that people see. ``sha256`` in hex."""
 
     name: str = field(repr=False)
@@ -30,7 +30,7 @@ class KeptFile:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenFile:
+class ConversationFile:
     """A file of the conversation, as a tool receives it. ``name``: without a path."""
 
     id: UUID
@@ -41,22 +41,22 @@ class GivenFile:
 class TurnFiles(Protocol):
     """The files of one turn and of its conversation. All methods may be called from any event loop."""
 
-    async def keep(self, made: MadeFile) -> KeptFile:
+    async def store(self, made: CreatedFile) -> StoredFileInfo:
         """Store a file with the turn, for the person.
 
         Raises:
-            NotKeptError: the file is too large, there are too many files, or it cannot be stored now.
+            FileNotStoredError: the file is too large, there are too many files, or it cannot be stored now.
         """
         ...
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """The files of the conversation, the newest of each name, up to ``most_bytes``. Empty if they cannot be read now. Of the uploaded
         files, only those attached to questions on this turn's branch. ``known``: the files that an interpreter already has. With them, only
         files uploaded since are returned, because the interpreter has created the others itself.
         """
         ...
 
-    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         """Those of the ``known`` files that the person has since deleted, or removed from the questions on this turn's branch."""
         ...
 

@@ -87,14 +87,14 @@ def _examined() -> concurrent.futures.Future[Verdict]:
 
 def _tried() -> Verdict:
     try:
-        ways_out = asyncio.run(examination.attempts(launch())).ways_out
+        escapes = asyncio.run(examination.attempts(launch())).escapes
     except CannotLaunchError as error:
         found = Verdict(f"{error}{_remedy(str(error))}")
     except Exception as error:  # noqa: BLE001 - after any error, the tool is off
         found = Verdict(f"the sandbox could not be tested ({type(error).__name__})")
     else:
         words = "the sandbox of this machine is not secure, code in it could: "
-        found = Verdict(words + ", ".join(ways_out) + "; see docs/operating.md") if ways_out else Verdict()
+        found = Verdict(words + ", ".join(escapes) + "; see docs/operating.md") if escapes else Verdict()
     if not found.is_on:
         log.error("the tool python is off: %s", found.reason)
     return found

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatui.tools.files import MadeFile, NotKeptError
+from chatui.tools.files import CreatedFile, FileNotStoredError
 
 MOST_ENTRIES = 2000
 MOST_DEPTH = 8
@@ -37,7 +37,7 @@ class Taken:
     """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of those that were not
     copied, each with the reason."""
 
-    made: tuple[MadeFile, ...] = field(default=(), repr=False)
+    made: tuple[CreatedFile, ...] = field(default=(), repr=False)
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
@@ -66,7 +66,7 @@ class DataFiles:
         """The files that are new or changed since the last call, limited in number, in bytes per file, and in total bytes. The limits are
         needed because the files are copied into the server's memory, where the sandbox's own limits do not apply.
         """
-        made: list[MadeFile] = []
+        made: list[CreatedFile] = []
         left_out: list[tuple[str, str]] = []
         with self._lock:
             if self._root is None:
@@ -77,9 +77,9 @@ class DataFiles:
             for path in changed:
                 try:
                     if len(made) == most_files:
-                        raise NotKeptError("too many files at once")
-                    made.append(MadeFile(path, self._read(path, most_bytes, most_in_all)))
-                except NotKeptError as error:
+                        raise FileNotStoredError("too many files at once")
+                    made.append(CreatedFile(path, self._read(path, most_bytes, most_in_all)))
+                except FileNotStoredError as error:
                     left_out.append((path, str(error)))
                 else:
                     most_in_all -= len(made[-1].data)
@@ -106,15 +106,15 @@ class DataFiles:
                 # A hard link could be visible elsewhere; another device is not this sandbox's memory.
                 is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
                 if not is_plain or about.st_size > most_bytes:
-                    raise NotKeptError(_UNFIT)
+                    raise FileNotStoredError(_UNFIT)
                 # A hole takes no space in the sandbox, but its zeros would take memory here.
                 if about.st_blocks * _BLOCK_BYTES < about.st_size and about.st_size > SMALL_BYTES:
-                    raise NotKeptError("a file with holes")
+                    raise FileNotStoredError("a file with holes")
                 if about.st_size > most_in_all:
-                    raise NotKeptError("too many bytes at once")
+                    raise FileNotStoredError("too many bytes at once")
                 return _all_of(file, min(most_bytes, most_in_all))
         except OSError:
-            raise NotKeptError(_UNFIT) from None
+            raise FileNotStoredError(_UNFIT) from None
 
 
 def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, Stamp]]:
@@ -151,11 +151,11 @@ def _all_of(file: int, most_bytes: int) -> bytes:
     """The whole content of a file.
 
     Raises:
-        NotKeptError: the file has grown meanwhile.
+        FileNotStoredError: the file has grown meanwhile.
     """
     data = bytearray()
     while part := os.read(file, _READ_BYTES):
         data += part
         if len(data) > most_bytes:
-            raise NotKeptError(_UNFIT)
+            raise FileNotStoredError(_UNFIT)
     return bytes(data)

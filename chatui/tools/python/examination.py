@@ -30,7 +30,7 @@ class Attempts:
     made: dict[str, bool]
 
     @property
-    def ways_out(self) -> Sequence[str]:
+    def escapes(self) -> Sequence[str]:
         """The attempts that succeeded."""
         return [name for name, has_succeeded in self.made.items() if has_succeeded]
 

@@ -31,9 +31,9 @@ class CodeRequest:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
-    ``taken``: the files copied out. ``laid``: names of the conversation's files that were copied in before the call; ``not_laid``: names of
-    those that could not be copied in; ``dropped``: names of those that were deleted. ``is_new``: the interpreter had no state of earlier
-    calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
+    ``taken``: the files copied out. ``copied_in``: names of the conversation's files that were copied in before the call;
+    ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
+    state of earlier calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
     """
 
     text: str = field(repr=False)
@@ -42,9 +42,9 @@ class Outcome:
     is_new: bool = False
     ended: str = ""
     taken: Taken = field(default_factory=Taken, repr=False)
-    laid: tuple[str, ...] = field(default=(), repr=False)
-    not_laid: tuple[str, ...] = field(default=(), repr=False)
-    dropped: tuple[str, ...] = field(default=(), repr=False)
+    copied_in: tuple[str, ...] = field(default=(), repr=False)
+    not_copied_in: tuple[str, ...] = field(default=(), repr=False)
+    deleted: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Executor(Protocol):
@@ -62,7 +62,7 @@ class Executor(Protocol):
         """End the interpreter of a conversation. Never raises."""
         ...
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """Remove files that the person has deleted, with everything that code derived from them. Never raises."""
         ...
 

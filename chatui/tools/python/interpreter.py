@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chatui.tools.files import GivenFile
+from chatui.tools.files import ConversationFile
 from chatui.tools.python.answers import Answer, AnswerReader
 from chatui.tools.python.data_files import DataFiles, Taken
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
@@ -32,7 +32,7 @@ MOST_INODES = 10_000
 FLOOD_PAUSE_SECONDS = 0.01
 """The pause after each piece of excess output, so that reading it costs next to nothing: 6 MB a second."""
 NICENESS = 10
-LAID_BYTES = 1024 * 1024
+PIECE_BYTES = 1024 * 1024
 """The maximum number of bytes of a file in one request."""
 _DATA = "/proc/{}/root/{}"
 _DIRECTORIES = ("tmp", "mnt/data")
@@ -98,7 +98,7 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
         return answer
 
-    async def lay(self, files: Sequence[GivenFile]) -> tuple[str, ...]:
+    async def copy_in(self, files: Sequence[ConversationFile]) -> tuple[str, ...]:
         """Copy files into ``/mnt/data``; the program inside writes them. Returns the names of those that fit.
 
         Raises:
@@ -107,11 +107,11 @@ class Interpreter:
         if not files:
             return ()
         async with self._awake():
-            laid = [file.name for file in files if await self._has_laid(file)]
+            copied_in = [file.name for file in files if await self._copied_in(file)]
         await self.take(0, 0)
-        return tuple(laid)
+        return tuple(copied_in)
 
-    async def drop(self, names: Sequence[str]) -> None:
+    async def delete(self, names: Sequence[str]) -> None:
         """Delete files from ``/mnt/data``; the program inside does it.
 
         Raises:
@@ -121,7 +121,7 @@ class Interpreter:
             return
         async with self._awake():
             for name in names:
-                if (await self._ask({"drop": name}, AnswerReader(_mark(), 2000))).has_failed:
+                if (await self._ask({"delete": name}, AnswerReader(_mark(), 2000))).has_failed:
                     raise InterpreterEndedError("it did not delete its files")
 
     @contextlib.asynccontextmanager
@@ -139,12 +139,12 @@ class Interpreter:
             raise
         self._signal(signal.SIGSTOP)
 
-    async def _has_laid(self, file: GivenFile) -> bool:
+    async def _copied_in(self, file: ConversationFile) -> bool:
         """Copy a file into the sandbox. Returns whether it fits. It is sent in pieces, because the interpreter needs several times the
         memory of a request, and its memory may be nearly full."""
-        for at in range(0, len(file.data) or 1, LAID_BYTES):
-            piece = base64.b64encode(file.data[at : at + LAID_BYTES]).decode()
-            request = {"lay": file.name, "data": piece, "is_first": at == 0}
+        for at in range(0, len(file.data) or 1, PIECE_BYTES):
+            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
+            request = {"write": file.name, "data": piece, "is_first": at == 0}
             if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
                 return False
         return True

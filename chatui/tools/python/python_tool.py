@@ -11,7 +11,7 @@ from uuid import UUID
 
 from chatui.env import environment
 from chatui.tools import execution
-from chatui.tools.files import KeptFile, NotKeptError, TurnFiles
+from chatui.tools.files import FileNotStoredError, StoredFileInfo, TurnFiles
 from chatui.tools.python import availability, wording
 from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import CodeRequest, Executor
@@ -62,12 +62,12 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
     """Store the files from the sandbox for the person, as far as the limits allow."""
-    kept: list[KeptFile] = []
+    kept: list[StoredFileInfo] = []
     left_out = list(taken.left_out)
     for made in taken.made:
         try:
-            kept.append(await files.keep(made))
-        except NotKeptError as error:
+            kept.append(await files.store(made))
+        except FileNotStoredError as error:
             left_out.append((made.name, str(error)))
     return FileResults(tuple(kept), tuple(left_out))
 
@@ -79,8 +79,8 @@ def executor() -> Executor:
     if env.python_service_url:
         return Service(env.python_service_url, env.python_service_key)
     # Some space is left for files that the code creates itself.
-    most_laid_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
-    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
+    most_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
+    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_copied_bytes)
     return Sessions(_start, limits)
 
 
@@ -111,7 +111,7 @@ def forget_ended_from_thread(conversation_id: UUID) -> None:
 def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
     """Remove files that a person has deleted from the conversation's interpreter, in this process or at the service."""
     if _may_be_kept():
-        execution.run_on_tools_loop(_take_away(conversation_id, tuple(names)))
+        execution.run_on_tools_loop(_delete_files(conversation_id, tuple(names)))
 
 
 def _may_be_kept() -> bool:
@@ -125,8 +125,8 @@ async def _forget(conversations: Sequence[UUID]) -> None:
     await asyncio.gather(*(executor().forget(each) for each in conversations))
 
 
-async def _take_away(conversation_id: UUID, names: Sequence[str]) -> None:
-    await executor().take_away(conversation_id, names)
+async def _delete_files(conversation_id: UUID, names: Sequence[str]) -> None:
+    await executor().delete_files(conversation_id, names)
 
 
 async def _start() -> Interpreter:

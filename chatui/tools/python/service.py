@@ -11,7 +11,7 @@ from uuid import UUID
 
 import httpx
 
-from chatui.tools.files import MadeFile
+from chatui.tools.files import CreatedFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MOST_LEFT_OUT, Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
@@ -60,7 +60,7 @@ class Service:
         self._used.pop(conversation_id, None)
         await self._told("DELETE", f"/sessions/{conversation_id}")
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """See ``Executor``. If the service does not support this, or fails, the session is ended instead.
 
         Services report unknown paths differently, so only success counts.
@@ -131,7 +131,7 @@ def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
 
 def _taken(contents: object, asked: CodeRequest) -> Taken:
     """The valid files in a reply."""
-    made: list[MadeFile] = []
+    made: list[CreatedFile] = []
     left_out: list[tuple[str, str]] = []
     for entry in contents[: asked.most_files] if isinstance(contents, list) else ():
         match entry:
@@ -146,5 +146,5 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                 elif len(data) > asked.most_file_bytes:
                     left_out.append((name, "too large"))
                 else:
-                    made.append(MadeFile(name, data))
+                    made.append(CreatedFile(name, data))
     return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))

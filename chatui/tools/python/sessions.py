@@ -24,7 +24,7 @@ class SessionLimits:
     most: int
     most_of_person: int
     idle_seconds: float
-    most_laid_bytes: int = 0
+    most_copied_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +66,7 @@ class Sessions:
         if session := self._sessions.get(conversation_id):
             self._end(conversation_id, session)
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
         await self.forget(conversation_id)
 
@@ -114,14 +114,14 @@ class Sessions:
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started
-        gone = await asked.files.gone(session.files_inside) if session.files_inside else ()
+        gone = await asked.files.deleted(session.files_inside) if session.files_inside else ()
         names = {session.files_inside[key] for key in gone} if session.files_inside else set()
         kept = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
-        files = await asked.files.of_conversation(self._limits.most_laid_bytes, kept)
-        laid: tuple[str, ...] = ()
+        files = await asked.files.of_conversation(self._limits.most_copied_bytes, kept)
+        copied_in: tuple[str, ...] = ()
         try:
-            await session.interpreter.drop(sorted(names))
-            laid = await session.interpreter.lay(files)
+            await session.interpreter.delete(sorted(names))
+            copied_in = await session.interpreter.copy_in(files)
         except InterpreterEndedError:
             is_first = session.files_inside is None
             await self._begin(session, asked)
@@ -129,8 +129,9 @@ class Sessions:
                 return await self._copy_files_in(session, asked)
         self._check(session, asked)
         session.files_inside = {**(kept or {}), **{file.id: file.name for file in files}}
-        dropped = tuple(sorted(names.difference(laid)))
-        return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid), dropped=dropped)
+        not_copied_in = tuple(file.name for file in files if file.name not in copied_in)
+        deleted = tuple(sorted(names.difference(copied_in)))
+        return Outcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
 
     def _check(self, session: _Session, asked: CodeRequest) -> None:
         if self._sessions.get(asked.conversation_id) is not session:

@@ -1,8 +1,8 @@
 """The sandbox's main program: runs each piece of code in one namespace, like an interactive interpreter.
 
 A request is a line of JSON on standard input. ``{"mark": text, "code": text}`` runs code, and ``{"interrupt": true}`` interrupts it.
-``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file to the working directory, and
-``{"mark": text, "drop": name}`` deletes a file.
+``{"mark": text, "write": name, "data": base64, "is_first": bool}`` writes a piece of a file to the working directory, and
+``{"mark": text, "delete": name}`` deletes a file.
 
 The answer is the code's output and standard error, then a null byte, the mark, a null byte, and a line of JSON:
 ``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code created or changed.
@@ -57,11 +57,11 @@ def main() -> NoReturn:
         # Ignore an interrupt that arrives after its code has ended.
         with contextlib.suppress(KeyboardInterrupt):
             request = inbox.get()
-            if "lay" in request:
-                _lay(request, answers)
+            if "write" in request:
+                _write_file(request, answers)
                 continue
-            if "drop" in request:
-                _drop(request, answers)
+            if "delete" in request:
+                _delete_file(request, answers)
                 continue
             number += 1
             _answer(request, f"<call {number}>", vars(module), answers)
@@ -79,8 +79,8 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
     os._exit(0)
 
 
-def _lay(request: Any, answers: int) -> None:
-    path, failed = os.path.join(DATA, request["lay"]), False
+def _write_file(request: Any, answers: int) -> None:
+    path, failed = os.path.join(DATA, request["write"]), False
     try:
         with open(path, "wb" if request["is_first"] else "ab") as file:
             file.write(base64.b64decode(request["data"]))
@@ -91,8 +91,8 @@ def _lay(request: Any, answers: int) -> None:
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
 
 
-def _drop(request: Any, answers: int) -> None:
-    path = os.path.join(DATA, request["drop"])
+def _delete_file(request: Any, answers: int) -> None:
+    path = os.path.join(DATA, request["delete"])
     with contextlib.suppress(OSError):
         os.unlink(path)
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": os.path.lexists(path)}).encode() + b"\n")
@@ -104,7 +104,7 @@ def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) ->
         os.dup2(answers, standard)
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=False)
     failed = _run(request["code"], name, namespace)
-    failed = _run_guarded(_keep_figures, namespace) or failed
+    failed = _run_guarded(_save_figures, namespace) or failed
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     changed = sorted(each for each in _files().items() if before.get(each[0]) != each[1])
@@ -142,22 +142,22 @@ def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
     return False
 
 
-def _keep_figures(_: Any) -> None:
+def _save_figures(_: Any) -> None:
     """Save matplotlib's open figures as files, because there is no screen."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
         figure = pyplot.figure(number)
         pyplot.close(number)
-        _keep_picture(_drawn(figure))
+        _save_picture(_drawn(figure))
 
 
 def _display(*values: Any) -> None:
     """The function ``display`` of notebooks: pictures are saved as files, everything else is printed."""
     for value in values:
         if hasattr(value, "savefig"):
-            _keep_picture(_drawn(value))
+            _save_picture(_drawn(value))
         elif isinstance(data := getattr(value, "_repr_png_", lambda: None)(), bytes):
-            _keep_picture(data)
+            _save_picture(data)
         else:
             print(value if isinstance(value, str) else repr(value))  # noqa: T201
 
@@ -168,7 +168,7 @@ def _drawn(figure: Any) -> bytes:
     return data.getvalue()
 
 
-def _keep_picture(data: bytes) -> None:
+def _save_picture(data: bytes) -> None:
     """Save a picture under a new name, unless the code has saved the same picture: models often save a figure and then show it."""
     taken = set(os.listdir(DATA))
     for name in taken:
