@@ -14,12 +14,12 @@ MOST_OFFERED = 20
 """The maximum number of tools offered at once: models choose badly among more, and each costs about 60 tokens in every prompt."""
 
 
-def are_any(*, is_demo: bool) -> bool:
+def has_any(*, is_demo: bool) -> bool:
     """Whether any tool is available to anybody."""
     return is_demo or bool(environment().tools)
 
 
-def go_by_groups(*, is_demo: bool) -> bool:
+def depends_on_groups(*, is_demo: bool) -> bool:
     """Whether availability depends on a person's groups."""
     return not is_demo and any(environment().tools.values())
 
@@ -38,13 +38,13 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     return {name: _with_facts(known[name]) for name in named[:MOST_OFFERED] if known[name].is_usable}
 
 
-def all_named() -> dict[str, Tool]:
+def all_enabled() -> dict[str, Tool]:
     """The tools that the operator has enabled for anybody."""
     known = catalogue.tools()
     return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
 
 
-def asks_first(tool: Tool) -> bool:
+def needs_approval(tool: Tool) -> bool:
     """Whether each call waits for the person's approval: always, unless the operator has exempted the tool, or it is the search in the
     person's own documents.
     """

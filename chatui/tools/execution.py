@@ -119,7 +119,7 @@ class Execution:
     def _in_thread(self) -> None:
         _cancelled.set(self._cancel)
         try:
-            self._settle(result=replies.capped(self.tool.run(self.arguments), self.most_chars))
+            self._settle(result=replies.bounded_json(self.tool.run(self.arguments), self.most_chars))
         except BaseException as error:  # noqa: BLE001 - any exception is the tool's failure, even SystemExit
             self._settle(error=_failure(error))
         finally:
@@ -127,7 +127,7 @@ class Execution:
 
     async def _awaited(self) -> str:
         try:
-            return replies.capped(await self.tool.run(self.arguments), self.most_chars)
+            return replies.bounded_json(await self.tool.run(self.arguments), self.most_chars)
         except BaseException as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -38,7 +38,7 @@ class Provenance:
         return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
 
 
-def capped(value: object, most_chars: int) -> str:
+def bounded_json(value: object, most_chars: int) -> str:
     """A tool's result as JSON, of about ``most_chars`` characters at most. Longer results are cut while they are encoded.
 
     Raises:
@@ -59,12 +59,12 @@ def capped(value: object, most_chars: int) -> str:
 
 
 def succeeded(content: str, provenance: Provenance) -> Reply:
-    """The reply to a call that succeeded. ``content``: JSON, see ``capped``."""
+    """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``."""
     return Reply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
-def in_plain_text(content: str) -> Reply:
-    """The reply of a tool that the model was trained with: no envelope, and a string has no quotes. ``content``: JSON, see ``capped``."""
+def plain_text_reply(content: str) -> Reply:
+    """The reply of a tool that the model was trained with: no envelope, and strings have no quotes. ``content``: see ``bounded_json``."""
     value = json.loads(content)
     return Reply(value if isinstance(value, str) else content)
 

@@ -20,7 +20,7 @@ class Breaker:
 
     def __init__(self) -> None:
         self._failures = 0
-        self._closed_until = 0.0
+        self._open_until = 0.0
         self._is_probing = False
 
     @asynccontextmanager
@@ -50,7 +50,7 @@ class Breaker:
             self._is_probing = False
 
     def _enter(self) -> None:
-        if time.monotonic() < self._closed_until or (self._failures >= MOST_FAILURES and self._is_probing):
+        if time.monotonic() < self._open_until or (self._failures >= MOST_FAILURES and self._is_probing):
             raise ServerError("the server failed several times, and is not called for a while")
         self._is_probing = self._failures >= MOST_FAILURES
 
@@ -58,4 +58,4 @@ class Breaker:
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             pause = min(MOST_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MOST_FAILURES, 10))
-            self._closed_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
+            self._open_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
