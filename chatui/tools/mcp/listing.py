@@ -18,11 +18,11 @@ _MIRRORED = "x-mcp-header"
 _NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
 
-def listing(server: str, ticked: Sequence[str], found: Sequence[Any]) -> Listing:
-    """The offers for those of a server's tools (``found``) that the operator named (``ticked``)."""
+def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listing:
+    """The offers for those of a server's tools (``found``) that the operator named (``selected``)."""
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
-    for remote in ticked:
+    for remote in selected:
         said = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
         if len(said) != 1:
             problems[remote] = "the server has no such tool" if not said else "the server has several tools of that name"

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from chatui.tools.openapi.operations import FORM, JSON
-from chatui.tools.remote.exchange import Ask
+from chatui.tools.remote.exchange import HttpRequest
 from chatui.tools.remote.offer import Offer, Place
 from chatui.tools.tool import ToolError
 
@@ -18,7 +18,7 @@ _DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited
 _TIMES_DECODED = 3
 
 
-def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> Ask:
+def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> HttpRequest:
     """The HTTP request of a call. ``headers`` and ``query``: the operator's, which no argument can replace.
 
     Raises:
@@ -46,7 +46,9 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
     content = {"Content-Type": offer.content_type} if body else {}
     fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
     names = {name.lower() for name in fixed}
-    return Ask(offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body)
+    return HttpRequest(
+        offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body
+    )
 
 
 def _segment(name: str, value: Any) -> str:

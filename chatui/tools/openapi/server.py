@@ -9,7 +9,7 @@ from typing import Any
 
 from chatui.tools.openapi import document, operations, requests
 from chatui.tools.remote import credentials
-from chatui.tools.remote.exchange import Answer, Connections
+from chatui.tools.remote.exchange import Connections, HttpResponse
 from chatui.tools.remote.names import tool_name
 from chatui.tools.remote.offer import Listing, Offer, ServerError
 from chatui.tools.remote.server_definition import OpenApiSpec
@@ -71,7 +71,7 @@ def listed(spec: OpenApiSpec) -> Listing:
     return Listing(offers=offers, problems=problems)
 
 
-def _read(answer: Answer) -> Any:
+def _read(answer: HttpResponse) -> Any:
     """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
     text = answer.body.decode("utf-8", "replace")
     if answer.kind == "application/json" or answer.kind.endswith("+json"):

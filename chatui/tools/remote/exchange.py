@@ -23,7 +23,7 @@ _REDIRECTS = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class HttpRequest:
     """An HTTP request. Its headers contain credentials, so it is never shown."""
 
     method: str
@@ -33,7 +33,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MOST_BYTES."""
 
     status: int
@@ -50,7 +50,7 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = Transport()
 
-    async def answer(self, ask: Ask) -> Answer:
+    async def answer(self, ask: HttpRequest) -> HttpResponse:
         """The whole response, up to MOST_BYTES.
 
         Raises:
@@ -63,10 +63,10 @@ class Connections:
                     body += piece
                     if len(body) > MOST_BYTES:
                         break
-            return Answer(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
+            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
 
     @asynccontextmanager
-    async def opened(self, ask: Ask) -> AsyncIterator[httpx.Response]:
+    async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
         """The response, whose body is read with ``pieces``.
 
         Raises:

@@ -40,7 +40,7 @@ def _header_names(headers: dict[str, CredentialSource]) -> dict[str, CredentialS
 
 Address = Annotated[str, AfterValidator(_address)]
 Headers = Annotated[dict[str, CredentialSource], AfterValidator(_header_names)]
-Ticked = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
+SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
 
 
 class ServerSpec(BaseModel):
@@ -64,12 +64,12 @@ class OpenApiSpec(ServerSpec):
 
     url: Address
     document: Path
-    operations: Ticked
+    operations: SelectedNames
     query: dict[str, CredentialSource] = Field(default_factory=dict)
     header_parameters: list[str] = Field(default_factory=list)
 
     @property
-    def ticked(self) -> list[str]:
+    def selected(self) -> list[str]:
         """What is offered, by the server's names."""
         return self.operations
 
@@ -88,10 +88,10 @@ class McpSpec(ServerSpec):
     command: list[str] = Field(default_factory=list)
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: Path | None = None
-    tools: Ticked
+    tools: SelectedNames
 
     @property
-    def ticked(self) -> list[str]:
+    def selected(self) -> list[str]:
         """What is offered, by the server's names."""
         return self.tools
 

@@ -55,13 +55,13 @@ def server_of(spec: OpenApiSpec | McpSpec) -> Server:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ServerTool:
     tool: Tool
     offer: Offer
     watched: ServerConnection
 
 
-class _Known:
+class _ToolServers:
     """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
 
     def __init__(self, path: Path) -> None:
@@ -70,40 +70,40 @@ class _Known:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
-        self._made: list[_Made] = []
+        self._made: list[_ServerTool] = []
         self._lock = threading.Lock()
-        self._looked_at = float("-inf")
+        self._checked_at = float("-inf")
 
-    def made(self, data_dir: Path) -> list[_Made]:
+    def made(self, data_dir: Path) -> list[_ServerTool]:
         with self._lock:
             stamp = confirmations.stamp(data_dir)
             if stamp != self._stamp:
                 self._made, self._stamp = list(self._from(_read(data_dir))), stamp
             return self._made
 
-    def _from(self, confirmations: Confirmations) -> list[_Made]:
+    def _from(self, confirmations: Confirmations) -> list[_ServerTool]:
         found = []
         for each in confirmations.tools.values():
             watched = self._servers.get(each.offer.server)
-            if watched is None or each.offer.remote not in _ticked(watched):
+            if watched is None or each.offer.remote not in _selected(watched):
                 continue
             try:
-                found.append(_Made(tool_of(each.offer, watched), each.offer, watched))
+                found.append(_ServerTool(tool_of(each.offer, watched), each.offer, watched))
             except ToolUnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
         return found
 
     def keep_fresh(self) -> None:
-        if time.monotonic() - self._looked_at < LISTED_SECONDS:
+        if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
-        self._looked_at = time.monotonic()
+        self._checked_at = time.monotonic()
         for watched in self._servers.values():
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
 
 
 @cache
-def _known(path: Path) -> _Known:
-    return _Known(path)
+def _known(path: Path) -> _ToolServers:
+    return _ToolServers(path)
 
 
 def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
@@ -129,9 +129,9 @@ def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
     )
 
 
-def _ticked(watched: ServerConnection) -> list[str]:
+def _selected(watched: ServerConnection) -> list[str]:
     spec: Any = watched.spec
-    return list(spec.ticked)
+    return list(spec.selected)
 
 
 def _read(data_dir: Path) -> Confirmations:
