@@ -156,7 +156,7 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     named = set(env.tools) | set(env.tool_facts)
     unknown = sorted(named - {each.offered_as for each in catalogue.tools().values()}) if named else []
     no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package provides one that can be offered, and none of the tools file is confirmed."
-    left_out = combinations.combine(available.all_named()).left_out
+    left_out = combinations.combine(available.all_enabled()).left_out
     apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
     return [
         *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),

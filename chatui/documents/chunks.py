@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 CHARS = 1500
 """The length of a passage, about 400 tokens of English."""
 _LEAST = 600
-"""The shortest passage that may end before a heading or a paragraph."""
+"""The shortest passage, unless its part ends earlier."""
 _ENDS = tuple(re.compile(sign) for sign in (r"\n(?=#{1,6} )", r"\n\n", r"\n", r"[.!?。！？]\s*", r"\s"))
-"""Where a passage may end, the best position first: before a heading, between paragraphs, lines, sentences, words."""
+"""Where a passage may end, in order of preference: before a heading, then between paragraphs, lines, sentences, words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of part ``number``, from 1, beginning at the character offset ``start``."""
+    """A passage of the part ``number`` (from 1), which begins at the character offset ``start``."""
 
     number: int
     start: int

@@ -1,6 +1,6 @@
 """Cleans text from untrusted files: removes invisible and reordering characters, and normalizes Unicode.
 
-Control tokens spelled in text stay: they are ordinary text, and are encoded as such when a prompt is built.
+Control tokens that are spelled out in the text are kept: they are ordinary text, and are encoded as such when a prompt is built.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Sorting a run of combining characters takes quadratic time, so pieces are short.
 
 
 def clean(text: str) -> str:
-    """The text with ``\\n`` between its lines, in normal form C. Always linear in its length."""
+    """The cleaned text, with ``\\n`` as line end, in Unicode normalization form C. Always takes linear time."""
     plain = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
     if plain.isascii():
         return plain
@@ -29,5 +29,5 @@ def clean(text: str) -> str:
 
 
 def has_no_invisible(text: str) -> bool:
-    """Whether it contains nothing that ``clean`` removes."""
+    """Whether the text contains nothing that ``clean`` removes."""
     return _INVISIBLE.search(text) is None

@@ -1,4 +1,4 @@
-"""Tests whether file-reading processes are sandboxed on this machine, and survive decompression bombs, before any upload is read."""
+"""Tests, before any upload is read, whether this machine sandboxes the processes that read files and ends them at their limits."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ _once = threading.Lock()
 
 
 def is_confined() -> bool:
-    """Whether files can be read safely here; tested once per process, which takes 0.1 seconds. Missing requirements are logged."""
+    """Whether files can be read safely here. This is tested once per process, in 0.1 seconds. Missing requirements are logged."""
     with _once:
         return _is_confined()
 
 
 def faults() -> list[str]:
-    """The problems with reading files here, including decompression bombs; empty if there are none. Takes one to two seconds."""
-    return ways_out() + [
-        f"a bomb of {name} did not end within its limits" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
+    """The problems with reading files here, including with limits; empty if there are none. Takes one to two seconds."""
+    return escapes() + [
+        f"a process was not ended at its {name} limit" for name, limits in _BOMBS.items() if not _ends(f"bomb of {name}", limits)
     ]
 
 
-def ways_out() -> list[str]:
-    """The forbidden actions that such a process can carry out."""
+def escapes() -> list[str]:
+    """The forbidden actions that a process which reads files can carry out."""
     answer = process.run("probes", os.fsencode(__file__), _MOST_BYTES, Limits())
     if answer.reason:
-        return ["no process could be confined for it"]
+        return ["no process could be confined"]
     *found, last = "".join(text for _, text in answer.parts).splitlines()
-    return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not everything could be tried"]
+    return [f"a process that reads a file could {way}" for way in found] if last == probes.DONE else ["not all attempts were made"]
 
 
 @cache
 def _is_confined() -> bool:
     if not sys.platform.startswith("linux"):
-        return True  # There, the resource limits must suffice.
-    found = ways_out()
+        return True  # Other systems have no filter: the resource limits must suffice.
+    found = escapes()
     if found:
-        log.error("files that people bring are not read: %s", "; ".join(found))
+        log.error("uploaded files are not read: %s", "; ".join(found))
     return not found
 
 

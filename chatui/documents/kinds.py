@@ -1,4 +1,4 @@
-"""Detects a file's type by its name and its first bytes, from fixed tables. Both must agree, and nothing is unpacked to find out."""
+"""Detects a file's type by its name and its first bytes, which must agree. Nothing is unpacked for this."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Reason(StrEnum):
     """The reasons why a file has no text."""
 
     NONE = ""
-    SCANNED = "scanned"  # pages without text, such as scans
+    SCANNED = "scanned"  # only pages without text, such as scans
     BLANK = "blank"  # an empty file
     PICTURE = "picture"
     TYPE = "type"  # an unsupported type, or a name that does not match the content
     ENCRYPTED = "encrypted"
     BROKEN = "broken"
-    TOO_LONG = "too-long"  # larger than a file may be
-    LIMIT = "limit"  # it takes more time, memory or space than allowed
-    UNAVAILABLE = "unavailable"  # no files can be read on this machine at present
+    TOO_LONG = "too-long"  # larger than the limit for files
+    LIMIT = "limit"  # reading takes more time, memory or space than allowed
+    UNAVAILABLE = "unavailable"  # this machine cannot read files at present
 
 
 class Content(StrEnum):
@@ -55,13 +55,13 @@ TEXTS = {
     "xhtml": "html",
     "xml": "xml",
 }
-"""Kinds of text by the ending of the name. Any other text is ``text``: source code has a hundred extensions, all harmless."""
+"""Kinds of text by the file name's extension. Any other text is ``text``: source code has a hundred extensions, all harmless."""
 
 PLAIN = frozenset({*TEXTS.values(), "text"} - {"html"})
 """Kinds whose text is the file itself."""
 
 UNPACKED = {"docx": "docx", "odt": "odt", "pptx": "pptx", "xlsx": "xlsx"}
-"""Kinds that are zip archives, by the ending of the name."""
+"""Kinds that are zip archives, by the file name's extension."""
 
 PICTURES = frozenset(
     ["avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jpe", "jpeg", "jpg", "jxl", "png", "psd", "tif", "tiff", "webp"]
@@ -82,16 +82,16 @@ _PICTURE_SIGNS = (
 _ZIP = re.compile(rb"PK(?:\x03\x04|\x05\x06)")
 _OFFICE_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-"""Byte order marks: the rest is text, whatever its bytes are. The UTF-32 mark begins like that of UTF-16."""
+"""Byte order marks: what follows is text, whatever its bytes are. The UTF-32 mark begins like that of UTF-16."""
 _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _FEW = 100
 """One in this many bytes may be a control character, as in logs."""
 _PDF_BYTES = 1024
-"""A PDF may begin with this many other bytes, as PDF readers allow."""
+"""How many other bytes a PDF may begin with, as in PDF readers."""
 
 
-def known(name: str, data: bytes) -> DetectedKind:
-    """The type that a file is read as, or the reason why it is not read."""
+def detect(name: str, data: bytes) -> DetectedKind:
+    """The detected type of a file, or the reason why it is not read."""
     ending = ending_of(name)
     if ending in PICTURES:
         return DetectedKind("picture", Reason.PICTURE)
@@ -108,7 +108,7 @@ def known(name: str, data: bytes) -> DetectedKind:
 
 
 def content(data: bytes, kind: str = "") -> Content:
-    """The content type by the first bytes. ``kind``: the type by the name; a PDF may begin with other bytes."""
+    """The content type by the first bytes. ``kind``: the type by the name, because a PDF may begin with other bytes."""
     head = data[:HEAD_BYTES]
     if any(sign.match(head) for sign in _PICTURE_SIGNS) and not head.startswith(_MARKS):
         return Content.PICTURE
@@ -122,7 +122,7 @@ def content(data: bytes, kind: str = "") -> Content:
 
 
 def ending_of(name: str) -> str:
-    """The extension of a name in lower case, in the logical order of its characters, not as displayed."""
+    """The extension of a file name in lower case, in the logical order of its characters, not in the displayed one."""
     last = re.split(r"[/\\]", name)[-1].rstrip(". ")
     stem, dot, ending = last.rpartition(".")
     return ending.lower() if dot and stem else ""

@@ -17,13 +17,13 @@ _LINE_ENDS = bytes.maketrans(b"\v\f\r", b"\n\n\n")
 
 
 def prepare() -> None:
-    """Load the codecs, for a process that can open nothing afterwards."""
+    """Load the codecs, because a confined process cannot open them."""
     for encoding in (*(encoding for _, encoding in _MARKS), _FALLBACK):
         codecs.lookup(encoding)
 
 
 def decoded(data: bytes, most_bytes: int) -> str:
-    """The text of a file's first bytes. Invalid bytes become U+FFFD; no other encoding is guessed, least of all UTF-7."""
+    """The text of a file's first bytes. Invalid bytes become U+FFFD. No other encoding is guessed, especially not UTF-7."""
     head = data[:most_bytes]
     if (text := marked(head)) is not None:
         return text
@@ -35,7 +35,7 @@ def decoded(data: bytes, most_bytes: int) -> str:
 
 
 def marked(data: bytes) -> str | None:
-    """The text of bytes that begin with a byte order mark."""
+    """The text of bytes that begin with a byte order mark; None for other bytes."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -43,5 +43,5 @@ def marked(data: bytes) -> str | None:
 
 
 def of_ascii(data: bytes) -> str:
-    """The clean text of bytes that are all ASCII, at about a millisecond per megabyte: each step is one pass of the C library."""
+    """The cleaned text of ASCII bytes. Takes about a millisecond per megabyte, because each step is one call into C."""
     return data.replace(b"\r\n", b"\n").translate(_LINE_ENDS, _CONTROLS).decode("ascii")

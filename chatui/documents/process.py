@@ -48,8 +48,8 @@ def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
     """
     arguments = [kind, *map(str, (most_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
     try:
-        with _file_of(data) as file:
-            process = subprocess.Popen(  # noqa: S603 - our own program: nothing of the file is an argument of it
+        with _memory_file(data) as file:
+            process = subprocess.Popen(  # noqa: S603 - our own program: no argument comes from the file
                 [sys.executable, "-I", "-B", "-c", _PROGRAM, str(BASE_DIR), *arguments],
                 stdin=file,
                 stdout=subprocess.PIPE,
@@ -59,19 +59,19 @@ def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
             )
     except OSError:
         return Answer(Reason.UNAVAILABLE)
-    said = _all_of(process, LENGTH_BYTES + _MOST_HEAD_BYTES + most_bytes, limits.wall_seconds + _GRACE_SECONDS)
+    output = _read_output(process, LENGTH_BYTES + _MOST_HEAD_BYTES + most_bytes, limits.wall_seconds + _GRACE_SECONDS)
     if process.returncode == NOT_PREPARED:
         return Answer(Reason.UNAVAILABLE)
     if process.returncode in _AT_A_LIMIT:
         return Answer(Reason.LIMIT)
     try:
-        return _understood(said, most_bytes)
+        return _parsed_answer(output, most_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):
         return Answer(Reason.BROKEN)
 
 
 @contextlib.contextmanager
-def _file_of(data: bytes) -> Iterator[IO[bytes]]:
+def _memory_file(data: bytes) -> Iterator[IO[bytes]]:
     """A file in memory, if the system supports it, so that uploads are not written to disk."""
     with open(os.memfd_create("file"), "w+b", 0) if hasattr(os, "memfd_create") else tempfile.TemporaryFile(buffering=0) as file:
         view = memoryview(data)
@@ -81,22 +81,22 @@ def _file_of(data: bytes) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -> bytes:
+def _read_output(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -> bytes:
     """All output of the process. It is killed if it writes too much or takes too long."""
     if process.stdout is None:
         raise ValueError("there is no output to read")
     end = time.monotonic() + seconds
-    said = bytearray()
+    output = bytearray()
     waiting = select.poll()
     waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
     try:
-        while len(said) <= most_bytes and (left := end - time.monotonic()) > 0:
+        while len(output) <= most_bytes and (left := end - time.monotonic()) > 0:
             if waiting.poll(left * 1000):
                 block = os.read(process.stdout.fileno(), _BLOCK_BYTES)
                 if not block:
                     process.wait(max(left, 0.1))
-                    return bytes(said)
-                said += block
+                    return bytes(output)
+                output += block
     except subprocess.TimeoutExpired:
         pass
     finally:
@@ -106,22 +106,26 @@ def _all_of(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -
     return b""
 
 
-def _understood(said: bytes, most_bytes: int) -> Answer:
-    """The answer, validated as untrusted, as if the file had written it. Raises: ValueError, KeyError, TypeError: it is invalid."""
-    length = int.from_bytes(said[:LENGTH_BYTES], "big")
-    head = said[LENGTH_BYTES : LENGTH_BYTES + length]
-    if len(said) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
+def _parsed_answer(output: bytes, most_bytes: int) -> Answer:
+    """The answer in the output. It is validated like untrusted input, because a hostile file may have taken over the process.
+
+    Raises:
+        ValueError, KeyError, TypeError: the answer is invalid.
+    """
+    length = int.from_bytes(output[:LENGTH_BYTES], "big")
+    head = output[LENGTH_BYTES : LENGTH_BYTES + length]
+    if len(output) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
         raise ValueError
     about: dict[str, Any] = json.loads(head)
     sizes = [size for _, size in about["parts"]]
     at = LENGTH_BYTES + length
-    if len(sizes) > MOST_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(said):
+    if len(sizes) > MOST_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(output):
         raise ValueError
     if sum(sizes) > most_bytes:
         raise ValueError
     parts = []
     for label, size in about["parts"]:
-        parts.append((_checked(label, LABEL_CHARS), _checked(said[at : at + size].decode(), most_bytes)))
+        parts.append((_checked(label, LABEL_CHARS), _checked(output[at : at + size].decode(), most_bytes)))
         at += size
     places, without_text = int(about["places"]), int(about["without_text"])
     if not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
@@ -130,7 +134,11 @@ def _understood(said: bytes, most_bytes: int) -> Answer:
 
 
 def _checked(text: str, most_chars: int) -> str:
-    """Checked in slices: in between, other threads of the server run."""
+    """The text, after a check. It is checked in slices, so that other threads of the server can run in between.
+
+    Raises:
+        ValueError: the text is too long, or contains invisible characters.
+    """
     if len(text) > most_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
         raise ValueError
     return text

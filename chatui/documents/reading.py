@@ -31,8 +31,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is clean, see
-    ``cleaning``, and empty for a page without text: the third part is the third page."""
+    """A part of a file's text. ``label``: "page 3", "sheet Q1", "slide 4"; empty for a text that has no parts. ``text`` is cleaned, see
+    ``cleaning``. A page without text has an empty part, so that the third part is the third page."""
 
     label: str
     text: str = field(repr=False)
@@ -40,8 +40,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of pages, sheets or slides, or
-    0. ``is_cut``: the text was truncated.
+    """What was read from a file. If ``state`` is READ, at least one part has text; otherwise there are no parts. ``places``: the number of
+    pages, sheets or slides, or 0. ``is_cut``: the text was truncated.
     """
 
     state: State
@@ -64,22 +64,22 @@ _STATES = {
 
 
 async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
-    """Read a file. Returns for any file. Waits if two other files are already being read."""
+    """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
     if len(data) > MOST_BYTES:
         return _without_text("", Reason.TOO_LONG)
-    known = kinds.known(name, data)
-    if known.reason:
-        return _without_text(known.kind, known.reason)
-    if known.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
-        return await asyncio.to_thread(_of_ascii, known.kind, data)
-    worker_kind = "plain" if known.kind in kinds.PLAIN else known.kind
+    detected = kinds.detect(name, data)
+    if detected.reason:
+        return _without_text(detected.kind, detected.reason)
+    if detected.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
+        return await asyncio.to_thread(_of_ascii, detected.kind, data)
+    worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
     if not await asyncio.to_thread(examination.is_confined):
-        return _without_text(known.kind, Reason.UNAVAILABLE)
+        return _without_text(detected.kind, Reason.UNAVAILABLE)
     call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or Limits())
     answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)
     parts = tuple(Part(label, text) for label, text in answer.parts)
     state = _STATES.get(answer.reason, State.FAILED)
-    return Reading(state, known.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
+    return Reading(state, detected.kind, parts, answer.places, answer.without_text, answer.reason, answer.is_cut)
 
 
 @cache

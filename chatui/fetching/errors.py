@@ -1,4 +1,4 @@
-"""The errors of a fetch. Their messages do not tell a closed port from a silent one, or a model could scan the network."""
+"""The errors of a fetch. Their messages do not distinguish a closed port from a silent one, so that a model cannot scan the network."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ class FetchError(Exception):
 
 
 class AddressRefusedError(FetchError):
-    """The URL is not allowed, wherever it leads."""
+    """The URL may not be requested."""
 
     def __init__(self) -> None:
         super().__init__("This address cannot be opened here.")
 
 
 class NotLoadedError(FetchError):
-    """The page could not be loaded. A forbidden network, an unknown name, a refused, reset or late connection all look the same."""
+    """The page could not be loaded. A forbidden network, an unknown name, and a refused, reset or slow connection all look the same."""
 
     def __init__(self) -> None:
         super().__init__("The page could not be loaded.")

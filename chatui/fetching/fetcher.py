@@ -29,9 +29,8 @@ _ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """The limits of a fetch. ``seconds``: for everything together. ``bytes``: of the body as it is read, and again of what it is when
-    unpacked."""
+class FetchLimits:
+    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body."""
 
     seconds: float = 20.0
     bytes: int = 2_000_000
@@ -41,13 +40,12 @@ class Bounds:
 
 
 ANY_HOST = Hosts()
-ORDINARY = Bounds()
+DEFAULT_LIMITS = FetchLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A fetched page. ``url``: where the redirects led. ``kind``: the media type, without parameters. ``is_cut``: there was more than
-    may be read."""
+class FetchedPage:
+    """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
 
     url: str
     kind: str
@@ -57,46 +55,46 @@ class Fetched:
 
 
 class Fetcher:
-    """Each ``fetch`` has a connection of its own. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+    """Fetches pages, each over its own connection. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
 
     def __init__(
         self,
         hosts: Hosts = ANY_HOST,
-        bounds: Bounds = ORDINARY,
+        limits: FetchLimits = DEFAULT_LIMITS,
         *,
         resolver: Resolver = look_up,
         permits: Callable[[str], bool] = is_public,
     ) -> None:
         self._hosts = hosts
-        self._bounds = bounds
+        self._limits = limits
         self._network = CheckedNetwork(resolver, permits)
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchedPage:
         """The page at this address.
 
         Raises:
-            AddressRefusedError: the address may not be asked.
-            FetchError: it could not be loaded, or is nothing that can be read as text.
+            AddressRefusedError: the address may not be requested.
+            FetchError: the page could not be loaded, or is not text.
         """
         try:
-            async with asyncio.timeout(self._bounds.seconds):
-                for _ in range(self._bounds.redirects + 1):
-                    found = await self._one(self._admitted(url))
-                    if isinstance(found, Fetched):
+            async with asyncio.timeout(self._limits.seconds):
+                for _ in range(self._limits.redirects + 1):
+                    found = await self._request(self._checked_target(url))
+                    if isinstance(found, FetchedPage):
                         return found
                     url = found
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
             raise NotLoadedError from None
-        raise FetchError("The page leads in circles.")
+        raise FetchError("The page redirects too often.")
 
-    def _admitted(self, url: str) -> Target:
-        target = urls.target(url, self._bounds.ports)
-        if not self._hosts.admit(target.host):
+    def _checked_target(self, url: str) -> Target:
+        target = urls.parse_target(url, self._limits.ports)
+        if not self._hosts.allows(target.host):
             raise AddressRefusedError
         return target
 
-    async def _one(self, target: Target) -> Fetched | str:
-        """The page, or the address that the server sends us to."""
+    async def _request(self, target: Target) -> FetchedPage | str:
+        """The page, or the address that it redirects to."""
         named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
         headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
         async with (
@@ -105,22 +103,22 @@ class Fetcher:
         ):
             named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             if response.status in _REDIRECTS and "location" in named:
-                following = urls.joined(target.url, named["location"])
+                following = urls.resolve_link(target.url, named["location"])
                 if following is None:
                     raise AddressRefusedError
                 return following
             if response.status not in _SUCCESS:
                 raise FetchError(f"The server answered with the status {response.status}.")
             kind, charset = _kind(named.get("content-type", "text/plain"))
-            if kind not in self._bounds.types:
-                raise FetchError("This is nothing that can be read as text.")
+            if kind not in self._limits.types:
+                raise FetchError("This content cannot be read as text.")
             body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
-            return Fetched(target.url, kind, charset, body, is_cut)
+            return FetchedPage(target.url, kind, charset, body, is_cut)
 
     async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
-        """As much of the body as may be read; and whether there was more. Unpacked piece by piece, never more than that."""
+        """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
         unpack = _unpacker(encoding)
-        most, taken, body = self._bounds.bytes, 0, bytearray()
+        most, taken, body = self._limits.bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
             taken += len(chunk)
             body += unpack(chunk, most + 1 - len(body))
@@ -129,14 +127,14 @@ class Fetcher:
         return bytes(body), False
 
     def _timeouts(self) -> dict[str, float]:
-        return dict.fromkeys(("connect", "read", "write", "pool"), self._bounds.seconds)
+        return dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     if encoding in ("", "identity"):
         return lambda chunk, most: chunk[:most]
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError("The server packed the page in a way that cannot be read.")
+        raise FetchError("The server compressed the page in an unsupported way.")
     opened = zlib.decompressobj(zlib.MAX_WBITS | 32)
     return lambda chunk, most: opened.decompress(chunk, max(most, 1))
 

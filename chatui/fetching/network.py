@@ -1,4 +1,4 @@
-"""Connects only to checked addresses: resolves a name once, checks all of its addresses, and connects to one of them. A second DNS
+"""Connects only to checked addresses: resolves a name once, checks all of its addresses, and connects to one of them, so that a second DNS
 answer cannot change the target."""
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MOST_ADDRESSES = 4
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """The addresses of a host, by the system."""
+    """The addresses of a host, from the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connections to public addresses. ``resolver`` and ``permits`` are for tests, which have no public address at hand."""
+    """Connects to public addresses only. Tests, which have no public address, set ``resolver`` and ``permits``."""
 
     def __init__(self, resolver: Resolver = look_up, permits: Callable[[str], bool] = is_public) -> None:
         self._resolver = resolver
@@ -55,7 +55,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the interface of httpcore
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Never."""
+        """Refused always: a Unix socket is local."""
         raise httpcore.ConnectError
 
     async def sleep(self, seconds: float) -> None:

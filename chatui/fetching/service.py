@@ -1,5 +1,5 @@
-"""Requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent nowhere
-else."""
+"""Sends requests to a service that the operator configured, such as a search engine. Its address may be private, and its key is sent
+nowhere else."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOST_BYTES = 1_000_000
 
 
 class ServiceError(Exception):
-    """The service failed. The text says how, for the log, and quotes nothing."""
+    """The service failed. The text gives the reason, for the log, and quotes nothing from the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """A request: a GET with ``params``, or a POST of ``body`` if there is one."""
+    """A request: a POST if it has a ``body``, otherwise a GET."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -29,18 +29,18 @@ class ServiceRequest:
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
-async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
+async def request_json(request: ServiceRequest, seconds: float = SECONDS) -> dict[str, Any]:
     """The JSON object in the service's response. Redirects are not followed: the key belongs to this address.
 
     Raises:
-        ServiceError: it did not respond with one.
+        ServiceError: the service did not return one.
     """
-    method = "GET" if question.body is None else "POST"
+    method = "GET" if request.body is None else "POST"
     try:
         async with (
             asyncio.timeout(seconds),
             httpx.AsyncClient(trust_env=False, timeout=seconds, headers={"Accept-Encoding": "identity"}) as client,
-            client.stream(method, question.url, headers=question.headers, params=question.params, json=question.body) as response,
+            client.stream(method, request.url, headers=request.headers, params=request.params, json=request.body) as response,
         ):
             if response.status_code != httpx.codes.OK:
                 raise ServiceError(f"HTTP {response.status_code}")
@@ -48,10 +48,10 @@ async def ask(question: ServiceRequest, seconds: float = SECONDS) -> dict[str, A
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > MOST_BYTES:
-                    raise ServiceError("more than may be read")
+                    raise ServiceError("the response is too long")
         found = json.loads(body)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError, RecursionError) as error:
         raise ServiceError(type(error).__name__) from None
     if not isinstance(found, dict):
-        raise ServiceError("no JSON object")
+        raise ServiceError("the response is not a JSON object")
     return found

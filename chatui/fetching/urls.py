@@ -1,4 +1,4 @@
-"""Parses URLs strictly: one that two programs could read differently is refused, not repaired."""
+"""Parses URLs strictly: a URL that two programs could read differently is refused, not repaired."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LOCAL = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes. ``host``: in ASCII, without a dot at its end; an IPv6 address without brackets."""
+    """The target of a request. ``host``: in ASCII, without a trailing dot; an IPv6 address has no brackets."""
 
     scheme: str
     host: str
     port: int
     path: str
-    """With its query, percent-encoded."""
+    """Includes the query; percent-encoded."""
 
     @property
     def url(self) -> str:
@@ -41,23 +41,24 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts that requests may be sent to. ``allowed``: only these, if it is not empty. A name includes its subdomains."""
+    """The hosts that requests may be sent to. ``allowed``: if it is not empty, only these. A name includes its subdomains."""
 
     allowed: Collection[str] = ()
     denied: Collection[str] = ()
 
-    def admit(self, host: str) -> bool:
+    def allows(self, host: str) -> bool:
         """Whether requests may be sent to this host."""
-        if _within(host, self.denied):
+        if _is_listed(host, self.denied):
             return False
-        return not self.allowed or _within(host, self.allowed)
+        return not self.allowed or _is_listed(host, self.allowed)
 
 
-def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
-    """The target of an absolute address.
+def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
+    """The target of an absolute URL.
 
     Raises:
-        AddressRefusedError: it is not an http or https address, has a user or another port, or its host is not a plain name or address.
+        AddressRefusedError: it is not an http or https URL, has a user name or a port that is not allowed, or its host is neither a plain
+            name nor an IP address.
     """
     if len(url) > URL_CHARS or not _PLAIN.fullmatch(url):
         raise AddressRefusedError
@@ -72,8 +73,8 @@ def target(url: str, ports: Collection[int] = (80, 443)) -> Target:
     return Target(read.scheme, host, port, read.raw_path.decode("ascii"))
 
 
-def joined(base: str, reference: str) -> str | None:
-    """The web address that a link of a page leads to, without its fragment; None if it does not lead to the web."""
+def resolve_link(base: str, reference: str) -> str | None:
+    """The absolute URL of a link in a page, without its fragment; None if it is not an http or https URL."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
     except ValueError:
@@ -87,9 +88,9 @@ def _is_host(host: str) -> bool:
     except ValueError:
         pass
     *_, last = host.split(".")
-    # A name that ends in a number is an address in an unusual form (0x7f.1, 2130706433), which programs read differently.
+    # A name that ends in a number is an IP address in an unusual form (0x7f.1, 2130706433), which programs read differently.
     return _HOST.fullmatch(host) is not None and not _NUMBER.fullmatch(last) and last not in _LOCAL
 
 
-def _within(host: str, names: Collection[str]) -> bool:
+def _is_listed(host: str, names: Collection[str]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in (each.lower().strip(".") for each in names) if name)

@@ -210,7 +210,7 @@ def can_see_failures(user: User | None) -> bool:
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
     """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement."""
-    groups = person.groups.values_list("name", flat=True) if available.go_by_groups(is_demo=is_demo) else ()
+    groups = person.groups.values_list("name", flat=True) if available.depends_on_groups(is_demo=is_demo) else ()
     return available.offered_to(set(groups), is_demo=is_demo)
 
 

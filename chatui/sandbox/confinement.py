@@ -1,7 +1,7 @@
-"""Confines the current process permanently: first limits, then the system call filter, after which it can open and start nothing.
+"""Confines the current process permanently, with resource limits and a system call filter. It can then open no files and start no programs.
 
-A process that reads a stranger's file imports what it needs, confines itself, and only then looks at the file. This needs no rights, no
-namespaces and no program beside Python, so it also holds in containers.
+A process that reads an untrusted file imports what it needs, confines itself, and only then parses the file. This needs no privileges,
+namespaces or programs other than Python, so it also works in containers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 1, 38, 22, 2
 
 
 class NotConfinedError(Exception):
-    """The kernel refused the confinement. Nothing untrusted may be read in this process."""
+    """The process could not be confined. It must not read anything untrusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The resource limits of a confined process. ``cpu_seconds``: of the processor, however busy the machine is. ``wall_seconds``: of
-    the clock, for what waits and does nothing."""
+    """The resource limits of a confined process. ``cpu_seconds``: processor time, which does not depend on how busy the machine is.
+    ``wall_seconds``: elapsed time, which also ends a process that only waits."""
 
     cpu_seconds: int = 20
     memory_bytes: int = 1 << 30
@@ -35,7 +35,7 @@ class Limits:
 
 
 def limit(limits: Limits) -> None:
-    """Set limits that cannot be lifted. Call it before anything else."""
+    """Set resource limits that the process cannot raise again. Call this before anything else."""
     for which, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
@@ -49,23 +49,23 @@ def limit(limits: Limits) -> None:
 
 
 def confine() -> None:
-    """Refuse every system call from now on but those of ``system_calls.READING``.
+    """From now on, refuse every system call except those of ``system_calls.READING``.
 
-    On other systems than Linux there is no such filter, and the limits have to do.
+    Systems other than Linux have no such filter: there, the resource limits must suffice.
 
     Raises:
-        NotConfinedError: on Linux, it could not be done.
+        NotConfinedError: the filter could not be installed on Linux.
     """
     if not sys.platform.startswith("linux"):
         return
     try:
         program = seccomp.program_of_reader(os.uname().machine)
     except seccomp.MachineUnsupportedError:
-        raise NotConfinedError("there is no filter of system calls for this processor") from None
+        raise NotConfinedError("there is no system call filter for this processor") from None
     library = ctypes.CDLL(None, use_errno=True)
     lines = ctypes.create_string_buffer(program, len(program))
     filter_program = _FilterProgram(len(program) // 8, ctypes.addressof(lines))
-    # Nobody else ends what is left of it when the product is killed.
+    # If the product is killed, nothing else ends this process.
     library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or library.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(filter_program), 0, 0):
         raise NotConfinedError(os.strerror(ctypes.get_errno()))

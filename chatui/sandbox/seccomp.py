@@ -1,7 +1,7 @@
 """Writes system call filters as seccomp-BPF programs.
 
-Allow-lists: what is not named does not exist. No process can be made, no socket opened, no memory taken that no limit counts
-(``memfd``, System V), and there are no calls through which kernels were broken in the past (``io_uring``, ``bpf``, ``userfaultfd``, keys).
+The filters are allow-lists: unlisted system calls fail. So a process cannot start another one, open a socket, allocate memory that no limit
+counts (``memfd``, System V), or make calls through which kernels were exploited in the past (``io_uring``, ``bpf``, ``userfaultfd``, keys).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _ALLOW = 0x7FFF0000
 _KILL = 0x80000000
 _ERROR = 0x00050000
 _X32_BIT = 0x40000000
-"""Numbers from here on are the second, forgotten table of x86-64."""
+"""Call numbers from here on belong to x32, a second, rarely used interface of x86-64."""
 
 _CLONE_THREAD = 0x00010000
 _AF_UNIX = 1
 _NAMING = (15, 16)
-"""``prctl``: the name of a thread, set and got."""
+"""``prctl``: PR_SET_NAME and PR_GET_NAME, for the name of a thread."""
 _HARMLESS_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Is it a terminal, its size, bytes waiting, non-blocking, close on exec. Not TIOCSTI, which types into another's terminal."""
+"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. Not TIOCSTI, which injects input into a terminal."""
 
 
 class MachineUnsupportedError(Exception):
-    """The filter is not written for this kind of processor."""
+    """There is no filter for this processor architecture."""
 
 
 def program(machine: str) -> bytes:
-    """The filter for the code of a model, as bubblewrap's ``--seccomp`` reads it. ``machine``: as ``os.uname`` names the processor.
+    """The filter for a model's code, in the format of bubblewrap's ``--seccomp``. ``machine``: the processor, as ``os.uname`` names it.
 
     Raises:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
@@ -62,7 +62,7 @@ def program(machine: str) -> bytes:
 
 
 def program_of_reader(machine: str) -> bytes:
-    """The filter for a process that reads what it was given and writes what it found, and does nothing else until it ends.
+    """The filter for a process that reads its input, writes its output, and does nothing else until it exits.
 
     Raises:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
@@ -95,7 +95,7 @@ def _answers(numbers: Iterable[int], answer: int) -> list[bytes]:
 
 
 def _examined(number: int, argument: int, values: tuple[int, ...], how: int = _EQUAL) -> list[bytes]:
-    """Allow a call if one of its arguments is among these, else refuse it. Only the low half counts, as the kernel has it for ``int``."""
+    """Allow a call only if this argument has one of these values. Only its low 32 bits are compared: for the kernel, it is an ``int``."""
     tests = [line for value in values for line in (_line(how, value, 0, 1), _line(_RETURN, _ALLOW))]
     body = [_line(_LOAD, _ARGUMENTS + 8 * argument), *tests, _line(_RETURN, _ERROR | errno.EPERM)]
     return [_line(_EQUAL, number, 0, len(body)), *body]

@@ -30,20 +30,20 @@ getrlimit 97 163; getrusage 98 165; getsid 124 156; gettid 186 178; getuid 102 1
 waitid 247 95
 getsockopt 55 209; recvfrom 45 207; sendto 44 206; shutdown 48 210
 """
-"""Without these no Python runs. The code of a model may make them."""
+"""The calls that a model's code may make. Python does not run without them."""
 
 READING = """
 brk; mmap; munmap; mprotect; mremap; madvise; read; readv; pread64; write; writev; lseek; fstat; close; futex; clock_getres; clock_gettime
 gettimeofday; time; times; getrusage; getrandom; getpid; gettid; sched_yield; rt_sigaction; rt_sigprocmask; rt_sigreturn; sigaltstack
 restart_syscall; exit; exit_group
 """
-"""Names of ``ALLOWED`` that suffice to turn bytes that were given into text that is asked for: none opens, starts or sends anything."""
+"""The calls of ``ALLOWED`` that suffice to convert input bytes to text. None of them opens a file or socket, or starts a process."""
 
 EXAMINED = """clone 56 220; ioctl 16 29; prctl 157 167; prlimit64 302 261; socketpair 53 199"""
-"""Allowed for some arguments, see ``seccomp``."""
+"""Allowed with some arguments only, see ``seccomp``."""
 
 MISSING = """clone3 435 435"""
-"""Its arguments lie in memory, where a filter cannot see them: it is as if the kernel did not know it, and libraries use ``clone``."""
+"""Fails with ENOSYS, as on a kernel without it, so that libraries use ``clone``: a filter cannot see its arguments, which are in memory."""
 
 REFUSED = """
 accept 43 202; accept4 288 242; add_key 248 217; bind 49 200; bpf 321 280; chown 92 -; chroot 161 51; connect 42 203
@@ -57,7 +57,7 @@ setpgid 109 154; setpriority 141 140; setresuid 117 147; setsid 112 157; setuid 
 splice 275 76; swapon 167 224; syslog 103 116; tee 276 77; tkill 200 130; umount2 166 39; unshare 272 97; userfaultfd 323 282
 vfork 58 -; vmsplice 278 75
 """
-"""Refused in words: permission denied. Whatever is in no table is as if the kernel did not know it."""
+"""Fails with EPERM. A call that is in no table fails with ENOSYS, as on a kernel without it."""
 
 
 def numbers(table: str, machine: str) -> dict[str, int]:

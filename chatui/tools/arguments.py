@@ -1,4 +1,4 @@
-"""Validates a call's arguments against its tool's schema, in bounded time whatever the schema says."""
+"""Validates a call's arguments against its tool's schema, in bounded time for any schema."""
 
 from __future__ import annotations
 

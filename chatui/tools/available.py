@@ -1,4 +1,4 @@
-"""Decides which tools a person is offered: those that the operator enables, for everybody or for groups. All others are off."""
+"""Decides which tools a person is offered: those that the operator has enabled for everybody or for the person's groups."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from chatui.tools.servers import registry as servers
 from chatui.tools.tool import Tool
 
 MOST_OFFERED = 20
-"""The most tools offered at once: models choose badly among more, and each costs about 60 tokens of every prompt."""
+"""The maximum number of tools offered at once: models choose badly among more, and each costs about 60 tokens in every prompt."""
 
 
-def are_any(*, is_demo: bool) -> bool:
+def has_any(*, is_demo: bool) -> bool:
     """Whether any tool is available to anybody."""
     return is_demo or bool(environment().tools)
 
 
-def go_by_groups(*, is_demo: bool) -> bool:
+def depends_on_groups(*, is_demo: bool) -> bool:
     """Whether availability depends on a person's groups."""
     return not is_demo and any(environment().tools.values())
 
 
 def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
-    """The tools by name, in the order of their names, so that the prompt begins with the same text each time. ``groups``: the person's.
+    """The tools by name, sorted, so that the prompt begins with the same text each time. ``groups``: the person's.
 
-    ``is_demo``: the built-in demo answers. It has only its own tools, which are scripts like the demo itself.
+    ``is_demo``: the model is the built-in demo. It has only its own tools, which are scripted like the demo itself.
     """
     known = catalogue.tools()
     if is_demo:
@@ -38,15 +38,15 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     return {name: _with_facts(known[name]) for name in named[:MOST_OFFERED] if known[name].is_usable}
 
 
-def all_named() -> dict[str, Tool]:
-    """The tools that the operator makes available to anybody."""
+def all_enabled() -> dict[str, Tool]:
+    """The tools that the operator has enabled for anybody."""
     known = catalogue.tools()
     return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
 
 
-def asks_first(tool: Tool) -> bool:
-    """Whether each call waits for the person: always, unless the operator has declared the tool harmless, or the tool searches
-    documents that the person has attached.
+def needs_approval(tool: Tool) -> bool:
+    """Whether each call waits for the person's approval: always, unless the operator has exempted the tool, or it is the search in the
+    person's own documents.
     """
     if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
         return False
@@ -56,7 +56,7 @@ def asks_first(tool: Tool) -> bool:
 
 
 def _with_facts(tool: Tool) -> Tool:
-    """The tool, with the operator's facts about it: they know what their wiki contains, and the tool's author does not."""
+    """The tool with the operator's facts about it: the operator knows what the company wiki contains, and the tool's author does not."""
     facts = environment().tool_facts.get(tool.offered_as)
     if facts is None:
         return tool

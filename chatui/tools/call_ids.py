@@ -1,4 +1,4 @@
-"""Makes call ids unique in a conversation, because several servers restart their numbering with each completion."""
+"""Makes call ids unique within a conversation, because some servers restart their numbering with each completion."""
 
 from __future__ import annotations
 

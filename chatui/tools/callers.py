@@ -1,7 +1,7 @@
-"""Makes tools of the functions that a program sends with its request. They are offered to the model, but never executed here.
+"""Converts the functions that a program sends with its request into tools. They are offered to the model, but never executed here.
 
-A program may write anything in its instructions anyway, so its texts are only bounded in length. What matters is that they cannot end a
-definition or a message, and that its schema can be checked in bounded time.
+A program may write anything in its instructions anyway, so its texts are not restricted. It only matters that they are of limited length
+and cannot end a definition or a message, and that its schema can be checked in bounded time.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ MOST_FUNCTIONS = 128
 DESCRIPTION_CHARS = 2000
 SOURCE = "program"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""The names that a program may give a function, by the API's specification."""
+"""The function names that the API's specification allows."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,53}")
-"""The names that a model can use: with ``functions.`` in front, they must fit into the header of a call."""
+"""The names that a model can use: with the prefix ``functions.``, they must fit into the header of a call."""
 _MOST = 54
 _HASH = 8
 
 
 def model_name(name: str) -> str:
-    """The name of a function for the model: its own name wherever that is possible. The result depends only on the name."""
+    """The name of a function for the model: its own name if that is possible. The result depends only on the name."""
     if _PLAIN.fullmatch(name) and name not in TRAINED_NAMES:
         return name
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
@@ -41,10 +41,10 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
     others.
 
     Raises:
-        ToolUnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes nothing of it.
+        ToolUnusableError: its name or schema cannot be shown to a model, or the schema cannot be checked. The message quotes neither.
     """
     if not NAME.fullmatch(name):
-        raise ToolUnusableError("its name has to be 1 to 64 letters, digits, _ or -")
+        raise ToolUnusableError("its name must be 1 to 64 letters, digits, _ or -")
     return Tool(
         name=model_name(name),
         description=harmless(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
@@ -61,11 +61,11 @@ def _parameters(schema: Mapping[str, Any] | None, is_strict: bool) -> dict[str, 
     try:
         found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema, is_closed=is_strict)
     except (RecursionError, OverflowError):
-        raise ToolUnusableError("its schema is too deep") from None
+        raise ToolUnusableError("its schema is nested too deeply") from None
     if found.get("type") != "object":
-        raise ToolUnusableError("its parameters have to be a JSON Schema of an object")
+        raise ToolUnusableError("its parameters must be a JSON Schema of an object")
     return {"properties": {}, **found}
 
 
 def _never(arguments: Mapping[str, Any]) -> object:
-    raise ToolError("This function belongs to the program that asked. It is not run here.")
+    raise ToolError("This function belongs to the calling program. It is not run here.")

@@ -1,5 +1,5 @@
-"""The catalogue of installed tools: the built-in ones, those of packages with ``chatui.tools`` entry points, and those of tool servers
-in the operator's tools file."""
+"""The catalogue of tools: the built-in ones, those of packages with ``chatui.tools`` entry points, and those of the tool servers in the
+operator's tools file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _OWN = "chatui"
 
 
 def tools() -> dict[str, Tool]:
-    """All tools by name, without unusable ones. If a tool server's tool has the name of an installed one, the installed one counts."""
+    """All usable tools by name. If a tool server's tool has the name of an installed one, the installed one takes precedence."""
     return {**registry.tools(), **installed()}
 
 
 @cache
 def installed() -> dict[str, Tool]:
-    """The installed tools by name. Unusable ones are left out and logged with the reason, as is the second of two tools with one name."""
+    """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
     clock = tool_of(built_in.current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, *_demo_tools(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue
         if loaded.name in found:
-            log.error("tool %s of %s is not offered: another one has that name", loaded.name, loaded.source)
+            log.error("tool %s of %s is not offered: another tool has that name", loaded.name, loaded.source)
         else:
             found[loaded.name] = loaded
     return found

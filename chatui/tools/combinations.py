@@ -1,6 +1,6 @@
-"""Prevents dangerous tool combinations: one that reads private data and one that sends data out are never offered together.
+"""Prevents dangerous combinations of tools: a tool that reads private data is never offered together with one that sends data out.
 
-A model that reads a stranger's text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data;
+A model that reads untrusted text may follow instructions in it (prompt injection). With both kinds of tools it could exfiltrate data;
 with one kind alone it cannot. A tool that does both is incompatible with every other tool of either kind, but not with itself.
 """
 
@@ -15,8 +15,8 @@ from chatui.tools.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The tools that can be offered together. ``offered``: by name, in their original order. ``left_out``: by name, with the names of
-    the tools that exclude each; none if that tool was used before and is no longer offered."""
+    """The tools that can be offered together. ``offered``: by name, in their original order. ``left_out``: by name, each with the names of
+    the tools that exclude it; without any if it is excluded by a tool that was used earlier and is no longer offered."""
 
     offered: dict[str, Tool]
     left_out: dict[str, tuple[str, ...]]
@@ -24,10 +24,10 @@ class Combination:
 
 def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Combination:
     """The tools that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because their
-    results may be in every later prompt. ``has_foreign_text``: the person attached a file, imported the conversation, or inherited it: such
-    text is as private as a tool's result, and a stranger may have written it.
+    results may be in every later prompt. ``has_foreign_text``: the person attached a file, or imported or inherited the conversation. Such
+    text is as private as a tool's result, and somebody else may have written it.
 
-    Tools that only read take precedence, then those that only send, then those that do both, so that most look-up tools stay.
+    Tools that only read take precedence, then those that only send, then those that do both. This keeps most look-up tools.
     """
     if environment().tool_combinations == "any":
         return Combination(dict(tools), {})

@@ -1,8 +1,8 @@
 """Executes tools with a time limit, in threads where they cannot block the server's event loop or another turn.
 
-A plain function runs in its own thread, of which there is a limited number; a coroutine runs on one event loop that all tools share, in a
-thread. A thread cannot be killed: one that continues after its time limit occupies its slot until it ends, and its result is dropped. A
-long function should check ``is_cancelled`` now and then.
+A plain function runs in its own thread; the number of these threads is limited. A coroutine runs on one event loop in a thread that all
+tools share. A thread cannot be killed: if it continues after its time limit, it occupies its slot until it ends, and its result is dropped.
+A long function should check ``is_cancelled`` now and then.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ class ToolsBusyError(Exception):
 
 
 class ToolFailedError(Exception):
-    """The tool raised something other than a ToolError, or returned something that is not JSON. The text is the name of the exception."""
+    """The tool raised an exception other than ToolError, or returned something other than JSON. The text is the exception's name."""
 
 
 def is_cancelled() -> bool:
-    """Whether the call was cancelled. For tools that are plain functions."""
+    """Whether the current call was cancelled. For tools that are plain functions."""
     event = _cancelled.get()
     return event is not None and event.is_set()
 
 
 def cancel_all() -> None:
-    """Cancel all tools, because the process ends."""
+    """Cancel all running calls, because the process exits."""
     for execution in list(_running):
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
 
 
 def run_on_tools_loop(task: Coroutine[Any, Any, None]) -> concurrent.futures.Future[None]:
-    """Run a task on the event loop of asynchronous tools, from any thread; the caller may wait for it. It must not raise."""
+    """Run a task on the event loop of asynchronous tools, from any thread. The caller may wait for it. The task must not raise."""
     return asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 
@@ -63,7 +63,7 @@ class ToolCancel:
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """One run of one call. ``result`` once; ``cancel`` at any time, from the same event loop."""
+    """One execution of one call. Await ``result`` once; ``cancel`` may be called at any time, on the same event loop."""
 
     call_id: str
     tool: Tool
@@ -76,8 +76,10 @@ class Execution:
         """What the tool returned, as JSON of bounded length.
 
         Raises:
-            TimeoutError: it took longer than ``seconds``. ToolsBusyError: it could not even start in that time. ToolError: the tool reports
-            an error. ToolFailedError: it failed in another way.
+            TimeoutError: it took longer than ``seconds``.
+            ToolsBusyError: it could not even start in that time.
+            ToolError: the tool reports an error.
+            ToolFailedError: the tool failed in another way.
         """
         if self.tool.is_callers:
             raise ToolFailedError("a program's own function")
@@ -99,9 +101,9 @@ class Execution:
             _running.discard(self)
 
     def cancel(self, event: ToolCancel) -> None:
-        """Cancel the call. A coroutine is cancelled; a function can check for it."""
+        """Cancel the call. A coroutine is cancelled; a function can check ``is_cancelled``."""
         if not self._cancel.is_set():
-            # Without the call's id: it is the model server's text.
+            # The call's id is not logged, because it is text from the model server.
             log.info("tool.cancel (%s)", event.reason)
         self._cancel.set()
         self._future.cancel()
@@ -117,20 +119,20 @@ class Execution:
     def _in_thread(self) -> None:
         _cancelled.set(self._cancel)
         try:
-            self._settle(result=replies.capped(self.tool.run(self.arguments), self.most_chars))
-        except BaseException as error:  # noqa: BLE001 - whatever a tool raises is its own failure, SystemExit included
+            self._settle(result=replies.bounded_json(self.tool.run(self.arguments), self.most_chars))
+        except BaseException as error:  # noqa: BLE001 - any exception is the tool's failure, even SystemExit
             self._settle(error=_failure(error))
         finally:
             _places().release()
 
     async def _awaited(self) -> str:
         try:
-            return replies.capped(await self.tool.run(self.arguments), self.most_chars)
+            return replies.bounded_json(await self.tool.run(self.arguments), self.most_chars)
         except BaseException as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            # Includes a CancelledError raised by the tool itself: passed on, it would look as if the person had pressed Stop.
+            # This may be a CancelledError that the tool itself raised. Passed on, it would look as if the person had pressed Stop.
             raise _failure(error) from None
 
     def _settle(self, result: str = "", error: Exception | None = None) -> None:
@@ -158,7 +160,7 @@ def _places() -> threading.BoundedSemaphore:
 
 @cache
 def tools_loop() -> asyncio.AbstractEventLoop:
-    """The event loop of the tools that are coroutines, in a thread of its own."""
+    """The event loop of the tools that are coroutines. It runs in its own thread."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="asynchronous tools", daemon=True).start()
     return loop

@@ -1,4 +1,4 @@
-"""The file interface of tools: files that a tool makes, files of the conversation, and the document search."""
+"""The interfaces by which tools access files: files that a tool creates, files of the conversation, and the document search."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol
 from uuid import UUID
 
 
-class NotKeptError(Exception):
-    """A file is not stored. The text gives the reason, for the model."""
+class FileNotStoredError(Exception):
+    """A file was not stored. The text gives the reason, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFile:
+class CreatedFile:
     """A file that a tool created. ``name``: the tool's own name for it, which may be a path. ``data``: all of its bytes."""
 
     name: str = field(repr=False)
@@ -21,7 +21,7 @@ class MadeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class StoredFileInfo:
     """A stored file. ``name``: the name that people see. ``sha256`` in hex."""
 
     name: str = field(repr=False)
@@ -30,8 +30,8 @@ class KeptFile:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenFile:
-    """A file of the conversation, for a tool. ``name``: without a path."""
+class ConversationFile:
+    """A file of the conversation, as a tool receives it. ``name``: without a path."""
 
     id: UUID
     name: str = field(repr=False)
@@ -39,25 +39,25 @@ class GivenFile:
 
 
 class TurnFiles(Protocol):
-    """The files of one turn and of its conversation. All may be called from any event loop."""
+    """The files of one turn and of its conversation. All methods may be called from any event loop."""
 
-    async def keep(self, made: MadeFile) -> KeptFile:
+    async def store(self, made: CreatedFile) -> StoredFileInfo:
         """Store a file with the turn, for the person.
 
         Raises:
-            NotKeptError: it is too large, there are too many, or it cannot be stored now.
+            FileNotStoredError: the file is too large, there are too many files, or it cannot be stored now.
         """
         ...
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
-        """The files of the conversation, the newest of each name, up to ``most_bytes``. Empty if they cannot be read now. Of uploaded
-        files, only those attached to questions on this turn's branch. With ``known``, only files uploaded since those were given: an
-        interpreter that has the known files has created the others itself.
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
+        """The files of the conversation, the newest of each name, up to ``most_bytes``. Empty if they cannot be read now. Of the uploaded
+        files, only those attached to questions on this turn's branch. ``known``: the files that an interpreter already has. With them, only
+        files uploaded since are returned, because the interpreter has created the others itself.
         """
         ...
 
-    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
-        """The given files that the person has since deleted or removed from the questions on this turn's branch."""
+    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
+        """Those of the ``known`` files that the person has since deleted, or removed from the questions on this turn's branch."""
         ...
 
 
@@ -65,8 +65,8 @@ class TurnFiles(Protocol):
 class Excerpt:
     """A search result from a document.
 
-    ``document``: its name. ``place``: such as "page 3"; empty if it has no parts. All of its text is untrusted. ``url``: the page on which
-    its owner reads it.
+    ``document``: the document's name. ``place``: such as "page 3"; empty if the document has no parts. ``text``: untrusted. ``url``: the
+    page on which the document's owner reads it.
     """
 
     document: str = field(repr=False)
@@ -76,10 +76,10 @@ class Excerpt:
 
 
 class TurnDocuments(Protocol):
-    """The documents of one conversation that are to be searched. Both may be called from any event loop."""
+    """The searchable documents of one conversation. Both methods may be called from any event loop."""
 
     async def find(self, query: str, document: str, most: int) -> Sequence[Excerpt]:
-        """The best excerpts, best first. ``document``: the name of one; empty for all."""
+        """The ``most`` best excerpts, best first. ``document``: the name of the document to search; empty for all."""
         ...
 
     async def names(self) -> Sequence[str]:

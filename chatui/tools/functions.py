@@ -1,4 +1,4 @@
-"""Creates tools from Python functions: the schema from the type hints, the description from the docstring."""
+"""Creates tools from Python functions. The schema comes from the type hints, the description from the docstring."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SCHEMA_CHARS = 16_000
 DEFAULT_LABEL = "Using a tool"
-"""The label if the author sets none. The tool's name is for the model, and may reveal more than people should know."""
+"""The label if the author sets none. It does not name the tool: the name is for the model, and may reveal more than people should know."""
 _ABOUT = "__chatui_tool__"
 _FACTS = ("reads_private_data", "sends_outside")
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NOT_SAID = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
-"""Keywords that gpt-oss does not see in a schema: they are added to the argument's description."""
+"""Schema keywords that gpt-oss is not shown. They are added to the argument's description."""
 
 
 def tool(*, name: str | None = None, label: str = "", seconds: float | None = None, title: str = "", **facts: bool) -> Callable[[F], F]:
-    """A decorator that adds details to a tool function; see ``Tool``. It is optional: a plain function is a tool as well. ``facts``:
+    """A decorator that adds details to a tool function; see ``Tool``. It is optional: a function without it can be a tool, too. ``facts``:
     ``reads_private_data`` and ``sends_outside``; both default to true.
     """
     if unknown := set(facts) - set(_FACTS):
-        raise TypeError(f"a tool has no {', '.join(sorted(unknown))}")
+        raise TypeError(f"unknown facts about a tool: {', '.join(sorted(unknown))}")
 
     def note(function: F) -> F:
         setattr(function, _ABOUT, {"name": name, "label": label, "seconds": seconds, "title": title, **facts})
@@ -41,17 +41,17 @@ def tool(*, name: str | None = None, label: str = "", seconds: float | None = No
 
 
 def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for_demo: bool = False) -> Tool:
-    """The tool for a function. ``name``: the name of its entry point, unless the function sets another one.
+    """The tool for a function. ``name``: the name of its entry point, which the decorator can replace.
 
     Raises:
         ToolUnusableError: its name, arguments or texts cannot be shown to a model.
     """
     if not callable(function):
-        raise ToolUnusableError("it is no function")
+        raise ToolUnusableError("it is not a function")
     about: Mapping[str, Any] = getattr(function, _ABOUT, {})
     own = about.get("name") or name
     if not NAME.fullmatch(own) or own in TRAINED_NAMES:
-        raise ToolUnusableError(f"{own!r} is no name for a tool: small letters, digits and _, at most 64, and no name that the model knows")
+        raise ToolUnusableError(f"{own!r} is not a tool name: at most 64 of a-z, 0-9 and _, and no name that the model was trained with")
     adapter = _adapter(function)
     parameters = _parameters(adapter)
     label = about.get("label") or DEFAULT_LABEL
@@ -76,14 +76,14 @@ def _description(function: Callable[..., Any]) -> str:
     first, *_ = inspect.cleandoc(inspect.getdoc(function) or "").split("\n\n")
     text = one_line(first)
     if not text:
-        raise ToolUnusableError("it has no docstring, and the model would not know what it is for")
+        raise ToolUnusableError("it has no docstring, so the model would not know what it is for")
     if len(text) > DESCRIPTION_CHARS:
         raise ToolUnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
     return text
 
 
 def one_line(text: str) -> str:
-    """Text on one line, without anything that could end its comment or type, or a message."""
+    """The text on one line, without anything that could end the comment or type that contains it, or a message."""
     kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
     return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", kept)).strip()
 
@@ -91,30 +91,30 @@ def one_line(text: str) -> str:
 def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
     kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
-        raise ToolUnusableError("a tool's arguments have names: no *args, no **kwargs, no /")
+        raise ToolUnusableError("a tool's arguments must have names: no *args, no **kwargs, no /")
     try:
         return TypeAdapter(cast(Any, function))
     except (PydanticUserError, NameError) as error:
-        raise ToolUnusableError(f"no schema can be made of its type hints ({type(error).__name__})") from None
+        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
 
 
 def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
     try:
         schema = adapter.json_schema()
     except PydanticUserError as error:
-        raise ToolUnusableError(f"no schema can be made of its type hints ({type(error).__name__})") from None
+        raise ToolUnusableError(f"no schema can be generated from its type hints ({type(error).__name__})") from None
     schema = _plain(schema, schema.pop("$defs", {}))
     if not all(map(_PROPERTY.fullmatch, schema.get("properties", {}))):
-        raise ToolUnusableError("an argument has a name that a model cannot be told")
+        raise ToolUnusableError("an argument has a name that cannot be shown to a model")
     if len(json.dumps(schema)) > SCHEMA_CHARS:
         raise ToolUnusableError(f"its schema is longer than {SCHEMA_CHARS} characters")
     return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
 
 
 def _plain(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> Any:
-    """The schema without references, titles and ``anyOf`` with null, which the model does not read; its limits are described in words."""
+    """The schema without references, titles and ``anyOf`` with null, which the model is not shown. Its limits are added to descriptions."""
     if depth > 12:
-        raise ToolUnusableError("its schema is too deep")
+        raise ToolUnusableError("its schema is nested too deeply")
     if isinstance(schema, list):
         return [_plain(each, definitions, depth + 1) for each in schema]
     if not isinstance(schema, dict):
@@ -129,7 +129,7 @@ def _plain(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> Any:
 
 
 def _is_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether this is a schema, and not the mapping of its properties, one of which may be called ``title``."""
+    """Whether this is a schema, and not a mapping of properties, one of which may be called ``title``."""
     return any(isinstance(schema.get(name), (str, list)) for name in ("type", "anyOf", "enum", "$ref")) or "const" in schema
 
 
@@ -152,9 +152,13 @@ def _said(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_label(label: str, parameters: Mapping[str, Any]) -> None:
-    """Raises ToolUnusableError if a label is not readable, or names an argument that does not exist."""
+    """Check a tool's label.
+
+    Raises:
+        ToolUnusableError: the label is not readable, or names an argument that does not exist.
+    """
     if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
-        raise ToolUnusableError(f"its label is no line of at most {LABEL_CHARS} characters")
+        raise ToolUnusableError(f"its label is not one line of at most {LABEL_CHARS} characters")
     try:
         named = [field for _, field, form, conversion in string.Formatter().parse(label) if field is not None and not (form or conversion)]
         plain = [field for _, field, *_ in string.Formatter().parse(label) if field is not None]

@@ -1,4 +1,4 @@
-"""The line that people see while a tool runs: its label, with only those arguments that the tool's author made visible."""
+"""Formats the line that people see while a tool runs: its label, with only those arguments that the tool's author made visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 class _Shown(dict[str, str]):
-    """The arguments as plain words; an absent one is an ellipsis."""
+    """The arguments as plain text. A missing one is an ellipsis."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         super().__init__({name: _plain(value) for name, value in arguments.items()})

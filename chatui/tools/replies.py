@@ -1,6 +1,6 @@
-"""Writes the reply to a call: the envelope of the specification (section 8.2), of bounded length.
+"""Writes the reply to a call, of bounded length, in the envelope that the specification defines (section 8.2).
 
-Errors are replies as well, with a code and a sentence that the model can act on.
+Errors are replies, too: they have a code and a sentence that the model can act on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a reply came from, and how long it took."""
+    """The origin of a reply, and how long the call took."""
 
     source: str
     milliseconds: int | None = None
@@ -38,9 +38,11 @@ class Provenance:
         return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
 
 
-def capped(value: object, most_chars: int) -> str:
-    """A tool's result, as JSON of at most about ``most_chars`` characters. Longer values are cut while they are written. Raises: TypeError,
-    ValueError, RecursionError: it is not JSON.
+def bounded_json(value: object, most_chars: int) -> str:
+    """A tool's result as JSON, of about ``most_chars`` characters at most. Longer results are cut while they are encoded.
+
+    Raises:
+        TypeError, ValueError, RecursionError: the result cannot be encoded as JSON.
     """
     if isinstance(value, str):
         value = value if len(value) <= most_chars else value[:most_chars] + _CUT
@@ -51,18 +53,18 @@ def capped(value: object, most_chars: int) -> str:
         parts.append(part[: most_chars - length])
         length += len(part)
         if length > most_chars:
-            # No longer valid JSON, so it is sent as text, which the model reads just as well.
+            # Cut JSON is not valid, so it is sent as text, which the model reads just as well.
             return _ENCODER.encode("".join(parts) + _CUT)
     return "".join(parts)
 
 
 def succeeded(content: str, provenance: Provenance) -> Reply:
-    """``content`` is JSON already, see ``capped``."""
+    """The reply to a call that succeeded. ``content``: JSON, see ``bounded_json``."""
     return Reply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
-def in_plain_text(content: str) -> Reply:
-    """The result of a tool that the model was trained with, without an envelope. ``content`` is JSON, see ``capped``; a text as it is."""
+def plain_text_reply(content: str) -> Reply:
+    """The reply of a tool that the model was trained with: no envelope, and strings have no quotes. ``content``: see ``bounded_json``."""
     value = json.loads(content)
     return Reply(value if isinstance(value, str) else content)
 
@@ -74,7 +76,7 @@ def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
 
 
 def _parts(value: Any, most_chars: int) -> Iterator[str]:
-    """The JSON in pieces. Texts inside are cut first, so that no piece is long."""
+    """The JSON in pieces. Strings in it are cut first, so that no piece is long."""
     return _ENCODER.iterencode(_shortened(value, most_chars))
 
 

@@ -1,14 +1,14 @@
-"""Reads from a form which tools are switched off."""
+"""Parses the names of the tools that a person has switched off, as a form submits them."""
 
 from __future__ import annotations
 
 from chatui.tools.tool import NAME
 
 MOST = 40
-"""The most names to read, more than are ever offered."""
+"""The maximum number of names to read: more than there are tools on offer."""
 
 
 def names_of(line: str) -> frozenset[str]:
-    """The names in a line with commas between them; invalid tool names are left out."""
+    """The names in a comma-separated line, without invalid ones."""
     names = (name.strip() for name in line[:4000].split(","))
     return frozenset([name for name in names if NAME.fullmatch(name)][:MOST])

@@ -15,10 +15,10 @@ from renderer.harmony.system_messages import FunctionTool
 from renderer.markup.citations import Cited
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""A tool's name must match this in full: it becomes a type of the TypeScript that the model reads, and a part of headers."""
+"""A tool's whole name must match this: it becomes a type in the TypeScript that the model reads, and a part of headers."""
 
 TRAINED_NAMES = frozenset({"assistant", "bash", "browser", "functions", "python", "system", "user"})
-"""Names that gpt-oss was trained with for something else: a tool of such a name is called in another way."""
+"""Names to which gpt-oss's training gives another meaning: it would call a tool with such a name in another way."""
 
 DESCRIPTION_CHARS = 300
 LABEL_CHARS = 80
@@ -27,7 +27,7 @@ LABEL_CHARS = 80
 class ToolError(Exception):
     """A tool raises this to tell the model what went wrong.
 
-    Its text is for the model alone; the model learns nothing about other exceptions.
+    Its text is shown only to the model. Of other exceptions, the model is shown nothing.
     """
 
 
@@ -37,10 +37,10 @@ class ToolUnusableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CallingTurn:
-    """The context of a call, for tools of the product itself; other tools get none of it. ``questions``: the person's questions on this
-    branch, oldest first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it ends with the turn.
-    ``pages``: the pages opened in this conversation, by cursor, which may be cited; a browser adds to them. ``files``: receives files for
-    the person; None if files are off. ``documents``: the documents to search; None if there are none.
+    """The turn that makes a call. Only the product's own tools receive it. ``questions``: the person's questions on this branch, oldest
+    first. ``shared``: state that the tools of one turn share, such as a browser's open pages; it is dropped after the turn. ``pages``: the
+    pages opened in this conversation, by cursor, which may be cited; the browser adds to them. ``files``: stores files for the person; None
+    if files are off. ``documents``: the documents to search; None if there are none.
     """
 
     turn_id: UUID
@@ -55,20 +55,20 @@ class CallingTurn:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """``parameters``: a JSON Schema of an object. ``run``: gets the arguments, in a thread of its own or, if ``is_async``, on the
-    event loop of the tools; what it returns must be JSON.
+    """A tool. ``parameters``: a JSON Schema of an object. ``run``: receives the arguments, in its own thread or, if ``is_async``, on the
+    event loop of the tools. It must return JSON.
 
-    ``label``: what people read while it is at work. ``{argument}`` in it stands for the value of an argument, which its author thereby
-    allows people to see; nothing else of a call or a reply is shown. ``source``: the package that brought it. ``seconds``: its own limit,
-    below that of the operator; None for that. ``is_for_demo``: offered with the built-in demo, and only there.
+    ``label``: the line that people see while it runs. ``{argument}`` in it is replaced with the value of that argument, which the author
+    thereby makes visible; nothing else of a call or a reply is shown. ``source``: the package that it comes from. ``seconds``: its own time
+    limit, if that is lower than the operator's. ``is_for_demo``: it is offered with the built-in demo, and only there.
 
-    A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it so, from
-    analysis or commentary, and it replies in plain text, as trained. ``code_argument``: such a call has code as its body, which becomes
+    A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it by that name,
+    from analysis or commentary, and the reply is plain text, as trained. ``code_argument``: the body of such a call is code, which becomes
     this argument. ``begin``: called once for each turn; returns the function to call instead of ``run``. ``is_ready``: whether it can be
-    used at the moment; never waits. Otherwise it is not offered. ``title``: the title that people see; empty for its name in words.
+    used now; if not, it is not offered. It must not wait. ``title``: the title that people see; by default, the name in words.
     ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
-    default, a tool does both (``combinations``). ``revision``: a different one means that a call does something else, even if the
-    definition is the same. ``is_callers``: a function of the calling program: its calls are handed back, and never run here.
+    default, a tool does both (``combinations``). ``revision``: if it differs, a call does something else, even if the definition is the
+    same. ``is_callers``: a function of the calling program. Its calls are handed back to that program, and never run here.
     """
 
     name: str
@@ -105,20 +105,20 @@ class Tool:
 
     @property
     def definition(self) -> FunctionTool:
-        """The definition that the model is shown."""
+        """The tool's definition for the prompt."""
         parameters = self.parameters if self.parameters.get("properties") else None
         return FunctionTool(self.name, self.description, parameters, self.recipient)
 
     @property
     def offered_as(self) -> str:
-        """Its name in settings: tools of one trained namespace, such as ``browser``, are offered together."""
+        """Its name in settings. All tools of a trained namespace, such as ``browser``, have one name there, and are offered together."""
         return self.recipient.split(".")[0] if self.recipient else self.name
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be used at the moment."""
+        """Whether it can be used now."""
         return self.is_ready is None or self.is_ready()
 
     def begun(self, turn: CallingTurn) -> Tool:
-        """The tool as this turn calls it."""
+        """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self

@@ -59,11 +59,11 @@ def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> Stor
 
 
 def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
-    known = kinds.known(names.clean(name), data)
-    if known.reason:
-        raise UploadRefusedError(known.reason)
+    detected = kinds.detect(names.clean(name), data)
+    if detected.reason:
+        raise UploadRefusedError(detected.reason)
     _scan(data)
-    new = NewFile.of(name, data, "" if known.kind == "text" else known.kind)
+    new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
     file = _with_room(place.owner_id, lambda: storage.save(place, new))
     pending_uploads.trim(place.owner_id)
     try:

@@ -10,7 +10,7 @@ from chatui.tools import available
 
 def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
     """The name and title of each tool, sorted by title. At most one statement."""
-    if not available.are_any(is_demo=is_demo):
+    if not available.has_any(is_demo=is_demo):
         return []
-    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.asks_first(tool)]
+    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.needs_approval(tool)]
     return sorted(((tool.name, visible(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())

@@ -46,7 +46,7 @@ def has_tools(person: User, *, is_demo: bool) -> bool:
     """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
     if model_choice.any_server_tools(person):
         return True
-    return available.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
+    return available.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
 
 def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
     is_on = tool.name not in off
-    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.asks_first(tool)
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.needs_approval(tool)
     note = ""
     if is_on and tool.name in together.left_out:
         note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
     elif is_on and is_allowed:
         note = _("Runs without asking you in this conversation.")
-    elif is_on and available.asks_first(tool):
+    elif is_on and available.needs_approval(tool):
         note = _("You are asked before each call.")
     return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
 

@@ -22,17 +22,17 @@ _IS_ENCRYPTED = 0x1
 
 
 def prepare(data: bytes) -> None:
-    """Load the encoding of names in archives."""
+    """Load the codec for the names of entries."""
     codecs.lookup("cp437")
 
 
 class Archive:
-    """A zip archive: ``read`` its entries by their exact names. The size limit applies to all entries together."""
+    """A zip archive, whose entries are read by their exact names. The size limit applies to all entries together."""
 
     def __init__(self, data: bytes) -> None:
         """
         Raises:
-            RefusedError: it is broken, encrypted, or exceeds a limit.
+            RefusedError: the archive is broken or encrypted, or exceeds a limit.
         """
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -43,7 +43,7 @@ class Archive:
             raise RefusedError(Reason.LIMIT)
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) != len(entries):
-            # With duplicate names, programs differ in which entry they use: the text read here might not be what others see.
+            # With duplicate names, programs differ in which entry they use: the text read here might not be what other programs show.
             raise RefusedError(Reason.BROKEN)
         if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
             raise RefusedError(Reason.ENCRYPTED)
@@ -56,7 +56,7 @@ class Archive:
         """The bytes of an entry, one block after the other.
 
         Raises:
-            RefusedError: there is none, or it is broken or exceeds a limit.
+            RefusedError: there is no such entry, or it is broken or exceeds a limit.
         """
         entry = self._entries.get(name)
         if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -76,5 +76,5 @@ class Archive:
 
 
 def resolve_name(part: str, target: str) -> str:
-    """The name of the entry that a part names, relative to itself; names outside the archive do not exist."""
+    """The name of the entry that the entry ``part`` refers to as ``target``. For a target outside the archive, no entry has that name."""
     return target.lstrip("/") if target.startswith("/") else normpath(join(part.rpartition("/")[0], target))

@@ -1,4 +1,4 @@
-"""Recognizes the dates and times among a workbook's numbers, and formats them: a workbook stores days since 1900 and a display format."""
+"""Recognizes and formats dates and times in a workbook, which stores them as numbers of days since 1900 with a display format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 
 _BUILT_IN = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_CODES = re.compile(r'"[^"]*"|\\.|_.|\[[^\]]*\]')
-"""Literal text, colours and conditions in a format."""
+"""Matches literal text, colours and conditions in a format."""
 _CODES = re.compile(r"[dmyhs]", re.IGNORECASE)
 _DAYS = 2_958_466
 _FIRST = datetime(1899, 12, 30, tzinfo=UTC)
@@ -19,7 +19,7 @@ _DECIMALS = re.compile(r"-?[0-9]{1,15}\.[0-9]{10,20}\Z")
 
 @dataclass(slots=True)
 class Formats:
-    """Listens to the styles of a workbook; afterwards ``shown`` formats each number."""
+    """A listener for the styles of a workbook. Afterwards, ``shown`` formats its numbers."""
 
     is_from_1904: bool = False
     _own: dict[str, bool] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Formats:
             self._of_cells.append(attributes.get("numFmtId", ""))
 
     def end(self, name: str) -> None:
-        """Ignore the formats of named styles, which no cell uses."""
+        """End the formats of cells. Those of named styles are ignored, because no cell uses them."""
         if name == "cellXfs":
             self._is_of_cells = False
 
@@ -44,10 +44,10 @@ class Formats:
         """Ignored."""
 
     def shown(self, number: str, style: str) -> str:
-        """A number as readers see it; ``style``: the cell's style index."""
+        """A cell's number as text. ``style``: the cell's style index."""
         if self._is_date(style):
             return self._date(number)
-        # 0.1 + 0.2 is stored with all of its digits.
+        # The result of 0.1 + 0.2 is stored with all of its digits.
         return f"{float(number):.15g}" if _DECIMALS.match(number) else number
 
     def _is_date(self, style: str) -> bool:

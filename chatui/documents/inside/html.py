@@ -5,22 +5,22 @@ from __future__ import annotations
 from chatui.documents import plain_text
 from chatui.documents.inside import html_reader
 from chatui.documents.inside.html_reader import Reader, decoded
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 
 def prepare(data: bytes) -> None:
-    """Load the parser, and the encoding that the page names."""
+    """Load the parser, and the codec of the encoding that the page declares."""
     plain_text.prepare()
     html_reader.prepare(data, "", "html")
 
 
-def read(data: bytes, found: Found) -> None:
-    """All of it is one part, which begins with its title."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
-    reader = Reader("", has_links=False, most_chars=found.most_bytes)
+    reader = Reader("", has_links=False, most_chars=collector.most_bytes)
     reader.read(decoded(data, "", "html") if text is None else text)
-    found.begin()
+    collector.begin()
     if reader.title:
-        found.put(f"{reader.title}\n\n")
+        collector.put(f"{reader.title}\n\n")
     for piece in reader.parts:
-        found.put(piece)
+        collector.put(piece)

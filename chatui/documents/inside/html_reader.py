@@ -1,6 +1,6 @@
 """Parses an HTML document as browsers do, and returns the visible text.
 
-With links, one is ``【id†text†host】`` in the text, and ``links[id]`` is its target; the host is omitted if it is the page's own.
+If links are kept, each is written as ``【id†text†host】``, and ``links[id]`` is its target. The host is omitted if it is the page's own.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
-"""Removes the link marks: a page must not imitate our links."""
+"""Replaces the characters that mark links, so that a page cannot imitate our links."""
 
 
 class Reader:
-    """Parses HTML: ``read`` an HTML document; then ``title``, ``parts`` of its text, and ``links``."""
+    """An HTML reader: after ``read``, it has the document's ``title``, the ``parts`` of its text, and its ``links``."""
 
     def __init__(self, url: str, has_links: bool = True, most_chars: int = TEXT_CHARS) -> None:
         self.title = ""
@@ -135,7 +135,7 @@ class Reader:
                 node, depth = node.parent, depth - 1
 
     def _enter(self, node: Any) -> Any:
-        """Begin an element, or read a text node. Returns its first child, if that is to be read."""
+        """Begin an element, or read a text node. Returns its first child, unless that is to be skipped."""
         tag = node.tag
         if tag == "-text":
             self._say(node.text_content or "")
@@ -202,7 +202,7 @@ def _is_hidden(attributes: dict[str, str | None]) -> bool:
 
 
 def joined(base: str, reference: str) -> str:
-    """The target of a link, without its fragment; empty if it does not lead to the web."""
+    """The absolute URL of a link, without its fragment; empty if it is not an http or https URL."""
     try:
         found = urljoin(base, reference.strip()).partition("#")[0]
     except ValueError:
@@ -212,7 +212,7 @@ def joined(base: str, reference: str) -> str:
 
 
 def host(url: str) -> str:
-    """The host of an address, as people see it."""
+    """The host of a URL for display: without ``www.``."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
@@ -220,7 +220,7 @@ def host(url: str) -> str:
 
 
 def prepare(page: bytes, charset: str, kind: str) -> None:
-    """Load the parser, and the encoding of a page, for a process that can open nothing afterwards."""
+    """Load the parser and the codec of a page, because a confined process cannot open them."""
     from selectolax.lexbor import LexborHTMLParser
 
     LexborHTMLParser("")
@@ -228,12 +228,12 @@ def prepare(page: bytes, charset: str, kind: str) -> None:
 
 
 def decoded(page: bytes, charset: str, kind: str) -> str:
-    """The text of a page: decoded by the declared encoding, else by the one in the page, else as UTF-8."""
+    """The text of a page, decoded with the encoding of the response header (``charset``), or that of the page, or UTF-8."""
     return page.decode(encoding_of(page, charset, kind), "replace")
 
 
 def encoding_of(page: bytes, charset: str, kind: str) -> str:
-    """An encoding of the web standard: Python knows others, which could hide markup from checks."""
+    """The encoding of a page, if the web standard has it; otherwise UTF-8. Python has others, which could hide markup from checks."""
     named = charset
     if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
         named = found[1].decode("ascii")

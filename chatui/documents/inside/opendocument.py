@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
-from chatui.documents.inside.text_collector import Found, RefusedError
+from chatui.documents.inside.text_collector import RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
 _MOST_SPACES = 100
@@ -16,13 +16,13 @@ _SKIPPED = ("annotation", "tracked-changes", "scripts", "font-face-decls", "auto
 _PARAGRAPHS = ("p", "h")
 
 
-def read(data: bytes, found: Found) -> None:
-    """All of it is one part."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part."""
     archive = Archive(data)
     if "META-INF/manifest.xml" in archive:
-        xml.listen(archive.blocks("META-INF/manifest.xml"), _Manifest())
-    found.begin()
-    xml.listen(archive.blocks("content.xml"), _Paragraphs(found))
+        xml.parse(archive.blocks("META-INF/manifest.xml"), _Manifest())
+    collector.begin()
+    xml.parse(archive.blocks("content.xml"), _Paragraphs(collector))
 
 
 class _Manifest:
@@ -31,17 +31,17 @@ class _Manifest:
             raise RefusedError(Reason.ENCRYPTED)
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
 class _Paragraphs:
-    """Repeated rows and cells are read once: an attribute says how often, and may say a million times."""
+    """A listener for a document's content. Repeated rows and cells are read once, because their repeat count may be a million."""
 
-    found: Found
+    collector: TextCollector
     _skipped: int = 0
     _depth: int = 0
     _before: str = ""
@@ -58,9 +58,9 @@ class _Paragraphs:
             self._before = "- " if name == "list-item" else ""
             self._cells += name == "table-cell"
         elif name == "s" and self._depth:
-            self.found.put(" " * _number(xml.attribute(attributes, "c"), _MOST_SPACES))
+            self.collector.put(" " * _number(xml.attribute(attributes, "c"), _MOST_SPACES))
         elif name in ("tab", "line-break") and self._depth:
-            self.found.put("\t" if name == "tab" else "\n")
+            self.collector.put("\t" if name == "tab" else "\n")
 
     def end(self, name: str) -> None:
         if self._skipped:
@@ -68,19 +68,19 @@ class _Paragraphs:
         elif name in _PARAGRAPHS:
             self._depth -= 1
             self._before = ""
-            self.found.put(" " if self._cells else "\n")
+            self.collector.put(" " if self._cells else "\n")
         elif name == "table-cell":
             self._cells -= 1
-            self.found.put("\t")
+            self.collector.put("\t")
         elif name == "table-row":
-            self.found.put("\n")
+            self.collector.put("\n")
 
     def data(self, text: str) -> None:
         if self._depth > 0 and not self._skipped:
-            self.found.put(self._before + " ".join(text.split("\n")))
+            self.collector.put(self._before + " ".join(text.split("\n")))
             self._before = ""
 
 
 def _number(said: str, most: int) -> int:
-    """1 where nothing is said."""
+    """The value of a numeric attribute, at most ``most``; 1 if it is missing or invalid."""
     return min(max(int(said), 1), most) if said.isdecimal() and len(said) < 9 else 1

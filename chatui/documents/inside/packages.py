@@ -13,7 +13,7 @@ from chatui.documents.kinds import Reason
 
 @dataclass(slots=True)
 class Relations:
-    """The relationships of a part. ``by_id``: the type of each, by its last word, and its target entry."""
+    """A listener for the relationships of a part. ``by_id``: the type of each (the last segment of its URI), and its target entry."""
 
     part: str
     by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -25,13 +25,13 @@ class Relations:
             self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
     def of_kind(self, kind: str) -> str:
-        """The first one of a type; empty if there is none."""
+        """The target of the first relationship of a type; empty if there is none."""
         return next((target for each, target in self.by_id.values() if each == kind), "")
 
 
@@ -41,7 +41,7 @@ def relations(archive: Archive, part: str = "") -> Relations:
     place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
     found = Relations(part)
     if place in archive:
-        xml.listen(archive.blocks(place), found)
+        xml.parse(archive.blocks(place), found)
     return found
 
 

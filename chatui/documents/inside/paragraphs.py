@@ -1,18 +1,18 @@
-"""Shared by the word processor and presentation readers: paragraphs, table cells, and drawings in two versions."""
+"""Reads what word processor documents and presentations have in common: paragraphs, table cells, and drawings in two versions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 
 @dataclass(slots=True)
 class Paragraphs:
     """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
 
-    found: Found
+    collector: TextCollector
     _skipped: int = 0
     _is_text: bool = False
     _cells: int = 0
@@ -33,10 +33,10 @@ class Paragraphs:
             self._is_text = False
         elif name in ("p", "tr"):
             # A table row is one line, whatever its cells contain.
-            self.found.put(" " if name == "p" and self._cells else "\n")
+            self.collector.put(" " if name == "p" and self._cells else "\n")
         elif name == "tc":
             self._cells -= 1
-            self.found.put("\t")
+            self.collector.put("\t")
         else:
             self.finish(name)
 
@@ -48,8 +48,8 @@ class Paragraphs:
         """Called for the start of an element that is not a cell. Sets ``_is_text`` if it contains text."""
 
     def finish(self, name: str) -> None:
-        """Called for the end of other elements."""
+        """Called for the end of any other element."""
 
     def put(self, text: str) -> None:
-        """A piece of text was read."""
-        self.found.put(text)
+        """Called for each piece of text."""
+        self.collector.put(text)

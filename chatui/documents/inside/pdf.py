@@ -10,7 +10,7 @@ import logging
 import warnings
 from typing import Any
 
-from chatui.documents.inside.text_collector import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
 MOST_PAGES = 2000
@@ -18,11 +18,11 @@ _ENCODINGS = (
     "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
 )
 _MODULES = ("pypdf", "pypdf.filters", "pypdf._codecs._codecs", "pypdf._codecs.core_font_metrics")
-"""Includes lazily loaded modules. Imported here, so that other kinds of files do not wait for them."""
+"""Includes the modules that pypdf would import later. They are imported here so that other kinds of files do not wait for them."""
 
 
 def prepare(data: bytes) -> None:
-    """Load everything that reading may need: nothing can be opened afterwards."""
+    """Load everything that reading may need, because a confined process cannot."""
     for name in _ENCODINGS.split():
         codecs.lookup(name)
     warnings.simplefilter("ignore")
@@ -36,8 +36,8 @@ def prepare(data: bytes) -> None:
         encryptor.update(bytes(16))
 
 
-def read(data: bytes, found: Found) -> None:
-    """One part for each page."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read each page as one part."""
     from pypdf import PdfReader
     from pypdf.errors import LimitReachedError, PyPdfError
 
@@ -45,22 +45,22 @@ def read(data: bytes, found: Found) -> None:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             raise RefusedError(Reason.ENCRYPTED)
-        found.places = len(reader.pages)
+        collector.places = len(reader.pages)
     except LimitReachedError:
         raise RefusedError(Reason.LIMIT) from None
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, NotImplementedError):
         raise RefusedError(Reason.BROKEN) from None
     broken = 0
-    for number in range(min(found.places, MOST_PAGES)):
-        found.begin(f"page {number + 1}", is_place=True)
+    for number in range(min(collector.places, MOST_PAGES)):
+        collector.begin(f"page {number + 1}", is_place=True)
         text = _text(reader, number)
         broken += text is None
-        found.put(text or "")
-    found.end()
-    if not found.has_text:
-        raise RefusedError(Reason.BROKEN if broken or not found.places else Reason.SCANNED)
-    if found.places > MOST_PAGES:
-        found.is_cut = True
+        collector.put(text or "")
+    collector.end()
+    if not collector.has_text:
+        raise RefusedError(Reason.BROKEN if broken or not collector.places else Reason.SCANNED)
+    if collector.places > MOST_PAGES:
+        collector.is_cut = True
         raise FullError
 
 

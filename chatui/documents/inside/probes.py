@@ -1,4 +1,4 @@
-"""Tries everything that a sandboxed file-reading process must not be able to do, from inside of one."""
+"""Tries, from inside a process that reads files, everything that its sandbox must prevent."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import socket
 import tempfile
 from collections.abc import Callable
 
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 DONE = "all were tried"
 
 
-def read(data: bytes, found: Found) -> None:
-    """The names of all attempts that succeeded, and a mark that they were made. ``data``: the path of a file that can be read."""
-    found.begin()
+def read(data: bytes, collector: TextCollector) -> None:
+    """Write the name of each attempt that succeeds, and finally ``DONE``. ``data``: the path of a readable file."""
+    collector.begin()
     attempts: dict[str, Callable[[], object]] = {
         "read a file": lambda: os.close(os.open(data, os.O_RDONLY)),
         "list a directory": lambda: os.listdir("/"),
@@ -25,13 +25,13 @@ def read(data: bytes, found: Found) -> None:
         "start a process": _fork,
         "start a program": _execute,
         "send a signal": lambda: os.kill(os.getppid(), 0),
-        "take memory by name": lambda: os.memfd_create("x"),
+        "make a file in memory": lambda: os.memfd_create("x"),
     }
     for name, attempt in attempts.items():
         with contextlib.suppress(Exception):
             attempt()
-            found.put(f"{name}\n")
-    found.put(DONE)
+            collector.put(f"{name}\n")
+    collector.put(DONE)
 
 
 def _execute() -> None:
@@ -45,13 +45,13 @@ def _fork() -> None:
         os._exit(0)
 
 
-def spin(data: bytes, found: Found) -> None:
-    """Never end by itself."""
+def spin(data: bytes, collector: TextCollector) -> None:
+    """Loop forever."""
     while True:
         pass
 
 
-def fill(data: bytes, found: Found) -> None:
+def fill(data: bytes, collector: TextCollector) -> None:
     """Allocate as much memory as possible."""
     taken = []
     while True:

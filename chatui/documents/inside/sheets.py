@@ -1,7 +1,7 @@
 """Reads an XLSX workbook, sheet by sheet, as lines of cells separated by tabs.
 
-Cells are read from the stream: the declared size of a sheet is ignored, and empty cells cost nothing. A distant cell is put on the next
-line with the address of its row, not after a million empty ones.
+Cells are read as a stream: the declared size of a sheet is ignored, and empty cells cost nothing. A cell after a large gap is written with
+its row or column number, not after a million empty cells.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from dataclasses import dataclass, field
 from chatui.documents.inside import dates, xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.packages import main_part, relations
-from chatui.documents.inside.text_collector import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
 MOST_CELLS = 200_000
 MOST_STRINGS = 500_000
 MOST_GAP = 50
-"""The most empty cells or rows that are written as such. Larger gaps are collapsed."""
+"""The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
 MOST_CELL_CHARS = 32_767
 _MOST_COLUMNS = 16_384
 
 
-def read(data: bytes, found: Found) -> None:
-    """One part for each sheet, hidden ones too."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read each sheet as one part, including hidden ones."""
     archive = Archive(data)
     main = main_part(archive)
     book = _Book()
-    xml.listen(archive.blocks(main), book)
+    xml.parse(archive.blocks(main), book)
     related = relations(archive, main)
     strings = _Strings()
     if (place := related.of_kind("sharedStrings")) in archive:
-        xml.listen(archive.blocks(place), strings)
+        xml.parse(archive.blocks(place), strings)
     formats = dates.Formats(book.is_from_1904)
     if (place := related.of_kind("styles")) in archive:
-        xml.listen(archive.blocks(place), formats)
-    found.places = len(book.sheets)
-    cells = _Cells(found, strings.all, formats)
+        xml.parse(archive.blocks(place), formats)
+    collector.places = len(book.sheets)
+    cells = _Cells(collector, strings.all, formats)
     for name, relation in book.sheets:
-        found.begin(f"sheet {name}", is_place=True)
+        collector.begin(f"sheet {name}", is_place=True)
         kind, place = related.by_id.get(relation, ("", ""))
         if kind == "worksheet":
             cells.begin()
-            xml.listen(archive.blocks(place), cells)
+            xml.parse(archive.blocks(place), cells)
 
 
 @dataclass(slots=True)
@@ -59,10 +59,10 @@ class _Book:
             self.is_from_1904 = attributes.get("date1904", "").lower() in ("1", "true")
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class _Strings:
 
 @dataclass(slots=True)
 class _Cells:
-    found: Found
+    collector: TextCollector
     strings: list[str]
     formats: dates.Formats
     _count: int = 0
@@ -111,7 +111,7 @@ class _Cells:
     _pieces: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """The first row of a sheet comes next."""
+        """Start a new sheet."""
         self._row = self._last_row = self._last_column = 0
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -138,7 +138,7 @@ class _Cells:
     def _put(self, text: str) -> None:
         self._count += 1
         if self._count > MOST_CELLS:
-            self.found.is_cut = True
+            self.collector.is_cut = True
             raise FullError
         before = ""
         if self._row != self._last_row:
@@ -149,7 +149,7 @@ class _Cells:
         gap = self._column - self._last_column
         before += f"\t[column {self._column}]\t" if gap > MOST_GAP or gap < 0 else "\t" * gap
         self._last_column = self._column
-        self.found.put(before + text)
+        self.collector.put(before + text)
 
     def _text(self) -> str:
         raw = "".join(self._pieces)[:MOST_CELL_CHARS]
@@ -167,7 +167,7 @@ class _Cells:
 
 
 def _column(address: str) -> int:
-    """``AB12`` is in column 28. 0 without an address."""
+    """The column number of a cell address: 28 for ``AB12``; 0 if there is none."""
     letters = re.match(r"[A-Z]{1,3}", address)
     number = 0
     for letter in letters[0] if letters else "":

@@ -9,27 +9,27 @@ from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.packages import main_part, relations
 from chatui.documents.inside.paragraphs import Paragraphs
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 _TITLES = ("title", "ctrTitle")
 _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
 """Placeholders that repeat on every slide, and the slide's picture on its notes page."""
 
 
-def read(data: bytes, found: Found) -> None:
-    """One part for each slide, in the order in which they are shown."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read each slide as one part, in the order of the presentation."""
     archive = Archive(data)
     main = main_part(archive)
     order = _Order()
-    xml.listen(archive.blocks(main), order)
+    xml.parse(archive.blocks(main), order)
     related = relations(archive, main)
     slides = [related.by_id[each][1] for each in order.ids if each in related.by_id]
-    found.places = len(slides)
+    collector.places = len(slides)
     for number, slide in enumerate(slides, 1):
-        found.begin(f"slide {number}", is_place=True)
-        xml.listen(archive.blocks(slide), _Shapes(found))
+        collector.begin(f"slide {number}", is_place=True)
+        xml.parse(archive.blocks(slide), _Shapes(collector))
         if (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
-            xml.listen(archive.blocks(notes), _Shapes(found, before="Notes: "))
+            xml.parse(archive.blocks(notes), _Shapes(collector, before="Notes: "))
 
 
 @dataclass(slots=True)
@@ -41,10 +41,10 @@ class _Order:
             self.ids.append(xml.attribute(attributes, "id", "relationships"))
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
@@ -62,8 +62,8 @@ class _Shapes(Paragraphs):
         elif name == "t":
             self._is_text = not self._is_of_layout
         elif name == "br":
-            self.found.put("\n")
+            self.collector.put("\n")
 
     def put(self, text: str) -> None:
-        self.found.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
+        self.collector.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
         self.before, self._is_title = "", False

@@ -1,4 +1,4 @@
-"""Collects the text of a file, part by part, within a limit on size and time."""
+"""Collects the text of a file, part by part, within limits on size and time."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class RefusedError(Exception):
 
 
 class FullError(Exception):
-    """The budget of text or time is used up. The text found so far counts."""
+    """The limit of text or time is reached. The text collected so far is used."""
 
 
 @dataclass(slots=True)
-class Found:
-    """``begin`` a part, ``put`` text into it, and so on; then ``end``. ``places``, ``without_text``: the numbers of pages, sheets or
-    slides, in all and without text. ``most_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit of the process.
-    ``is_exact``: empty lines are the file's own, not its layout's.
+class TextCollector:
+    """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
+    sheets or slides; ``without_text``: of those without text. ``most_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
+    of the process. ``is_exact``: the white space is kept as it is.
     """
 
     most_bytes: int
@@ -50,10 +50,10 @@ class Found:
     _is_place: bool = False
 
     def begin(self, label: str = "", is_place: bool = False) -> None:
-        """End a part and begin the next one.
+        """End the current part and begin the next one.
 
         Raises:
-            FullError: there are too many parts, or it took too long.
+            FullError: there are too many parts, or reading took too long.
         """
         self.end()
         self._label, self._is_place = " ".join(clean(label[: LABEL_CHARS * 4]).split())[:LABEL_CHARS], is_place
@@ -62,10 +62,10 @@ class Found:
             raise FullError
 
     def put(self, text: str) -> None:
-        """Add text to this part.
+        """Add text to the current part.
 
         Raises:
-            FullError: the budget is exceeded.
+            FullError: the limit of text is exceeded.
         """
         if self._room == 0:
             self._room = self.most_bytes - sum(len(part) for _, part in self.parts) + 1
@@ -76,7 +76,7 @@ class Found:
             raise FullError
 
     def end(self) -> None:
-        """Finish the last part. It is kept if it has text or is a page, sheet or slide, which are counted by their parts."""
+        """End the current part. It is dropped if it has no text, unless it is a page, sheet or slide: those are counted by their parts."""
         plain = clean("".join(self._pieces))
         text = (plain if self.is_exact else _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", plain)).strip("\n")).encode()
         self._pieces, self._room = [], 0
@@ -94,5 +94,5 @@ class Found:
 
     @property
     def has_text(self) -> bool:
-        """Whether any part has."""
+        """Whether any part has text."""
         return any(text for _, text in self.parts)

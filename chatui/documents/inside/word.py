@@ -10,7 +10,7 @@ from chatui.documents.inside import xml
 from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.packages import main_part, relations
 from chatui.documents.inside.paragraphs import Paragraphs
-from chatui.documents.inside.text_collector import Found
+from chatui.documents.inside.text_collector import TextCollector
 
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
 _MOST_DEPTH = 6
@@ -18,23 +18,23 @@ _OFF = ("0", "false", "off", "none")
 _PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
-def read(data: bytes, found: Found) -> None:
-    """All of it is one part."""
+def read(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part."""
     archive = Archive(data)
     main = main_part(archive)
     related = relations(archive, main)
     styles = _Styles()
     if (place := related.of_kind("styles")) in archive:
-        xml.listen(archive.blocks(place), styles)
-    found.begin()
+        xml.parse(archive.blocks(place), styles)
+    collector.begin()
     for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
         if place == main or place in archive:
-            xml.listen(archive.blocks(place), _Text(found, depths=styles.depths))
+            xml.parse(archive.blocks(place), _Text(collector, depths=styles.depths))
 
 
 @dataclass(slots=True)
 class _Styles:
-    """``depths``: of headings, by style id, which may be in any language; the style's name is always in English."""
+    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English."""
 
     depths: dict[str, int] = field(default_factory=dict)
     _id: str = ""
@@ -44,16 +44,16 @@ class _Styles:
             self._id = xml.attribute(attributes, "styleId")
         elif name == "name":
             title = xml.attribute(attributes, "val")
-            if found := _HEADING.match(title):
-                self.depths[self._id] = min(int(found[1]), _MOST_DEPTH)
+            if heading := _HEADING.match(title):
+                self.depths[self._id] = min(int(heading[1]), _MOST_DEPTH)
             elif title.lower() == "title":
                 self.depths[self._id] = 1
 
     def end(self, name: str) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def data(self, text: str) -> None:
-        """There is none."""
+        """Ignored."""
 
 
 @dataclass(slots=True)
@@ -69,17 +69,17 @@ class _Text(Paragraphs):
             self._is_hidden, self._before = False, ""
         elif name in _PUTS and not self._is_hidden:
             # The same element name also defines tab stops.
-            self.found.put("" if name == "tab" and attributes else _PUTS[name])
+            self.collector.put("" if name == "tab" and attributes else _PUTS[name])
         else:
             self._property(name, attributes)
 
     def finish(self, name: str) -> None:
         if name in ("pPr", "r"):
-            # A hidden attribute in a paragraph's properties only hides its mark.
+            # In a paragraph's properties, "vanish" hides only the paragraph mark.
             self._is_hidden = False
 
     def put(self, text: str) -> None:
-        self.found.put(self._before + text)
+        self.collector.put(self._before + text)
         self._before = ""
 
     def _property(self, name: str, attributes: Mapping[str, str]) -> None:

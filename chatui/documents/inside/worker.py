@@ -1,6 +1,6 @@
 """The worker process that reads one file. Input: the file. Output: a length, that many bytes of JSON about the file, then the texts.
 
-It confines itself before it reads the file, and reports errors from a closed list. The parent process validates everything.
+It confines itself before it parses the file. It reports only the errors of ``Reason``. The parent process validates everything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chatui.documents import plain_text
 from chatui.documents.inside import archive, html, opendocument, pdf, probes, sheets, slides, word
-from chatui.documents.inside.text_collector import Found, FullError, RefusedError
+from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 from chatui.sandbox import confinement
 from chatui.sandbox.confinement import Limits, NotConfinedError
@@ -27,51 +27,51 @@ NOT_PREPARED = 70
 class Reader:
     """A reader for one kind of file.
 
-    ``read`` adds the text of a file to the collector. ``prepare`` loads its modules, before the process is confined.
+    ``read`` adds the text of a file to the collector. ``prepare`` loads the modules for it, before the process is confined.
     """
 
-    read: Callable[[bytes, Found], None]
+    read: Callable[[bytes, TextCollector], None]
     prepare: Callable[[bytes], None] = field(default=lambda data: None)
     is_exact: bool = False
 
 
 def main() -> None:
-    """Read one file, of the kind and within the limits that the arguments name."""
+    """Read one file. The command line arguments give its kind and the limits."""
     kind, most_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
     confinement.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
     data = sys.stdin.buffer.read()
-    found = Found(most_bytes, cpu_seconds, reader.is_exact)
+    collector = TextCollector(most_bytes, cpu_seconds, reader.is_exact)
     try:
         reader.prepare(data)
         confinement.confine()
     except (ImportError, NotConfinedError):
         sys.exit(NOT_PREPARED)
-    reason = _read(reader, data, found)
-    _write(reason, found)
+    reason = _read(reader, data, collector)
+    _write(reason, collector)
 
 
-def _read(reader: Reader, data: bytes, found: Found) -> Reason:
+def _read(reader: Reader, data: bytes, collector: TextCollector) -> Reason:
     try:
         with contextlib.suppress(FullError):
-            reader.read(data, found)
-        found.end()
+            reader.read(data, collector)
+        collector.end()
     except RefusedError as error:
         return error.reason
     except MemoryError:
         return Reason.LIMIT
-    except Exception:  # noqa: BLE001 - whatever a broken file makes of code: it is the file that is broken
+    except Exception:  # noqa: BLE001 - a broken file can cause any error
         return Reason.BROKEN
-    return Reason.NONE if found.has_text else Reason.BLANK
+    return Reason.NONE if collector.has_text else Reason.BLANK
 
 
-def _write(reason: Reason, found: Found) -> None:
-    parts = [] if reason else found.parts
+def _write(reason: Reason, collector: TextCollector) -> None:
+    parts = [] if reason else collector.parts
     about = {
         "reason": str(reason),
-        "places": found.places,
-        "without_text": found.without_text,
-        "is_cut": found.is_cut,
+        "places": collector.places,
+        "without_text": collector.without_text,
+        "is_cut": collector.is_cut,
         "parts": [[label, len(text)] for label, text in parts],
     }
     head = json.dumps(about).encode()
@@ -81,10 +81,10 @@ def _write(reason: Reason, found: Found) -> None:
     sys.stdout.buffer.flush()
 
 
-def _plain(data: bytes, found: Found) -> None:
-    found.begin()
-    found.put(plain_text.decoded(data, found.most_bytes))
-    found.is_cut |= len(data) > found.most_bytes
+def _plain(data: bytes, collector: TextCollector) -> None:
+    collector.begin()
+    collector.put(plain_text.decoded(data, collector.most_bytes))
+    collector.is_cut |= len(data) > collector.most_bytes
 
 
 READERS = {

@@ -1,4 +1,4 @@
-"""Reads XML as a stream of elements, and counts them. A document type, and with it any custom entity, is refused."""
+"""Parses XML as a stream of elements, of limited number and depth. A document type, and with it any custom entity, is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _APART = " "
 
 
 class Listener(Protocol):
-    """Receives elements by their local names; the name of a namespaced attribute is ``uri name``."""
+    """Receives elements by their local names. The name of an attribute with a namespace is ``uri name``."""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
@@ -27,11 +27,11 @@ class Listener(Protocol):
         """Text in the innermost open element."""
 
 
-def listen(blocks: Iterable[bytes], listener: Listener) -> None:
-    """Read a whole document.
+def parse(blocks: Iterable[bytes], listener: Listener) -> None:
+    """Parse a whole document, and pass its elements to the listener.
 
     Raises:
-        RefusedError: it is not XML, has a document type, or too many elements.
+        RefusedError: the document is not XML, has a document type, or has too many or too deeply nested elements.
     """
     parser = expat.ParserCreate(namespace_separator=_APART)
     counted = _Counted(listener)
@@ -54,10 +54,7 @@ def local(name: str) -> str:
 
 
 def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
-    """An attribute by its local name, in any namespace; with ``in_namespace``, only in a namespace with that ending.
-
-    Empty if there is none.
-    """
+    """The value of an attribute by its local name; empty if there is none. ``in_namespace``: the end of its namespace; by default, any."""
     for name, value in attributes.items():
         space, _, own = name.rpartition(_APART)
         if own == wanted and space.endswith(in_namespace):
@@ -82,5 +79,5 @@ class _Counted:
         self._listener.end(local(name))
 
 
-def _refuse(*told: object) -> None:
+def _refuse(*_: object) -> None:
     raise RefusedError(Reason.BROKEN)

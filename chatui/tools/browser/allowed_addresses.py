@@ -1,6 +1,6 @@
 """Decides which URLs a model may open: only those that the person wrote, or that a page or search result contained.
 
-Opening an address sends it to a stranger's server, and citing it shows it. With freely chosen addresses, a model under prompt injection
+Opening an address sends it to somebody else's server, and citing it shows it. With freely chosen addresses, a model under prompt injection
 could leak everything that it knows, including its reasoning.
 """
 
@@ -18,7 +18,7 @@ _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
 class AllowedAddresses:
-    """The addresses that a model may open: those that it was ``shown``, and those in the ``questions``. ``found`` checks one."""
+    """The addresses that a model may open: those in the ``questions``, and those that ``shown`` adds. ``found`` checks an address."""
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._known: dict[str, str] = {}
@@ -27,14 +27,14 @@ class AllowedAddresses:
                 self.shown(_readings(match[0]))
 
     def shown(self, addresses: Iterable[str]) -> None:
-        """Add addresses of links that the model was shown."""
+        """Add the addresses of links that the model is shown."""
         for address in addresses:
             self._known.setdefault(_key(address), _bare(address))
 
     def found(self, address: str) -> str | None:
         """The address as it was written or shown; None if it may not be opened.
 
-        Only the scheme is taken from the model's spelling: even the number of trailing slashes could leak something.
+        Only the scheme is taken from the model's spelling: even the number of trailing slashes could leak data.
         """
         known = self._known.get(_key(address))
         scheme = "http" if address.strip().lower().startswith("http://") else "https"
@@ -47,7 +47,7 @@ def _readings(written: str) -> list[str]:
 
 
 def _key(address: str) -> str:
-    """A key under which addresses count as equal if they differ only in scheme, fragment, case of the host or a trailing slash."""
+    """A key that is the same for addresses that differ only in scheme, fragment, case of the host or trailing slashes."""
     host, mark, rest = re.match(r"([^/?]*)([/?]?)(.*)", _bare(address).rstrip("/"), re.DOTALL).groups()  # type: ignore[union-attr]
     return f"{host.lower()}{mark}{rest}"
 

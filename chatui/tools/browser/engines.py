@@ -1,4 +1,4 @@
-"""Search engines: how to query each one, and where its response has the results."""
+"""The supported search engines: the request for each one, and the place of the results in its response."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ class Result:
 class Engine:
     """A search engine's API.
 
-    ``question`` builds the request from an address, a key, a query and a number; ``place``: the path of keys to the results.
+    ``build_request`` receives the engine's URL, the key, the query and the number of results. ``place``: the keys that lead to the results
+    in the response. ``snippet``: the key of a result's snippet.
     """
 
     name: str
     url: str
-    question: Callable[[str, str, str, int], ServiceRequest] = field(repr=False)
+    build_request: Callable[[str, str, str, int], ServiceRequest] = field(repr=False)
     place: tuple[str, ...] = ("results",)
     snippet: str = "content"
 
@@ -77,15 +78,15 @@ async def search(env: Environment, query: str, most: int) -> list[Result]:
     """The results of the operator's search engine, best first.
 
     Raises:
-        ToolError: it failed.
+        ToolError: the search failed.
     """
     engine = ENGINES[env.search]
     most = max(1, min(most, MOST_RESULTS))
     try:
-        answer: Any = await service.ask(engine.question(env.search_url or engine.url, env.search_key, query, most))
+        answer: Any = await service.request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, most))
     except ServiceError as error:
         log.warning("the search engine %s failed: %s", engine.name, error)
-        raise ToolError("The search engine does not answer at the moment.") from None
+        raise ToolError("The search engine is not available now.") from None
     for key in engine.place:
         answer = answer.get(key) if isinstance(answer, dict) else None
     found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []

@@ -1,7 +1,7 @@
-"""The worker program that reads one web page as text, in a process that may be killed at any time.
+"""The worker program that converts one web page to text, in a process that may be killed at any time.
 
-In: a line of JSON (``url``, ``kind``, ``charset``), then the page. Out: JSON with ``title``, ``lines`` and ``links``.
-``chatui.documents.inside.html_reader`` says what a link looks like.
+Input: a line of JSON (``url``, ``kind``, ``charset``), then the page. Output: JSON with ``title``, ``lines`` and ``links``.
+``chatui.documents.inside.html_reader`` describes the form of links.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CPU_SECONDS, _MEMORY = 10, 1 << 30
 
 
 def main() -> None:
-    """Read a page, write its text."""
+    """Read a page from standard input, and write its text to standard output."""
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

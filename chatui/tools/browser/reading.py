@@ -1,4 +1,4 @@
-"""Reads a fetched page as text in a separate process with a time limit, so that hostile HTML can harm only that process."""
+"""Converts a fetched page to text in a separate process with a time limit, so that hostile HTML can harm only that process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from chatui.env import BASE_DIR
 from chatui.fetching.errors import FetchError
-from chatui.fetching.fetcher import Fetched
+from chatui.fetching.fetcher import FetchedPage
 
 SECONDS = 12.0
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.browser import page_worker; page_worker.main()"
@@ -19,8 +19,8 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.brows
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: it is a list of search results. ``found_in``,
-    ``places``: it lists the matches of a text in the page with this cursor, each at one of these lines.
+    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: the page lists search results. ``found_in``:
+    for a page that lists the matches in another page, the cursor of that page; ``places``: the line of each match.
     """
 
     url: str
@@ -32,11 +32,11 @@ class Page:
     places: tuple[int, ...] = ()
 
 
-async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
+async def read(fetched: FetchedPage, seconds: float = SECONDS) -> Page:
     """The page as text.
 
     Raises:
-        FetchError: it has no text, or could not be read in time.
+        FetchError: the page has no text, or could not be read in time.
     """
     found = await asyncio.to_thread(_read, fetched, seconds)
     lines = tuple(found["lines"])
@@ -46,7 +46,7 @@ async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
     return Page(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
 
 
-def _read(fetched: Fetched, seconds: float) -> dict[str, Any]:
+def _read(fetched: FetchedPage, seconds: float) -> dict[str, Any]:
     about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
     try:
         whole = about.encode() + b"\n" + fetched.body

@@ -15,7 +15,7 @@ from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited
 
 MOST_OPEN = 50
-"""The most pages that one turn keeps open. The oldest are closed, but can be opened again by their address."""
+"""The maximum number of pages that one turn keeps open. The oldest are closed, but can be opened again by their address."""
 _ECHO_CHARS = 12
 
 
@@ -38,7 +38,7 @@ class Browser:
         """Search with the operator's search engine.
 
         Raises:
-            ToolError: it failed.
+            ToolError: the search failed.
         """
         if not query.strip():
             raise ToolError("There is nothing to search for.")
@@ -46,10 +46,10 @@ class Browser:
         return self._push(showing.results(query, [each for each in found if not _echoes(each.url, query)]))
 
     async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
-        """Open a link of a page, an address, or a page again at another line.
+        """Open a link or an address, or show another part of an open page.
 
         Raises:
-            ToolError: there is no such page or link, the address may not be opened, or it could not be loaded.
+            ToolError: there is no such page or link, or the address may not be opened or could not be loaded.
         """
         if isinstance(id, str) and not id.strip().lstrip("-").isdigit():
             return self._push(await self._loaded(_whole(id)), loc, num_lines)
@@ -74,7 +74,7 @@ class Browser:
         """
         page, at = await self._page(cursor)
         if page.is_results or page.found_in is not None:
-            raise ToolError("Text can be found in pages that were opened, not in results. Open one first.")
+            raise ToolError("Results cannot be searched, only opened pages. Open one first.")
         if not pattern.strip():
             raise ToolError("There is nothing to find.")
         return self._push(showing.matches(at, page, pattern[:200]))
@@ -125,6 +125,6 @@ def _whole(address: str) -> str:
 
 
 def _echoes(url: str, query: str) -> bool:
-    """Whether an address contains the search query, as those of search engines do: the query is hidden, but a cited address is not."""
+    """Whether an address contains the search query, as those of result pages do. The query is hidden; a cited address is not."""
     asked = " ".join(query.casefold().split())
     return len(asked) >= _ECHO_CHARS and asked in " ".join(unquote_plus(url.partition("?")[2]).casefold().split())

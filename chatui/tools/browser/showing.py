@@ -1,4 +1,4 @@
-"""Formats a window of a page for the model, as gpt-oss was trained: a cursor, a title, numbered lines."""
+"""Formats a part of a page for the model, as gpt-oss was trained: with a cursor, a title and numbered lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AROUND = 4
 
 
 def shown(cursor: int, page: Page, start: int = 0, count: int = -1) -> str:
-    """The page from line ``start`` on: ``count`` lines, or as many as fit into a window."""
+    """The page from line ``start`` on: ``count`` lines, but not more than fit into a window."""
     start = max(0, min(start, len(page.lines) - 1))
     lines = _window(page.lines[start:], count)
     end = start + len(lines) - 1
@@ -41,7 +41,7 @@ def results(query: str, found: Sequence[Result]) -> Page:
 
 
 def matches(cursor: int, page: Page, pattern: str) -> Page:
-    """The matches of a text in a page, as a separate page. ``cursor``: that of the page that was searched."""
+    """The matches of a text in a page, as a separate page. ``cursor``: of the searched page."""
     wanted = pattern.casefold()
     lines: list[str] = []
     places: list[int] = []

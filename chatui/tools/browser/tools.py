@@ -54,7 +54,7 @@ _READ = {"search": ("query", "topn"), "open": ("id", "cursor", "loc", "num_lines
 
 
 def browser_tools() -> list[Tool]:
-    """The functions that can be offered: without a search engine, pages that the person names can still be opened."""
+    """The functions that can be offered. Without a search engine, the model can still open pages that the person names."""
     return [_tool(name) for name in _DESCRIBED if name != "search" or engines.is_configured(environment())]
 
 
@@ -83,7 +83,7 @@ def _tool(name: str) -> Tool:
 
 
 def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
-    """The function as this turn calls it. All three share one browser, which is created at the first call."""
+    """The function for the calls of one turn. All three functions share one browser, which is created at the first call."""
 
     def call(arguments: Mapping[str, Any]) -> Any:
         browser: Browser = turn.shared.get("browser") or turn.shared.setdefault("browser", new_browser(turn))
@@ -93,4 +93,4 @@ def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
 
 
 async def _outside_of_a_turn(arguments: Mapping[str, Any]) -> str:
-    raise ToolError("The browser belongs to an answer.")
+    raise ToolError("The browser can only be used in a conversation.")

@@ -20,7 +20,7 @@ import httpx
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
-from chatui.tools.remote.exchange import MOST_BYTES, Ask, Connections, kind_of, pieces
+from chatui.tools.remote.exchange import MOST_BYTES, Connections, HttpRequest, kind_of, pieces
 from chatui.tools.remote.offer import ServerError
 
 MOST_STREAM_BYTES = 2 * MOST_BYTES
@@ -42,7 +42,7 @@ class StatusError(ServerError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Era:
+class _Protocol:
     """The protocol generation of a server. ``session``: the id of our session, if it has sessions."""
 
     version: str
@@ -54,66 +54,70 @@ class _Era:
 
 
 class HttpPeer:
-    """An MCP server over HTTP. ``headers``: the operator's, read again for each request."""
+    """An MCP server over HTTP."""
 
     def __init__(self, url: str, headers: Any) -> None:
-        """``headers``: a function that returns them, since credentials may change."""
+        """``headers``: a function that returns the operator's headers. It is called for each request, since credentials may change."""
         self._url = url
         self._headers = headers
         self._connections = Connections()
-        self._era: _Era | None = None
-        self._is_agreeing = asyncio.Lock()
+        self._protocol: _Protocol | None = None
+        self._negotiating = asyncio.Lock()
         self._numbers = itertools.count(1)
-        self._goodbyes: set[asyncio.Task[None]] = set()
+        self._cancellations: set[asyncio.Task[None]] = set()
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result of a request.
 
         Raises:
             RefusedError: the server responded with an error.
-            ServerError: it did not respond.
+            ServerError: the server did not respond.
         """
-        era = await self._agreed()
+        protocol = await self._negotiated()
         try:
-            return await self._asked(era, method, params)
+            return await self._asked(protocol, method, params)
         except StatusError as error:
-            self._forget(era)
-            if error.status != _GONE or not era.session:
+            self._forget(protocol)
+            if error.status != _GONE or not protocol.session:
                 raise
         # The session has expired, so nothing was executed: retry with a new one.
-        era = await self._agreed()
+        protocol = await self._negotiated()
         try:
-            return await self._asked(era, method, params)
+            return await self._asked(protocol, method, params)
         except StatusError:
-            self._forget(era)
+            self._forget(protocol)
             raise
 
-    def _forget(self, era: _Era) -> None:
-        """Discard this agreement, unless another call has already negotiated a new one."""
-        if self._era is era:
-            self._era = None
+    def _forget(self, protocol: _Protocol) -> None:
+        """Discard the negotiated protocol, unless another call has already negotiated it anew."""
+        if self._protocol is protocol:
+            self._protocol = None
 
     async def close(self) -> None:
         """End the session, if there is one."""
-        if self._era and self._era.session:
-            headers = {**self._headers(), "Mcp-Session-Id": self._era.session, "MCP-Protocol-Version": self._era.version}
+        if self._protocol and self._protocol.session:
+            headers = {**self._headers(), "Mcp-Session-Id": self._protocol.session, "MCP-Protocol-Version": self._protocol.version}
             with suppress(ServerError, TimeoutError):
                 async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._connections.answer(Ask("DELETE", self._url, headers))
-        await asyncio.gather(*self._goodbyes, return_exceptions=True)
+                    await self._connections.answer(HttpRequest("DELETE", self._url, headers))
+        await asyncio.gather(*self._cancellations, return_exceptions=True)
         await self._connections.close()
 
-    async def _agreed(self) -> _Era:
-        async with self._is_agreeing:
-            if self._era is None:
-                self._era = await self._discovered() or await self._introduced()
-            return self._era
+    async def _negotiated(self) -> _Protocol:
+        async with self._negotiating:
+            if self._protocol is None:
+                self._protocol = await self._discovered() or await self._handshake()
+            return self._protocol
 
-    async def _discovered(self) -> _Era | None:
-        """The newer generation; None if the server does not support it. Raises only if the server is unreachable."""
-        era = _Era(messages.STATELESS)
+    async def _discovered(self) -> _Protocol | None:
+        """The newer generation; None if the server does not support it.
+
+        Raises:
+            ServerError: the server is unreachable, or does not accept our credentials.
+        """
+        protocol = _Protocol(messages.STATELESS)
         try:
-            found = await self._asked(era, "server/discover", {})
+            found = await self._asked(protocol, "server/discover", {})
         except StatusError as error:
             if error.status in _FORBIDDEN:
                 raise
@@ -121,48 +125,48 @@ class HttpPeer:
         except RefusedError:
             return None
         versions = found.get("supportedVersions")
-        return era if isinstance(versions, list) and messages.STATELESS in versions else None
+        return protocol if isinstance(versions, list) and messages.STATELESS in versions else None
 
-    async def _introduced(self) -> _Era:
+    async def _handshake(self) -> _Protocol:
         message = messages.request(next(self._numbers), "initialize", messages.hello())
-        result, headers = await self._exchanged(message, _Era(""))
+        result, headers = await self._exchanged(message, _Protocol(""))
         session = headers.get("mcp-session-id", "")
         if session and not _SESSION.fullmatch(session):
-            raise ServerError("the server named a session in a way that is not allowed")
-        era = _Era(messages.agreed(result), session)
-        await self._tell(era, messages.notification("notifications/initialized", {}))
-        return era
+            raise ServerError("the server sent an invalid session id")
+        protocol = _Protocol(messages.agreed(result), session)
+        await self._tell(protocol, messages.notification("notifications/initialized", {}))
+        return protocol
 
-    async def _asked(self, era: _Era, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
-        said = messages.stateless(params) if era.is_stateless else params
+        said = messages.stateless(params) if protocol.is_stateless else params
         try:
-            return (await self._exchanged(messages.request(number, method, said), era))[0]
+            return (await self._exchanged(messages.request(number, method, said), protocol))[0]
         except asyncio.CancelledError:
-            if not era.is_stateless:
+            if not protocol.is_stateless:
                 # In the older generation, closing the stream does not cancel a request, as it does in the newer one.
-                self._say_goodbye(era, number)
+                self._send_cancellation(protocol, number)
             raise
 
-    async def _exchanged(self, message: Mapping[str, Any], era: _Era) -> tuple[dict[str, Any], httpx.Headers]:
-        """The result of a request, and the headers of its answer."""
-        async with self._connections.opened(self._ask(message, era)) as response:
+    async def _exchanged(self, message: Mapping[str, Any], protocol: _Protocol) -> tuple[dict[str, Any], httpx.Headers]:
+        """The result of a request, and the headers of its response."""
+        async with self._connections.opened(self._ask(message, protocol)) as response:
             if response.status_code == 200 and kind_of(response) == "text/event-stream":
-                return await self._streamed(response, message["id"], era), response.headers
+                return await self._streamed(response, message["id"], protocol), response.headers
             body = await _whole(response)
             if response.status_code != 200 and not (kind_of(response) == "application/json" and b'"error"' in body):
                 raise StatusError(response.status_code)
             if response.status_code in (*_FORBIDDEN, _GONE) or response.status_code >= 500:
                 raise StatusError(response.status_code)
             if kind_of(response) != "application/json":
-                raise ServerError("the server answered with what is no JSON")
+                raise ServerError("the server's answer is not JSON")
             found = messages.read(body)
             # An error that occurred before the request was parsed has no id.
             if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
-                raise ServerError("the server answered another call")
+                raise ServerError("the server's answer belongs to another call")
             return messages.result_of(found), response.headers
 
-    async def _streamed(self, response: httpx.Response, number: int, era: _Era) -> dict[str, Any]:
+    async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol) -> dict[str, Any]:
         decoder, size, asked = Decoder(MOST_STREAM_BYTES), 0, 0
         async with aclosing(pieces(response)) as read:
             async for piece in read:
@@ -175,41 +179,41 @@ class HttpPeer:
                         return messages.result_of(found)
                     if messages.is_request(found):
                         asked += 1
-                        await self._decline(found, asked, era)
-        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server said too much")
+                        await self._decline(found, asked, protocol)
+        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server's answer is too long")
 
-    async def _decline(self, message: Mapping[str, Any], asked: int, era: _Era) -> None:
-        if asked > MOST_SERVER_REQUESTS or era.is_stateless:
-            raise ServerError("the server asks instead of answering")
-        await self._tell(era, messages.declined(message))
+    async def _decline(self, message: Mapping[str, Any], asked: int, protocol: _Protocol) -> None:
+        if asked > MOST_SERVER_REQUESTS or protocol.is_stateless:
+            raise ServerError("the server sent requests instead of an answer")
+        await self._tell(protocol, messages.declined(message))
 
-    async def _tell(self, era: _Era, message: Mapping[str, Any]) -> None:
+    async def _tell(self, protocol: _Protocol, message: Mapping[str, Any]) -> None:
         with suppress(StatusError):
-            async with self._connections.opened(self._ask(message, era)):
+            async with self._connections.opened(self._ask(message, protocol)):
                 pass
 
-    def _say_goodbye(self, era: _Era, number: int) -> None:
-        async def said() -> None:
+    def _send_cancellation(self, protocol: _Protocol, number: int) -> None:
+        async def send() -> None:
             message = messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"})
             with suppress(ServerError, TimeoutError):
                 async with asyncio.timeout(GOODBYE_SECONDS):
-                    await self._tell(era, message)
+                    await self._tell(protocol, message)
 
-        task = asyncio.create_task(said())
-        self._goodbyes.add(task)
-        task.add_done_callback(self._goodbyes.discard)
+        task = asyncio.create_task(send())
+        self._cancellations.add(task)
+        task.add_done_callback(self._cancellations.discard)
 
-    def _ask(self, message: Mapping[str, Any], era: _Era) -> Ask:
+    def _ask(self, message: Mapping[str, Any], protocol: _Protocol) -> HttpRequest:
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-        if era.version:
-            headers["MCP-Protocol-Version"] = era.version
-        if era.session:
-            headers["Mcp-Session-Id"] = era.session
-        if era.is_stateless:
+        if protocol.version:
+            headers["MCP-Protocol-Version"] = protocol.version
+        if protocol.session:
+            headers["Mcp-Session-Id"] = protocol.session
+        if protocol.is_stateless:
             headers["Mcp-Method"] = message["method"]
             if "name" in message["params"]:
                 headers["Mcp-Name"] = _header(message["params"]["name"])
-        return Ask("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
+        return HttpRequest("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
 
 
 async def _whole(response: httpx.Response) -> bytes:
@@ -218,7 +222,7 @@ async def _whole(response: httpx.Response) -> bytes:
         async for piece in read:
             body += piece
             if len(body) > MOST_STREAM_BYTES:
-                raise ServerError("the server said too much")
+                raise ServerError("the server's answer is too long")
     return bytes(body)
 
 
@@ -226,11 +230,11 @@ def _events(decoder: Decoder, piece: bytes) -> list[str]:
     try:
         return [event.data for event in decoder.feed(piece) if event.name in ("", "message") and event.data]
     except TooLongError:
-        raise ServerError("the server said too much") from None
+        raise ServerError("the server's answer is too long") from None
 
 
 def _header(value: str) -> str:
-    """A value that is not allowed in a header is encoded as base64, as the protocol requires."""
+    """The value of a header. If it has characters that headers cannot have, it is encoded in base64, as the protocol requires."""
     if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

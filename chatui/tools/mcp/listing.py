@@ -15,14 +15,14 @@ from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 MOST_ARGUMENTS = 50
 ERROR_CHARS = 500
 _MIRRORED = "x-mcp-header"
-_NO_MORE = "The tool asks a question instead of answering, and cannot be given more than its arguments."
+_NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
 
 
-def listing(server: str, ticked: Sequence[str], found: Sequence[Any]) -> Listing:
-    """The offers among the tools that a server listed (``found``). Only those that the operator named are considered."""
+def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listing:
+    """The offers for those of a server's tools (``found``) that the operator named (``selected``)."""
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
-    for remote in ticked:
+    for remote in selected:
         said = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
         if len(said) != 1:
             problems[remote] = "the server has no such tool" if not said else "the server has several tools of that name"
@@ -32,7 +32,7 @@ def listing(server: str, ticked: Sequence[str], found: Sequence[Any]) -> Listing
         except ToolUnusableError as error:
             problems[remote] = str(error)
         except RecursionError:
-            problems[remote] = "its schema is too deep"
+            problems[remote] = "its schema is nested too deeply"
     return Listing(offers=offers, problems=problems)
 
 
@@ -40,18 +40,18 @@ def _offer(server: str, said: Mapping[str, Any], name: str) -> Offer:
     words = next((each for each in (said.get("description"), said.get("title")) if isinstance(each, str) and each.strip()), "")
     description = harmless(words, DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
-        raise ToolUnusableError("it has no description, and the model would not know what it is for")
+        raise ToolUnusableError("it has no description, so the model would not know what it is for")
     schema = said.get("inputSchema")
     if not isinstance(schema, Mapping):
         raise ToolUnusableError("it has no schema")
     if _MIRRORED in json.dumps(schema):
-        raise ToolUnusableError("it wants arguments as headers, where proxies keep them")
+        raise ToolUnusableError("it wants arguments as headers, which proxies may log")
     parameters, places = _arguments(schema)
     return Offer(name=name, server=server, remote=str(said["name"]), description=description, parameters=parameters, places=places)
 
 
 def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Place]]:
-    """The schema of the arguments under our own names, and the server's name of each."""
+    """The schema of the arguments under our own names, and the server's name for each argument."""
     said = schema.get("properties")
     wires = list(said) if isinstance(said, Mapping) else []
     if len(wires) > MOST_ARGUMENTS:
@@ -60,7 +60,7 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
     for wire in wires:
         name = argument_name(str(wire), places)
         if name is None:
-            raise ToolUnusableError("it has an argument whose name a model cannot be told")
+            raise ToolUnusableError("it has an argument whose name cannot be shown to a model")
         places[name] = Place(part="arguments", name=str(wire))
     needed = schema.get("required")
     required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
@@ -70,7 +70,7 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
 
 
 def read(result: Mapping[str, Any]) -> Any:
-    """What a tool returned, as JSON or text; images and audio are only mentioned.
+    """The result of a call, as JSON or text. Images and audio are only mentioned.
 
     Raises:
         ToolError: the tool reports a failure, or requests more input.
@@ -91,7 +91,7 @@ def _part(part: Mapping[str, Any]) -> str:
     if kind == "text":
         return str(part.get("text", ""))
     if kind == "resource" and isinstance(inner := part.get("resource"), Mapping):
-        return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is no text was returned]"
+        return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is not text was returned]"
     if kind == "resource_link":
         return f"[a link was returned: {harmless(str(part.get('uri', '')), 200)}]"
     return {"image": "[an image was returned]", "audio": "[a sound was returned]"}.get(str(kind), "")

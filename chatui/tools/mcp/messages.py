@@ -49,21 +49,29 @@ def hello() -> dict[str, Any]:
 
 
 def agreed(result: Mapping[str, Any]) -> str:
-    """The protocol version from a handshake. Raises ServerError if it is not supported."""
+    """The protocol version from a handshake.
+
+    Raises:
+        ServerError: the version is not supported.
+    """
     version = result.get("protocolVersion")
     if version not in SPOKEN:
-        raise ServerError("the server speaks no version of MCP that is known here")
+        raise ServerError("the server uses a version of MCP that is not supported here")
     return str(version)
 
 
 def read(data: str | bytes) -> Mapping[str, Any]:
-    """Parse one message. Raises ServerError if it is not one."""
+    """Parse one message.
+
+    Raises:
+        ServerError: the data is not a message.
+    """
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
-        raise ServerError("the server answered with what is no JSON") from None
+        raise ServerError("the server's answer is not JSON") from None
     if not isinstance(found, dict):
-        raise ServerError("the server answered with what is no message of MCP")
+        raise ServerError("the server's answer is not an MCP message")
     return found
 
 
@@ -81,15 +89,15 @@ def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """The result in a response.
 
     Raises:
-        RefusedError: it is an error.
-        ServerError: it is neither.
+        RefusedError: the response has an error instead.
+        ServerError: the response has neither.
     """
     error = message.get("error")
     if isinstance(error, Mapping):
         raise RefusedError(error.get("code"), str(error.get("message", "")))
     result = message.get("result")
     if not isinstance(result, dict):
-        raise ServerError("the server answered with neither a result nor an error")
+        raise ServerError("the server's answer has neither a result nor an error")
     return result
 
 

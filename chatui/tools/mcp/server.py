@@ -21,7 +21,12 @@ class Peer(Protocol):
     """The transport to an MCP server, HTTP or stdio."""
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of a request. Raises RefusedError and ServerError."""
+        """The result of a request.
+
+        Raises:
+            RefusedError: the server responded with an error.
+            ServerError: the server did not respond.
+        """
         ...
 
     async def close(self) -> None:
@@ -30,7 +35,7 @@ class Peer(Protocol):
 
 
 class McpServer:
-    """A ``Server`` that speaks MCP."""
+    """A ``Server`` for the MCP protocol."""
 
     def __init__(self, spec: McpSpec) -> None:
         self._spec = spec

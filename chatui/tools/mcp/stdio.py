@@ -1,6 +1,6 @@
-"""MCP over stdio, to a server that is a local program: started on first use, shared by all calls, and restarted if it has ended.
+"""MCP over stdio, with a server that is a local program: it is started on first use, shared by all calls, and restarted if it has ended.
 
-Its environment has only the variables that the operator named and a PATH; its standard error is dropped. It is killed with all its child
+Its environment has only a PATH and the variables that the operator named. Its standard error is dropped. It is killed with all its child
 processes if it floods us with output, writes an invalid message, or the product exits.
 """
 
@@ -23,7 +23,7 @@ from chatui.tools.remote.offer import ServerError
 
 MOST_LINE_BYTES = 4_000_000
 MOST_IDLE_BYTES = 8_000_000
-"""The most bytes accepted since the last expected response."""
+"""The maximum number of bytes accepted since the last expected response."""
 MOST_UNREAD_BYTES = 1_000_000
 GRACE_SECONDS = 1.0
 
@@ -40,7 +40,7 @@ class StdioPeer:
     """An MCP server that runs as a local program. Used on one event loop."""
 
     def __init__(self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None) -> None:
-        """``environment``: a function that returns it, since credentials may change."""
+        """``environment``: a function that returns the program's variables. It is called at each start, since credentials may change."""
         self._command = command
         self._environment = environment
         self._directory = directory
@@ -106,7 +106,11 @@ class _Program:
         return self._reading.done()
 
     async def introduce(self) -> None:
-        """The handshake. Raises if the server supports only the newer generation."""
+        """Perform the handshake. If the server supports only the newer generation, set ``is_stateless``.
+
+        Raises:
+            ServerError: the server refused the handshake in another way.
+        """
         try:
             messages.agreed(await self.ask("initialize", messages.hello()))
             await self._write(messages.notification("notifications/initialized", {}))
@@ -138,7 +142,7 @@ class _Program:
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._stdin.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
             self._reading.cancel()
-            raise ServerError("the program does not read what it is told")
+            raise ServerError("the program does not read its input")
         self._stdin.write(json.dumps(message).encode() + b"\n")
 
     @property
@@ -162,7 +166,7 @@ class _Program:
         finally:
             for each in self._waiting.values():
                 if not each.done():
-                    each.set_exception(ServerError("the program ended, or said what is no answer"))
+                    each.set_exception(ServerError("the program ended, or wrote an invalid message"))
             _kill(self._process.pid)
             _running.discard(self._process.pid)
 
@@ -180,7 +184,7 @@ class _Program:
             waiting.set_result(message)
 
     async def end(self) -> None:
-        """Shut it down as the protocol requires: close its input, then kill it with all its child processes if it is still running."""
+        """Shut the program down as the protocol requires: close its input, and kill it with its child processes if it is still running."""
         with suppress(ServerError, ConnectionError):
             self._stdin.close()
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)

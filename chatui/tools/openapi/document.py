@@ -22,7 +22,7 @@ MOST_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation, and the parameters that its path has for all operations."""
+    """One operation (``said``: its definition), and the parameters that all operations of its path share."""
 
     method: str
     path: str
@@ -37,10 +37,10 @@ class Document:
     root: Mapping[str, Any] = field(repr=False)
 
     def operation(self, operation_id: str) -> Operation:
-        """The operation of that id.
+        """The operation with that id.
 
         Raises:
-            ToolUnusableError: there is none, or there are several.
+            ToolUnusableError: no operation has that id, or several have it.
         """
         items = [(str(path), self.resolved(item)) for path, item in _mapping(self.root, "paths").items()]
         found = [
@@ -50,12 +50,14 @@ class Document:
             if (said := _mapping(item, method)).get("operationId") == operation_id
         ]
         if len(found) != 1:
-            raise ToolUnusableError("the document has no operation of that id" if not found else "the document has that id several times")
+            raise ToolUnusableError("the document has no operation with that id" if not found else "the document has that id several times")
         return found[0]
 
     def resolved(self, value: Any) -> Mapping[str, Any]:
-        """The target of a reference within the document; an empty mapping for any other value that is not a mapping. Raises:
-        ToolUnusableError: it leads out of the document, to nothing, or in a circle.
+        """The target of a reference within the document, or the value itself if it is another mapping, or else an empty mapping.
+
+        Raises:
+            ToolUnusableError: the reference leads out of the document, has no target, or is circular.
         """
         for _ in range(MOST_HOPS):
             if not isinstance(value, Mapping):
@@ -63,14 +65,14 @@ class Document:
             if "$ref" not in value:
                 return value
             value = self._found(str(value["$ref"]))
-        raise ToolUnusableError("a reference leads in a circle")
+        raise ToolUnusableError("a reference is circular")
 
     def _found(self, target: str) -> Any:
         place: Any = self.root
         for part in target.split("/")[1:] if target.startswith("#/") else ("",):
             place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
         if place is None:
-            raise ToolUnusableError("a reference leads to what there is not")
+            raise ToolUnusableError("a reference has no target")
         return place
 
 
@@ -78,7 +80,7 @@ def read(path: Path) -> Document:
     """The document in a file, JSON or YAML.
 
     Raises:
-        ServerError: it cannot be read, is too large, or is not an OpenAPI document.
+        ServerError: the file cannot be read, is too large, or is not an OpenAPI document.
     """
     try:
         with path.open("rb") as file:
@@ -92,19 +94,22 @@ def read(path: Path) -> Document:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise ServerError(f"the document is neither JSON nor YAML ({type(error).__name__})") from None
     if not isinstance(root, Mapping) or not str(root.get("openapi", "")).startswith("3."):
-        raise ServerError("the file is no OpenAPI document of version 3")
+        raise ServerError("the file is not an OpenAPI document of version 3")
     return Document(root)
 
 
 def _yaml(data: bytes) -> Any:
-    """Load YAML without aliases: a few lines of them can expand beyond all memory, and documents use references instead. The depth is
-    checked before loading: some thousand levels would crash the process without an exception.
+    """Load YAML. Aliases are refused: a few lines of them can expand beyond all memory, and documents use references instead. The depth is
+    checked before loading: a few thousand levels would crash the process without an exception.
+
+    Raises:
+        ValueError: the document has aliases, or is too large or nested too deeply.
     """
     depth = 0
     for number, event in enumerate(yaml.parse(data, Loader=_Loader)):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or number > MOST_TOKENS or depth > MOST_DEPTH:
-            raise ValueError("aliases, or too much of it")
+            raise ValueError("aliases, or too large or too deep")
     return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
 
 

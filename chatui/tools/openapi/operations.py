@@ -23,22 +23,22 @@ _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
 
 def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str) -> Offer:
-    """The operation as a tool of that name.
+    """The operation as a tool with that name.
 
     Raises:
-        ToolUnusableError: it needs something that cannot be provided, or cannot be described to a model.
+        ToolUnusableError: the operation needs something that cannot be provided, or cannot be described to a model.
     """
     operation = document.operation(operation_id)
     description = harmless(_words(operation.said), DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
-        raise ToolUnusableError("it has neither summary nor description, and the model would not know what it is for")
+        raise ToolUnusableError("it has neither summary nor description, so the model would not know what it is for")
     gathered = _Arguments(document, _taken_by_operator(document, spec), {each.lower() for each in spec.header_parameters})
     gathered.parameters(operation)
     content_type = gathered.body(operation.said)
     if not _PLAIN_PATH.fullmatch(operation.path) or set(_TEMPLATE.findall(operation.path)) != gathered.in_path:
-        raise ToolUnusableError("its path and its path parameters do not fit")
+        raise ToolUnusableError("its path and its path parameters do not match")
     if any(part in (".", "..") for part in operation.path.split("/")) or operation.path.startswith("//"):
-        raise ToolUnusableError("its path leads elsewhere")
+        raise ToolUnusableError("its path has dots or slashes that could change the address")
     return Offer(
         name=name,
         server=spec.name,
@@ -65,12 +65,12 @@ class _Arguments:
         self._headers = headers
 
     def schema(self) -> dict[str, Any]:
-        """The schema of all of them, within the bounds of one."""
+        """The schema of all arguments together, reduced like any other."""
         whole = {"type": "object", "properties": self._properties, "additionalProperties": False, "required": self._required}
         return reduced(whole if self._required else {name: value for name, value in whole.items() if name != "required"})
 
     def parameters(self, operation: Operation) -> None:
-        """Of two parameters with the same name and location, the operation's counts."""
+        """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
         if len(operation.shared) + len(operation.said.get("parameters") or ()) > MOST_PARAMETERS:
             raise ToolUnusableError("it has too many parameters")
         own = operation.said.get("parameters")
@@ -89,7 +89,7 @@ class _Arguments:
             return
         name = argument_name(wire, self._properties)
         if name is None:
-            raise ToolUnusableError("it has a parameter whose name a model cannot be told")
+            raise ToolUnusableError("it has a parameter whose name cannot be shown to a model")
         schema = said.get("schema")
         if schema is None:
             raise ToolUnusableError("it has a parameter without a schema")
@@ -98,7 +98,7 @@ class _Arguments:
         style = said.get("style") or ("form" if part == "query" else "simple")
         explode = said.get("explode", style in ("form", "deepObject"))
         if style not in ("form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"):
-            raise ToolUnusableError("it has a parameter that is written in a way that is not known here")
+            raise ToolUnusableError("it has a parameter with an unsupported style")
         place = Place.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
         self._add(name, {"description": said.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
 
@@ -108,7 +108,7 @@ class _Arguments:
         return part in ("path", "query")
 
     def body(self, said: Mapping[str, Any]) -> str:
-        """The argument ``body``; returns its content type, empty if there is no body."""
+        """Add the argument ``body``. Returns its content type; empty if there is no body."""
         body = self._document.resolved(said.get("requestBody"))
         content = body.get("content")
         if not isinstance(content, Mapping) or not content:
@@ -116,7 +116,7 @@ class _Arguments:
         kind = next((each for each in (JSON, FORM) if each in content), None)
         if kind is None:
             if body.get("required") is True:
-                raise ToolUnusableError("it needs a body of a type that is not known here")
+                raise ToolUnusableError("it needs a body of an unsupported type")
             return ""
         schema = reduced(self._document.resolved(content[kind]).get("schema", True), self._document.root)
         name = BODY if BODY not in self._properties else "request_body"

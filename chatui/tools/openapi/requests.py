@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from chatui.tools.openapi.operations import FORM, JSON
-from chatui.tools.remote.exchange import Ask
+from chatui.tools.remote.exchange import HttpRequest
 from chatui.tools.remote.offer import Offer, Place
 from chatui.tools.tool import ToolError
 
@@ -18,8 +18,8 @@ _DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited
 _TIMES_DECODED = 3
 
 
-def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> Ask:
-    """``headers`` and ``query``: the operator's, which no argument can replace.
+def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> HttpRequest:
+    """The HTTP request of a call. ``headers`` and ``query``: the operator's, which no argument can replace.
 
     Raises:
         ToolError: an argument cannot be sent. The message is for the model.
@@ -46,11 +46,13 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
     content = {"Content-Type": offer.content_type} if body else {}
     fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
     names = {name.lower() for name in fixed}
-    return Ask(offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body)
+    return HttpRequest(
+        offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body
+    )
 
 
 def _segment(name: str, value: Any) -> str:
-    """One segment of the path. Servers and proxies may decode more than once, so anything that could end up as dots is refused."""
+    """One segment of the path. Servers and proxies may decode it more than once, so anything that could be decoded to dots is refused."""
     text = ",".join(map(_text, value)) if isinstance(value, list) else "" if value is None else _text(value)
     decoded = text
     for _ in range(_TIMES_DECODED):
@@ -67,7 +69,7 @@ def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
         if place.style == "deepObject":
             yield from ((f"{place.name}[{key}]", _text(each)) for key, each in value.items())
         else:
-            # Exploded, the keys would become parameter names, and a model could set any of them.
+            # If it were exploded, the keys would become parameter names, and a model could set any of them.
             yield place.name, json.dumps(value, ensure_ascii=False)
     elif isinstance(value, list):
         if place.explode:

@@ -1,4 +1,4 @@
-"""The server behind an OpenAPI document: lists the operations that the operator named, and calls them."""
+"""A server that an OpenAPI document describes: lists the operations that the operator named, and calls them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from chatui.tools.openapi import document, operations, requests
 from chatui.tools.remote import credentials
-from chatui.tools.remote.exchange import Answer, Connections
+from chatui.tools.remote.exchange import Connections, HttpResponse
 from chatui.tools.remote.names import tool_name
 from chatui.tools.remote.offer import Listing, Offer, ServerError
 from chatui.tools.remote.server_definition import OpenApiSpec
@@ -22,7 +22,7 @@ _TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml
 
 
 class OpenApiServer:
-    """A ``Server`` behind an OpenAPI document."""
+    """A ``Server`` that an OpenAPI document describes."""
 
     def __init__(self, spec: OpenApiSpec) -> None:
         self._spec = spec
@@ -54,7 +54,11 @@ class OpenApiServer:
 
 
 def listed(spec: OpenApiSpec) -> Listing:
-    """The operations that the operator named. Raises ServerError."""
+    """The operations that the operator named.
+
+    Raises:
+        ServerError: the document cannot be read.
+    """
     read = document.read(spec.document)
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
@@ -67,7 +71,7 @@ def listed(spec: OpenApiSpec) -> Listing:
     return Listing(offers=offers, problems=problems)
 
 
-def _read(answer: Answer) -> Any:
+def _read(answer: HttpResponse) -> Any:
     """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
     text = answer.body.decode("utf-8", "replace")
     if answer.kind == "application/json" or answer.kind.endswith("+json"):
@@ -79,4 +83,4 @@ def _read(answer: Answer) -> Any:
         return text
     if answer.status >= 400:
         return ""
-    raise ServerError("the server answered with what is neither JSON nor text")
+    raise ServerError("the server's answer is neither JSON nor text")

@@ -1,1 +1,1 @@
-"""The tool ``python``: runs a model's code in an interpreter for its conversation, without access to the machine or a network."""
+"""The tool ``python``: runs a model's code in the conversation's interpreter, without access to the machine or a network."""

@@ -1,6 +1,6 @@
-"""Reads the sandbox's output piece by piece, truncates it to a limit, and finds the end of an answer.
+"""Reads the sandbox's output piece by piece, truncates it, and finds the end of an answer.
 
-The code can write anything, including an end marker. So a marker only ends its own answer, and its content is treated as untrusted text.
+The code can write anything, including an end mark. So a mark ends only its own answer, and what follows it is treated as untrusted text.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Answer:
 
 
 class AnswerReader:
-    """Parses the sandbox's output: ``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null
-    bytes."""
+    """Parses the sandbox's output: ``feed`` bytes until it returns True, then ``finish``. ``mark``: the text that ends the answer, between
+    null bytes."""
 
     def __init__(self, mark: str, most_chars: int) -> None:
         self.mark = mark
@@ -37,7 +37,7 @@ class AnswerReader:
         self._end: bytes | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Whether the answer is complete. Output after its end is dropped."""
+        """Add output. Returns whether the answer is complete. Output after its end is dropped."""
         if self._end is None:
             data = self._tail + data
             found = data.find(self._end_mark)
@@ -54,7 +54,7 @@ class AnswerReader:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether there was more output than the limit."""
+        """Whether the output exceeds the limit."""
         return self._output.dropped > 0
 
     def finish(self) -> Answer:
@@ -71,7 +71,7 @@ class AnswerReader:
 
 
 def files_of(said: object) -> tuple[tuple[str, int], ...]:
-    """The valid names and sizes."""
+    """The valid ones among a list of file names and sizes."""
     entries = said[:MOST_FILES] if isinstance(said, list) else []
     pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
     return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
@@ -82,10 +82,10 @@ def _printable(name: str) -> str:
 
 
 class _Kept:
-    """The beginning and the end of a text, because errors are usually at the end."""
+    """The beginning and the end of an output. The middle is dropped, because errors are usually at the end."""
 
     def __init__(self, most: int) -> None:
-        # In bytes of UTF-8: never more than the limit in characters.
+        # Counted in bytes of UTF-8, so there are never more characters than the limit.
         self._most_head = most * 2 // 3
         self._most_tail = most - self._most_head
         self._head = bytearray()
@@ -104,4 +104,4 @@ class _Kept:
         if not self.dropped:
             return (self._head + self._tail).decode("utf-8", "replace")
         head, tail = self._head.decode("utf-8", "replace"), self._tail.decode("utf-8", "replace")
-        return f"{head}\n[… {self.dropped} bytes left out here …]\n{tail}"
+        return f"{head}\n[… {self.dropped} bytes omitted here …]\n{tail}"

@@ -1,4 +1,4 @@
-"""Decides whether ``python`` is available in this process, and if not, the reason and a remedy. An untested sandbox is never offered."""
+"""Decides whether ``python`` is available in this process; if not, gives the reason and a remedy. An untested sandbox is never offered."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from chatui.tools.python.launch import CannotLaunchError, Launch
 log = logging.getLogger(__name__)
 
 RECIPIENT = "python"
-_NAMESPACES = "the kernel or the container must let ordinary users make namespaces, see docs/operating.md"
+_NAMESPACES = "the kernel or the container must let ordinary users create namespaces, see docs/operating.md"
 _REMEDIES = {
     "disable-userns": "bubblewrap 0.8 or newer is needed",
-    "uid map": "AppArmor must let bubblewrap make user namespaces (Ubuntu: a profile for /usr/bin/bwrap), see docs/operating.md",
+    "uid map": "AppArmor must let bubblewrap create user namespaces (Ubuntu: a profile for /usr/bin/bwrap), see docs/operating.md",
     "new namespace": _NAMESPACES,
     "not permitted": _NAMESPACES,
-    "permission denied": "the user that runs the product must be able to read the interpreter and make namespaces, see docs/operating.md",
+    "permission denied": "the user that runs the product must be able to read the interpreter and create namespaces, see docs/operating.md",
 }
-"""Fragments of bubblewrap's messages, with remedies."""
+"""Remedies, by fragments of bubblewrap's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether ``python`` is available. ``reason``: why it is off, with a remedy; empty if it is on."""
+    """Whether ``python`` is available. ``reason``: why it is off, with a remedy if there is one; empty if it is on."""
 
     reason: str = ""
 
     @property
     def is_on(self) -> bool:
-        """Whether it can be used."""
+        """Whether ``python`` can be used."""
         return not self.reason
 
 
 def is_on() -> bool:
-    """Whether it can be used, as currently known: the sandbox is first tested in a thread, and the tool is off until that is done."""
+    """Whether ``python`` can be used. The first call tests the sandbox in a thread; until that is done, the tool is off."""
     future = _examined()
     return future.done() and future.result().is_on
 
 
 def verdict() -> Verdict:
-    """The verdict, after testing the sandbox; that takes a second, once per process."""
+    """The verdict. The first call in a process waits about a second for the sandbox to be tested."""
     return _examined().result()
 
 
@@ -57,12 +57,12 @@ def launch() -> Launch:
     """The command that starts the sandbox, from the settings.
 
     Raises:
-        CannotLaunchError: there is none, or it must not be used.
+        CannotLaunchError: there is no sandbox, or it must not be used.
     """
     if not sys.platform.startswith("linux"):
         raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
     if os.geteuid() == 0:
-        raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as a user without rights")
+        raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as an ordinary user")
     return _launch()
 
 
@@ -81,20 +81,20 @@ def _examined() -> concurrent.futures.Future[Verdict]:
         is_address = url.startswith(("https://", "http://"))
         future.set_result(Verdict("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address"))
     else:
-        threading.Thread(target=lambda: future.set_result(_tried()), name="trying the sandbox", daemon=True).start()
+        threading.Thread(target=lambda: future.set_result(_tried()), name="testing the sandbox", daemon=True).start()
     return future
 
 
 def _tried() -> Verdict:
     try:
-        ways_out = asyncio.run(examination.attempts(launch())).ways_out
+        escapes = asyncio.run(examination.attempts(launch())).escapes
     except CannotLaunchError as error:
         found = Verdict(f"{error}{_remedy(str(error))}")
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the tool is off
-        found = Verdict(f"the sandbox could not be tried ({type(error).__name__})")
+    except Exception as error:  # noqa: BLE001 - after any error, the tool is off
+        found = Verdict(f"the sandbox could not be tested ({type(error).__name__})")
     else:
-        words = "the sandbox of this machine is not closed, code in it could: "
-        found = Verdict(words + ", ".join(ways_out) + "; see docs/operating.md") if ways_out else Verdict()
+        words = "the sandbox of this machine is not secure, code in it could: "
+        found = Verdict(words + ", ".join(escapes) + "; see docs/operating.md") if escapes else Verdict()
     if not found.is_on:
         log.error("the tool python is off: %s", found.reason)
     return found

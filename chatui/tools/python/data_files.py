@@ -1,7 +1,7 @@
-"""Copies the files that code wrote to ``/mnt/data`` out of a sandbox: regular files only, of bounded size, read from outside.
+"""Copies the files that code wrote to ``/mnt/data`` out of a sandbox: only regular files of bounded size. They are read from outside.
 
-A model's code controls the directory and all names in it. Nothing in it is opened by a path: each step opens one name in an already open
-directory and follows no links, because a symbolic link followed outside the sandbox would lead to a file of the host.
+A model's code controls the directory and all names in it. So nothing in it is opened by its path: each step opens one name in an open
+directory, and follows no links. A symbolic link that is followed outside the sandbox would lead to a file of the host.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatui.tools.files import MadeFile, NotKeptError
+from chatui.tools.files import CreatedFile, FileNotStoredError
 
 MOST_ENTRIES = 2000
 MOST_DEPTH = 8
 MOST_LEFT_OUT = 5
-"""How many names of omitted files are reported."""
+"""The maximum number of omitted files that are reported."""
 SMALL_BYTES = 64 * 1024
 """A file up to this size may have holes: some programs leave a few, at little cost."""
 _BLOCK_BYTES = 512
@@ -26,36 +26,36 @@ _READ_BYTES = 1024 * 1024
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CACHE = "__pycache__"
-_UNFIT = "too large, or no plain file"
+_UNFIT = "too large, or not a regular file"
 
 Stamp = tuple[int, int, int]
-"""Inode, size, and time of the last change, which code cannot set back."""
+"""A file's inode, size, and time of the last status change (ctime), which code cannot set back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of others, each with the
-    reason."""
+    """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of those that were not
+    copied, each with the reason."""
 
-    made: tuple[MadeFile, ...] = field(default=(), repr=False)
+    made: tuple[CreatedFile, ...] = field(default=(), repr=False)
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 class DataFiles:
-    """The files of one sandbox. ``take`` after each call, while the sandbox is stopped; ``close`` at the end. Each blocks, and may be
-    called in any thread."""
+    """The files of one sandbox. Call ``take`` after each call, while the sandbox is stopped, and ``close`` at the end. All methods block,
+    and may be called in any thread."""
 
     def __init__(self, directory: str) -> None:
-        """``directory``: its path on the host, on a tmpfs, which counts each block of a file. It is kept open from now on, because the
+        """``directory``: its path on the host. It must be on a tmpfs, which counts each block of a file. It is kept open, because the
         process id in its path may be reused.
 
         Raises:
-            OSError: it is not there.
+            OSError: the directory does not exist.
         """
         self._root: int | None = os.open(directory, _DIRECTORY)
         self._device = os.fstat(self._root).st_dev
         self._seen: dict[str, Stamp] = {}
-        # A descriptor number that was closed meanwhile may refer to anything.
+        # Without a lock, the descriptor could be closed meanwhile, and its number could refer to another file.
         self._lock = threading.Lock()
 
     def look(self) -> None:
@@ -63,10 +63,10 @@ class DataFiles:
         self.take(0, 0, 0)
 
     def take(self, most_files: int, most_bytes: int, most_in_all: int) -> Taken:
-        """The files that are new or changed since the last call, limited in number, in bytes for each, and in total bytes. They are copied
-        into the server's memory, where the sandbox's own limits do not apply.
+        """The files that are new or changed since the last call, limited in number, in bytes per file, and in total bytes. The limits are
+        needed because the files are copied into the server's memory, where the sandbox's own limits do not apply.
         """
-        made: list[MadeFile] = []
+        made: list[CreatedFile] = []
         left_out: list[tuple[str, str]] = []
         with self._lock:
             if self._root is None:
@@ -77,16 +77,16 @@ class DataFiles:
             for path in changed:
                 try:
                     if len(made) == most_files:
-                        raise NotKeptError("too many files at once")
-                    made.append(MadeFile(path, self._read(path, most_bytes, most_in_all)))
-                except NotKeptError as error:
+                        raise FileNotStoredError("too many files at once")
+                    made.append(CreatedFile(path, self._read(path, most_bytes, most_in_all)))
+                except FileNotStoredError as error:
                     left_out.append((path, str(error)))
                 else:
                     most_in_all -= len(made[-1].data)
         return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
 
     def close(self) -> None:
-        """Stop taking files."""
+        """Close the directory. Afterwards, ``take`` returns nothing."""
         with self._lock:
             if self._root is not None:
                 os.close(self._root)
@@ -106,21 +106,21 @@ class DataFiles:
                 # A hard link could be visible elsewhere; another device is not this sandbox's memory.
                 is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
                 if not is_plain or about.st_size > most_bytes:
-                    raise NotKeptError(_UNFIT)
-                # A hole takes no space there, but its zeros would take memory here.
+                    raise FileNotStoredError(_UNFIT)
+                # A hole takes no space in the sandbox, but its zeros would take memory here.
                 if about.st_blocks * _BLOCK_BYTES < about.st_size and about.st_size > SMALL_BYTES:
-                    raise NotKeptError("a file with holes")
+                    raise FileNotStoredError("a file with holes")
                 if about.st_size > most_in_all:
-                    raise NotKeptError("too much at once")
+                    raise FileNotStoredError("too many bytes at once")
                 return _all_of(file, min(most_bytes, most_in_all))
         except OSError:
-            raise NotKeptError(_UNFIT) from None
+            raise FileNotStoredError(_UNFIT) from None
 
 
 def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, Stamp]]:
-    """The path and stamp of each regular file, up to a limit of entries per directory.
+    """The path and stamp of each regular file, up to a limit of entries.
 
-    Names that begin with a dot are private to the code.
+    Files whose names begin with a dot are omitted, as private to the code.
     """
     left = MOST_ENTRIES
     with contextlib.suppress(OSError), os.scandir(root) as entries:
@@ -148,10 +148,14 @@ def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str,
 
 
 def _all_of(file: int, most_bytes: int) -> bytes:
-    """The whole content. Refused if the file has grown meanwhile."""
+    """The whole content of a file.
+
+    Raises:
+        FileNotStoredError: the file has grown meanwhile.
+    """
     data = bytearray()
     while part := os.read(file, _READ_BYTES):
         data += part
         if len(data) > most_bytes:
-            raise NotKeptError(_UNFIT)
+            raise FileNotStoredError(_UNFIT)
     return bytes(data)

@@ -19,7 +19,7 @@ from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 SECONDS = 30.0
 LEAST_ATTEMPTS = 80
-"""Fewer would mean that the list was cut, or that something in the sandbox forged the answer."""
+"""With fewer attempts, the list was cut, or something in the sandbox forged the answer."""
 _MOST_CHARS = 100_000
 
 
@@ -30,16 +30,16 @@ class Attempts:
     made: dict[str, bool]
 
     @property
-    def ways_out(self) -> Sequence[str]:
+    def escapes(self) -> Sequence[str]:
         """The attempts that succeeded."""
         return [name for name, has_succeeded in self.made.items() if has_succeeded]
 
 
 async def attempts(launch: Launch) -> Attempts:
-    """Run every attempt in a separate sandbox; takes about half a second.
+    """Make every attempt in a separate sandbox. Takes about half a second.
 
     Raises:
-        CannotLaunchError: the sandbox does not start, or the attempts crash it.
+        CannotLaunchError: the sandbox does not start, or does not complete the attempts.
     """
     interpreter = await Interpreter.start(launch)
     try:
@@ -47,13 +47,13 @@ async def attempts(launch: Launch) -> Attempts:
             answer = await interpreter.run(_code(launch, tcp, abstract), SECONDS, _MOST_CHARS)
         made = json.loads(answer.text)
     except InterpreterEndedError as error:
-        raise CannotLaunchError(f"the sandbox did not bear the attempts to leave it: {error}") from None
+        raise CannotLaunchError(f"the sandbox ended during the escape attempts: {error}") from None
     except ValueError:
-        raise CannotLaunchError("the attempts to leave the sandbox could not be made: this interpreter lacks parts of Python") from None
+        raise CannotLaunchError("the escape attempts could not be made: this interpreter lacks parts of Python") from None
     finally:
         await interpreter.end()
     if not isinstance(made, dict) or len(made) < LEAST_ATTEMPTS:
-        raise CannotLaunchError("not all attempts to leave the sandbox could be made")
+        raise CannotLaunchError("not all escape attempts could be made")
     return Attempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
 
 
@@ -75,7 +75,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
 
 @contextlib.contextmanager
 def _listening() -> Iterator[tuple[int, str]]:
-    """Targets that an open sandbox would reach: a port of this machine, and an abstract socket."""
+    """Targets that code could reach from an insecure sandbox: a port of this machine, and an abstract socket."""
     name = f"chatui-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
         unix.bind("\0" + name)

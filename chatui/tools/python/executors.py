@@ -1,4 +1,4 @@
-"""The interface that runs code for a conversation: in this machine's sandbox, or in the operator's own service."""
+"""The interface for running code for a conversation, in this machine's sandbox or in the operator's own service."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chatui.tools.python.data_files import Taken
 
 @dataclass(frozen=True, slots=True)
 class CodeRequest:
-    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted per person. ``files``: the files to copy into a
-    new interpreter's ``/mnt/data``; None if files are off. Up to ``most_files`` files that a call creates are copied out, each of at most
-    ``most_file_bytes``.
+    """Code to run for a conversation. ``person_id``: the person who asked; interpreters are counted per person. ``files``: the files to
+    copy into a new interpreter's ``/mnt/data``; None if files are off. Of the files that a call creates, up to ``most_files`` are copied
+    out, each of at most ``most_file_bytes``.
     """
 
     conversation_id: UUID
@@ -31,9 +31,9 @@ class CodeRequest:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
-    ``taken``: those that were copied out. ``laid``: names of the conversation's files that were copied in before the call; ``not_laid``:
-    names of those that could not be; ``dropped``: names of those that were deleted. ``is_new``: no state of earlier calls was left.
-    ``ended``: why no state of this call is left for the next; empty if it is.
+    ``taken``: the files copied out. ``copied_in``: names of the conversation's files that were copied in before the call;
+    ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
+    state of earlier calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
     """
 
     text: str = field(repr=False)
@@ -42,19 +42,19 @@ class Outcome:
     is_new: bool = False
     ended: str = ""
     taken: Taken = field(default_factory=Taken, repr=False)
-    laid: tuple[str, ...] = field(default=(), repr=False)
-    not_laid: tuple[str, ...] = field(default=(), repr=False)
-    dropped: tuple[str, ...] = field(default=(), repr=False)
+    copied_in: tuple[str, ...] = field(default=(), repr=False)
+    not_copied_in: tuple[str, ...] = field(default=(), repr=False)
+    deleted: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Executor(Protocol):
     """Runs code, with state that lasts between the calls of a conversation."""
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """Run code. If cancelled, the code ends within a second.
+        """Run code. If this is cancelled, the code ends within a second.
 
         Raises:
-            ToolError: it could not be started. The text is for the model.
+            ToolError: the code could not be started. The text is for the model.
         """
         ...
 
@@ -62,7 +62,7 @@ class Executor(Protocol):
         """End the interpreter of a conversation. Never raises."""
         ...
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """Remove files that the person has deleted, with everything that code derived from them. Never raises."""
         ...
 

@@ -1,7 +1,7 @@
 """One interpreter in its sandbox: starts it, runs code, interrupts it, pauses it between calls, and kills it.
 
 Use it on one event loop. The processes of the sandbox form one process group, which they cannot leave, so signals to the group reach all of
-them. They end with the thread that started them, and so with the product, however it ends.
+them. They end with the thread that started them, and so with the product, even if it is killed.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chatui.tools.files import GivenFile
+from chatui.tools.files import ConversationFile
 from chatui.tools.python.answers import Answer, AnswerReader
 from chatui.tools.python.data_files import DataFiles, Taken
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
 GRACE_SECONDS = 2.0
-"""The time between the interrupt, which preserves the state, and killing the interpreter."""
+"""The time between interrupting the code, which preserves the state, and killing the interpreter."""
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 MOST_INODES = 10_000
-"""Files, directories and links in memory: the sandbox's size limits do not count their names."""
+"""The maximum number of files, directories and links. The sandbox's size limits do not count the memory for their names."""
 FLOOD_PAUSE_SECONDS = 0.01
 """The pause after each piece of excess output, so that reading it costs next to nothing: 6 MB a second."""
 NICENESS = 10
-LAID_BYTES = 1024 * 1024
-"""The bytes of a file in one request."""
+PIECE_BYTES = 1024 * 1024
+"""The maximum number of bytes of a file in one request."""
 _DATA = "/proc/{}/root/{}"
 _DIRECTORIES = ("tmp", "mnt/data")
 
@@ -48,8 +48,8 @@ class InterpreterEndedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Interpreter:
-    """A sandboxed interpreter. ``first_process``: the id of the sandbox's own first process, in the host's numbering. ``is_alive``: not
-    known to have ended. ``most_taken_bytes``: the limit for files after one call. Created by ``start``.
+    """A sandboxed interpreter, created by ``start``. ``first_process``: the host's process id of the sandbox's first process. ``is_alive``:
+    it is not known to have ended. ``most_taken_bytes``: the limit for all files that are copied out after one call.
     """
 
     process: asyncio.subprocess.Process
@@ -62,10 +62,10 @@ class Interpreter:
 
     @classmethod
     async def start(cls, launch: Launch) -> Interpreter:
-        """A new sandbox with an interpreter that waits for code; about 50 ms.
+        """Start a sandbox with an interpreter that waits for code. Takes about 50 ms.
 
         Raises:
-            CannotLaunchError: bubblewrap or the kernel refused. The text has its message.
+            CannotLaunchError: bubblewrap or the kernel refused. The text contains the error message.
         """
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -78,7 +78,7 @@ class Interpreter:
         return interpreter
 
     async def run(self, code: str, seconds: float, most_chars: int) -> Answer:
-        """Run code with a time limit. Code that takes longer is interrupted, and its state so far is kept.
+        """Run code with a time limit. Code that takes longer is interrupted; the interpreter keeps its state.
 
         Raises:
             InterpreterEndedError: the interpreter died, or had to be killed.
@@ -98,29 +98,31 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
         return answer
 
-    async def lay(self, files: Sequence[GivenFile]) -> tuple[str, ...]:
-        """Copy files into ``/mnt/data``. The program inside writes them. Returns the names of those that fit. Raises:
-        InterpreterEndedError: it died, or does not accept them.
+    async def copy_in(self, files: Sequence[ConversationFile]) -> tuple[str, ...]:
+        """Copy files into ``/mnt/data``; the program inside writes them. Returns the names of those that fit.
+
+        Raises:
+            InterpreterEndedError: the interpreter died, or does not accept the files.
         """
         if not files:
             return ()
         async with self._awake():
-            laid = [file.name for file in files if await self._has_laid(file)]
+            copied_in = [file.name for file in files if await self._copied_in(file)]
         await self.take(0, 0)
-        return tuple(laid)
+        return tuple(copied_in)
 
-    async def drop(self, names: Sequence[str]) -> None:
-        """Delete files from ``/mnt/data``. The program inside does it.
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete files from ``/mnt/data``; the program inside does it.
 
         Raises:
-            InterpreterEndedError: it died, or a file still exists.
+            InterpreterEndedError: the interpreter died, or a file still exists.
         """
         if not names:
             return
         async with self._awake():
             for name in names:
-                if (await self._ask({"drop": name}, AnswerReader(_mark(), 2000))).has_failed:
-                    raise InterpreterEndedError("it did not give its files away")
+                if (await self._ask({"delete": name}, AnswerReader(_mark(), 2000))).has_failed:
+                    raise InterpreterEndedError("it did not delete its files")
 
     @contextlib.asynccontextmanager
     async def _awake(self) -> AsyncIterator[None]:
@@ -131,17 +133,18 @@ class Interpreter:
                 yield
         except TimeoutError:
             self.kill()
-            raise InterpreterEndedError("it did not take its files") from None
+            raise InterpreterEndedError("it did not accept its files") from None
         except BaseException:
             self.kill()
             raise
         self._signal(signal.SIGSTOP)
 
-    async def _has_laid(self, file: GivenFile) -> bool:
-        """Sent in pieces: a request is held several times in the interpreter's memory, which may be nearly full."""
-        for at in range(0, len(file.data) or 1, LAID_BYTES):
-            piece = base64.b64encode(file.data[at : at + LAID_BYTES]).decode()
-            request = {"lay": file.name, "data": piece, "is_first": at == 0}
+    async def _copied_in(self, file: ConversationFile) -> bool:
+        """Copy a file into the sandbox. Returns whether it fits. It is sent in pieces, because the interpreter needs several times the
+        memory of a request, and its memory may be nearly full."""
+        for at in range(0, len(file.data) or 1, PIECE_BYTES):
+            piece = base64.b64encode(file.data[at : at + PIECE_BYTES]).decode()
+            request = {"write": file.name, "data": piece, "is_first": at == 0}
             if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
                 return False
         return True
@@ -153,12 +156,12 @@ class Interpreter:
         return await asyncio.to_thread(self._data.take, most_files, most_bytes, self.most_taken_bytes)
 
     def kill(self) -> None:
-        """Kill it at once, with all its state."""
+        """Kill the interpreter at once, with all its state."""
         self.is_alive = False
         self._signal(signal.SIGKILL)
 
     async def end(self) -> None:
-        """Kill it, and wait until all its processes have ended."""
+        """Kill the interpreter, and wait until all its processes have ended."""
         self.kill()
         async with self._reading:
             await ended(self.process)
@@ -191,7 +194,7 @@ class Interpreter:
             while not asked.done():
                 await asyncio.wait({asked}, timeout=LOOK_SECONDS)
                 if not asked.done() and self._has_too_many_files():
-                    raise InterpreterEndedError(f"it made more than {MOST_INODES} files", reader.finish())
+                    raise InterpreterEndedError(f"it created more than {MOST_INODES} files", reader.finish())
                 if not is_interrupted and asyncio.get_running_loop().time() > until:
                     is_interrupted = True
                     self._write({"interrupt": True})
@@ -210,14 +213,14 @@ class Interpreter:
                     return reader.finish()
                 if reader.is_too_much:
                     await asyncio.sleep(FLOOD_PAUSE_SECONDS)
-        raise InterpreterEndedError("it ended by itself, or was killed for the memory or time that it took", reader.finish())
+        raise InterpreterEndedError("it ended by itself, or was killed because it exceeded its memory or time", reader.finish())
 
     def _write(self, request: dict[str, Any]) -> None:
         if self.process.stdin is not None:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
 
     def _has_too_many_files(self) -> bool:
-        # Gone in the meantime: then what it wrote ends as well.
+        # If the process has ended meanwhile, its output ends, too.
         with contextlib.suppress(OSError):
             return self._inodes() - self.inodes > MOST_INODES
         return False

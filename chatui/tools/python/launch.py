@@ -1,7 +1,7 @@
 """Builds the sandbox's start command: the bubblewrap arguments, and the resource limits.
 
-The sandbox sees the interpreter and its libraries, read-only, and two directories in memory. It has namespaces of its own for everything,
-no capabilities, no ``/proc``, no network, not even a loopback that leads anywhere, and an empty environment.
+The sandbox contains the interpreter and its libraries, read-only, and two directories in memory. It has its own namespaces of every kind,
+no capabilities, no ``/proc``, no network except its own loopback, and an environment that takes nothing from the host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chatui.sandbox import seccomp
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64
 PROCESSOR_SECONDS = 3600
-"""The processor time for all calls of one interpreter together; each call is limited in elapsed time."""
+"""The limit of processor time for all calls of one interpreter together. Each call is limited in elapsed time."""
 THREADS = 64
 OPEN_FILES = 256
 SYSTEM_DIRECTORIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
@@ -39,13 +39,13 @@ _ENVIRONMENT = {
 
 
 class CannotLaunchError(Exception):
-    """The sandbox cannot run on this machine. The text says why and what would help, for the operator."""
+    """The sandbox cannot run on this machine. The text gives the reason and a remedy, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """``python``: the interpreter, and ``trees`` the directories with it and its libraries, outside of the system's directories.
-    ``hidden``: directories in those or in the system's that must not be visible. ``user``: the user to switch to first, for tests.
+    """The settings of a sandbox. ``python``: the interpreter. ``trees``: the directories with it and its libraries, except the system's
+    directories. ``hidden``: directories in either that must not be visible. ``user``: the user to switch to first, for tests.
     """
 
     bwrap: str
@@ -85,7 +85,7 @@ class Launch:
         try:
             return seccomp.program(os.uname().machine)
         except seccomp.MachineUnsupportedError as error:
-            raise CannotLaunchError(f"there is no filter of system calls for this processor ({error})") from None
+            raise CannotLaunchError(f"there is no system call filter for this processor ({error})") from None
 
     def _masks(self) -> list[str]:
         seen = (*SYSTEM_DIRECTORIES, *self.trees)
@@ -108,7 +108,7 @@ def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebib
     """The launch settings for this machine. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
 
     Raises:
-        CannotLaunchError: something is missing, or in a directory that would open the sandbox.
+        CannotLaunchError: something is missing, or the interpreter's directories contain or are inside one of the hidden directories.
     """
     bwrap = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
     if bwrap is None:
@@ -120,7 +120,7 @@ def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebib
     secret = [str(path.resolve()) for path in hidden]
     for tree in trees:
         if any(Path(path).is_relative_to(tree) or Path(tree).is_relative_to(path) for path in secret):
-            raise CannotLaunchError(f"CHATUI_PYTHON_PROGRAM lies in {tree}, beside what the product keeps; use an interpreter elsewhere")
+            raise CannotLaunchError(f"CHATUI_PYTHON_PROGRAM is in {tree}, with files of the product; use an interpreter elsewhere")
     return Launch(bwrap, program, trees, tuple(secret), memory_mebibytes, data_mebibytes)
 
 
@@ -131,12 +131,12 @@ def _trees(program: str) -> set[str]:
         said = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's
         trees = set(json.loads(said.stdout))
     except (OSError, subprocess.SubprocessError, ValueError):
-        raise CannotLaunchError("CHATUI_PYTHON_PROGRAM names no interpreter that starts") from None
+        raise CannotLaunchError("CHATUI_PYTHON_PROGRAM is not an interpreter that starts") from None
     return trees | {os.path.realpath(tree) for tree in trees}
 
 
 def _system() -> list[str]:
-    """The system's directories as they are: some are links into ``/usr``, some real ones."""
+    """The arguments for the system's directories, some of which are links into ``/usr``."""
     parts: list[str] = []
     for path in SYSTEM_DIRECTORIES:
         if os.path.islink(path):

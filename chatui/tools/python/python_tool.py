@@ -1,4 +1,4 @@
-"""The tool ``python``: code in, output out, in an interpreter that the conversation keeps between calls."""
+"""The tool ``python``: runs code in an interpreter that the conversation keeps between calls, and replies with its output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from chatui.env import environment
 from chatui.tools import execution
-from chatui.tools.files import KeptFile, NotKeptError, TurnFiles
+from chatui.tools.files import FileNotStoredError, StoredFileInfo, TurnFiles
 from chatui.tools.python import availability, wording
 from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import CodeRequest, Executor
@@ -41,15 +41,15 @@ _SCHEMA = {
 
 
 async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
-    """The reply to a call of a turn. The settings are checked here, not only where the tool is offered.
+    """The reply to a call. The settings are checked here again, not only where the tool is offered.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: the code could not be started.
     """
     if not availability.is_on():
         raise ToolError("Python cannot be used at the moment.")
     env = environment()
-    # So that the interrupt, which preserves the state, comes before the call's timeout, which does not.
+    # The interrupt, which preserves the state, must come before the call's timeout, which does not.
     seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _LEAST_SECONDS)
     most_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
     most_bytes = env.file_mb * MEBIBYTE
@@ -61,13 +61,13 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 
 async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
-    """Store the files from the sandbox for the person, as far as limits allow."""
-    kept: list[KeptFile] = []
+    """Store the files from the sandbox for the person, as far as the limits allow."""
+    kept: list[StoredFileInfo] = []
     left_out = list(taken.left_out)
     for made in taken.made:
         try:
-            kept.append(await files.keep(made))
-        except NotKeptError as error:
+            kept.append(await files.store(made))
+        except FileNotStoredError as error:
             left_out.append((made.name, str(error)))
     return FileResults(tuple(kept), tuple(left_out))
 
@@ -79,8 +79,8 @@ def executor() -> Executor:
     if env.python_service_url:
         return Service(env.python_service_url, env.python_service_key)
     # Some space is left for files that the code creates itself.
-    most_laid_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
-    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
+    most_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
+    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_copied_bytes)
     return Sessions(_start, limits)
 
 
@@ -94,12 +94,12 @@ def forget_from_thread(conversation_id: UUID) -> None:
 
 
 def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
-    """The same for several conversations, waiting up to ``seconds``, for a process that exits after an erasure."""
+    """End the interpreters of several deleted conversations, and wait up to ``seconds``: for a process that exits after an erasure."""
     if conversations and _may_be_kept():
         try:
             execution.run_on_tools_loop(_forget(conversations)).result(seconds)
-        except Exception as error:  # noqa: BLE001 - what is erased here is erased all the same
-            log.warning("not every Python session of what is erased could be ended at once (%s)", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - an error here must not stop the erasure
+            log.warning("not every Python session of the erased conversations could be ended at once (%s)", type(error).__name__)
 
 
 def forget_ended_from_thread(conversation_id: UUID) -> None:
@@ -109,24 +109,24 @@ def forget_ended_from_thread(conversation_id: UUID) -> None:
 
 
 def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
-    """Remove files that a person has deleted from that conversation's interpreter, in this process or at the service."""
+    """Remove files that a person has deleted from the conversation's interpreter, in this process or at the service."""
     if _may_be_kept():
-        execution.run_on_tools_loop(_take_away(conversation_id, tuple(names)))
+        execution.run_on_tools_loop(_delete_files(conversation_id, tuple(names)))
 
 
 def _may_be_kept() -> bool:
-    """A service has interpreters for all processes, so a process that ran no code must also notify it."""
+    """Whether there may be interpreters. A service has those of all processes, so a process that ran no code must notify it, too."""
     env = environment()
     return bool(executor.cache_info().currsize) or (bool(env.python_service_url) and availability.RECIPIENT in env.tools)
 
 
 async def _forget(conversations: Sequence[UUID]) -> None:
-    """On the event loop of the tools, to which the executor belongs."""
+    """Run this on the event loop of the tools, to which the executor belongs."""
     await asyncio.gather(*(executor().forget(each) for each in conversations))
 
 
-async def _take_away(conversation_id: UUID, names: Sequence[str]) -> None:
-    await executor().take_away(conversation_id, names)
+async def _delete_files(conversation_id: UUID, names: Sequence[str]) -> None:
+    await executor().delete_files(conversation_id, names)
 
 
 async def _start() -> Interpreter:

@@ -11,16 +11,16 @@ from uuid import UUID
 
 import httpx
 
-from chatui.tools.files import MadeFile
+from chatui.tools.files import CreatedFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MOST_LEFT_OUT, Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
-"""How much longer to wait for the service than the code may run."""
+"""How much longer than the code's time limit to wait for the service."""
 MOST_TELLING = 16
-"""The most notifications about ended sessions at once; they use separate connections from runs."""
+"""The maximum number of simultaneous notifications about ended sessions. They and runs use separate connections."""
 MOST_BYTES = 1_000_000
 VERSION = 1
 """The version of the file protocol."""
@@ -30,7 +30,7 @@ _NAME_BYTES = 2000
 
 
 class Service:
-    """An ``Executor``. Nothing but the code and an id for the conversation is sent to it."""
+    """An ``Executor`` that sends the service only the code and an id for the conversation."""
 
     def __init__(self, url: str, key: str) -> None:
         """``url``: the base URL."""
@@ -56,11 +56,11 @@ class Service:
         return await asyncio.to_thread(_outcome, said, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
-        """See ``Executor``. If the service is not reached, it ends idle sessions by itself."""
+        """See ``Executor``. If the service cannot be reached, it ends the idle session by itself."""
         self._used.pop(conversation_id, None)
         await self._told("DELETE", f"/sessions/{conversation_id}")
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """See ``Executor``. If the service does not support this, or fails, the session is ended instead.
 
         Services report unknown paths differently, so only success counts.
@@ -70,7 +70,7 @@ class Service:
             await self.forget(conversation_id)
 
     def has(self, conversation_id: UUID) -> bool:
-        """See ``Executor``. Covers the last conversations whose code this process ran."""
+        """See ``Executor``. Knows only the last conversations whose code this process ran."""
         return conversation_id in self._used
 
     async def aclose(self) -> None:
@@ -78,7 +78,7 @@ class Service:
         await self._client.aclose()
 
     async def _told(self, method: str, path: str, body: dict[str, Any] | None = None) -> bool:
-        """Whether the service confirms it."""
+        """Send a notification. Returns whether the service confirms it."""
         try:
             # One time limit for the whole request, inside the semaphore: a service that trickles bytes could hold a connection for hours,
             # and further requests would get no connection in time.
@@ -111,14 +111,14 @@ class Service:
 
 
 def _contents_bytes(asked: CodeRequest) -> int:
-    """The additional size of a reply for its files: base64 takes four bytes for three."""
+    """The maximum size of the files in a reply: base64 encodes three bytes in four characters."""
     return asked.most_files * (asked.most_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
 def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
     text, ended = said["output"], said.get("ended")
     if len(text) > asked.most_chars:
-        text = f"{text[: asked.most_chars]}\n[… {len(text) - asked.most_chars} characters left out here …]"
+        text = f"{text[: asked.most_chars]}\n[… {len(text) - asked.most_chars} characters omitted here …]"
     return Outcome(
         text,
         said.get("failed") is True,
@@ -131,7 +131,7 @@ def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
 
 def _taken(contents: object, asked: CodeRequest) -> Taken:
     """The valid files in a reply."""
-    made: list[MadeFile] = []
+    made: list[CreatedFile] = []
     left_out: list[tuple[str, str]] = []
     for entry in contents[: asked.most_files] if isinstance(contents, list) else ():
         match entry:
@@ -146,5 +146,5 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                 elif len(data) > asked.most_file_bytes:
                     left_out.append((name, "too large"))
                 else:
-                    made.append(MadeFile(name, data))
+                    made.append(CreatedFile(name, data))
     return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))

@@ -1,6 +1,6 @@
 """The interpreters of this process: one per conversation, limited in number, and closed when idle.
 
-An interpreter's state is only in memory: nothing is left of a conversation when it is deleted.
+An interpreter's state is only in memory, so nothing of a conversation is left after it is deleted.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from chatui.tools.tool import ToolError
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are copied into a new one."""
+    """The maximum number of interpreters, in all and per person, how long one may be idle, and how many bytes of files it is given."""
 
     most: int
     most_of_person: int
     idle_seconds: float
-    most_laid_bytes: int = 0
+    most_copied_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """``files_inside``: the names of the files that were copied into its interpreter; None before the first attempt."""
+    """The state of a conversation's interpreter. ``files_inside``: the names of the files that were copied into it; None before the first
+    attempt."""
 
     person_id: UUID
     used_at: float
@@ -41,7 +42,7 @@ class _Session:
 
 
 class Sessions:
-    """An ``Executor``. Use it on one event loop."""
+    """An ``Executor`` with interpreters in this process. Use it on one event loop."""
 
     def __init__(self, start: Callable[[], Awaitable[Interpreter]], limits: SessionLimits) -> None:
         self._start = start
@@ -50,7 +51,7 @@ class Sessions:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def run(self, asked: CodeRequest) -> Outcome:
-        """See ``Executor``. Calls of one conversation run one after the other."""
+        """See ``Executor``. The calls of one conversation run one after the other."""
         session = self._session(asked)
         session.waiting += 1
         try:
@@ -65,7 +66,7 @@ class Sessions:
         if session := self._sessions.get(conversation_id):
             self._end(conversation_id, session)
 
-    async def take_away(self, conversation_id: UUID, names: Sequence[str]) -> None:
+    async def delete_files(self, conversation_id: UUID, names: Sequence[str]) -> None:
         """See ``Executor``. Any variable may hold data from a file, so the interpreter is killed."""
         await self.forget(conversation_id)
 
@@ -105,22 +106,22 @@ class Sessions:
         self._check(session, asked)
 
     async def _copy_files_in(self, session: _Session, asked: CodeRequest) -> Outcome:
-        """Copies the conversation's files into a new interpreter, and into an old one those uploaded since; first removes what the person
-        deleted, because another file of that name may follow.
+        """Copy the conversation's files into the interpreter: all of them into a new one, those uploaded since into an old one. First,
+        delete the files that the person deleted, because another file with that name may follow.
 
-        Returns the start of the outcome. If the files end the interpreter, a new one is tried; if they end that one too, it runs without
-        them.
+        Returns an outcome with what was copied. If this ends the interpreter, it is repeated with a new one. If it ends a new one, the code
+        runs in another one without the files.
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started
-        gone = await asked.files.gone(session.files_inside) if session.files_inside else ()
+        gone = await asked.files.deleted(session.files_inside) if session.files_inside else ()
         names = {session.files_inside[key] for key in gone} if session.files_inside else set()
         kept = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
-        files = await asked.files.of_conversation(self._limits.most_laid_bytes, kept)
-        laid: tuple[str, ...] = ()
+        files = await asked.files.of_conversation(self._limits.most_copied_bytes, kept)
+        copied_in: tuple[str, ...] = ()
         try:
-            await session.interpreter.drop(sorted(names))
-            laid = await session.interpreter.lay(files)
+            await session.interpreter.delete(sorted(names))
+            copied_in = await session.interpreter.copy_in(files)
         except InterpreterEndedError:
             is_first = session.files_inside is None
             await self._begin(session, asked)
@@ -128,8 +129,9 @@ class Sessions:
                 return await self._copy_files_in(session, asked)
         self._check(session, asked)
         session.files_inside = {**(kept or {}), **{file.id: file.name for file in files}}
-        dropped = tuple(sorted(names.difference(laid)))
-        return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid), dropped=dropped)
+        not_copied_in = tuple(file.name for file in files if file.name not in copied_in)
+        deleted = tuple(sorted(names.difference(copied_in)))
+        return Outcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)
 
     def _check(self, session: _Session, asked: CodeRequest) -> None:
         if self._sessions.get(asked.conversation_id) is not session:

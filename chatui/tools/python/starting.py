@@ -18,8 +18,11 @@ READ_BYTES = 65_536
 
 
 async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
-    """The process, which leads its own process group and session, and the host's id of the first process in the sandbox. Raises:
-    CannotLaunchError: bubblewrap or the kernel refused. The text has its message.
+    """Start a sandbox. Returns bubblewrap's process, which leads its own process group and session, and the host's id of the first process
+    in the sandbox.
+
+    Raises:
+        CannotLaunchError: bubblewrap or the kernel refused. The text contains the error message.
     """
     read_end, write_end = os.pipe()
     with contextlib.closing(os.fdopen(read_end, "rb", 0)) as info:
@@ -42,7 +45,7 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Kill a useless sandbox, and wait until all its processes have ended. Nobody else may read from it."""
+    """Kill a sandbox, and wait until all its processes have ended. Nothing else may read its output meanwhile."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -71,7 +74,7 @@ async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.s
     try:
         return await asyncio.shield(spawning)
     except asyncio.CancelledError:
-        # If cancelled halfway, asyncio would leave unconnected pipes open.
+        # If this were cancelled halfway, asyncio would leave unconnected pipes open.
         with contextlib.suppress(OSError):
             await ended(await spawning)
         raise
@@ -94,7 +97,7 @@ async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.su
 
 @contextlib.contextmanager
 def _given(data: bytes) -> Iterator[int]:
-    """A descriptor from which the data can be read once."""
+    """A context manager with a file descriptor from which the data can be read once."""
     descriptor = os.memfd_create("filter", 0)
     try:
         os.write(descriptor, data)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from chatui.tools.files import KeptFile
+from chatui.tools.files import StoredFileInfo
 from chatui.tools.python.executors import Outcome
 
 _SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Characters that move a terminal, or that a database cannot store."""
+"""Characters that control a terminal, or that a database cannot store."""
 DIRECTORY = "/mnt/data"
 
 
@@ -23,7 +23,7 @@ _NAME_CHARS = 80
 class FileResults:
     """The results for a call's files: those ``kept`` for the person, and those ``left_out``, with the reason for each."""
 
-    kept: tuple[KeptFile, ...] = ()
+    kept: tuple[StoredFileInfo, ...] = ()
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
@@ -52,16 +52,18 @@ def _notes(outcome: Outcome, given: FileResults) -> list[str]:
 
 def _notes_on_interpreter(outcome: Outcome) -> list[str]:
     notes = []
-    if outcome.not_laid:
-        notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_laid)}]")
-    if outcome.dropped:
-        notes.append(f"[The person took these files away, and they are not in {DIRECTORY} any more: {', '.join(outcome.dropped)}]")
+    if outcome.not_copied_in:
+        notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_copied_in)}]")
+    if outcome.deleted:
+        notes.append(f"[The person deleted these files, and they are not in {DIRECTORY} any more: {', '.join(outcome.deleted)}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
-    elif outcome.laid and outcome.is_new:
-        notes.append(f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.laid)}]")
-    elif outcome.laid:
-        notes.append(f"[New files of the person's in {DIRECTORY}: {', '.join(outcome.laid)}]")
+    elif outcome.copied_in and outcome.is_new:
+        notes.append(
+            f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.copied_in)}]"
+        )
+    elif outcome.copied_in:
+        notes.append(f"[New files from the person in {DIRECTORY}: {', '.join(outcome.copied_in)}]")
     elif outcome.is_new and outcome.has_failed:
-        notes.append("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
+        notes.append("[This call began with a new interpreter, without the variables and files of earlier calls.]")
     return notes

@@ -1,1 +1,1 @@
-"""Tools of other servers: their descriptions are untrusted text, which is cleaned, bounded and renamed here."""
+"""Shared code for tools of other servers. Their descriptions are untrusted text, which is cleaned, bounded and renamed here."""

@@ -16,17 +16,20 @@ _JITTER = 0.2
 
 
 class Breaker:
-    """The circuit breaker of one server; used on one event loop. After the pause one trial call decides whether it closes again."""
+    """The circuit breaker of one server. Use it on one event loop. After the pause, one trial call decides whether it closes again."""
 
     def __init__(self) -> None:
         self._failures = 0
-        self._closed_until = 0.0
+        self._open_until = 0.0
         self._is_probing = False
 
     @asynccontextmanager
     async def watching(self, seconds: float) -> AsyncIterator[None]:
-        """A context manager around a call that may take ``seconds``. Raises ServerError while the breaker is open. A ServerError or a
-        timeout counts as a failure; a call that was stopped does not.
+        """A context manager around a call that may take ``seconds``. A ServerError or a timeout counts as a failure; a call that the person
+        stopped does not.
+
+        Raises:
+            ServerError: the breaker is open.
         """
         self._enter()
         began = time.monotonic()
@@ -47,12 +50,12 @@ class Breaker:
             self._is_probing = False
 
     def _enter(self) -> None:
-        if time.monotonic() < self._closed_until or (self._failures >= MOST_FAILURES and self._is_probing):
-            raise ServerError("the server failed several times, and is left alone for a while")
+        if time.monotonic() < self._open_until or (self._failures >= MOST_FAILURES and self._is_probing):
+            raise ServerError("the server failed several times, and is not called for a while")
         self._is_probing = self._failures >= MOST_FAILURES
 
     def _failed(self) -> None:
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             pause = min(MOST_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MOST_FAILURES, 10))
-            self._closed_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
+            self._open_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

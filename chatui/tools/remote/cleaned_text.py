@@ -8,7 +8,7 @@ import unicodedata
 from chatui.tools.functions import one_line
 
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Characters that are invisible; format and control characters are found by their Unicode category."""
+"""Invisible characters, other than format and control characters, which have their own Unicode categories."""
 _NOT_TEXT = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _MARKS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Variation selectors: a sequence of them can hide arbitrary bytes."""
@@ -25,7 +25,7 @@ def harmless(text: str, most_chars: int) -> str:
 
 
 def is_harmless(text: str, most_chars: int) -> bool:
-    """Whether the text may be used unchanged in a definition. It is quoted there, so it must not contain quotes."""
+    """Whether the text can be used unchanged in a definition. It is quoted there, so it must not contain quotes."""
     return harmless(text, most_chars) == text and not set('"\\`') & set(text)
 
 

@@ -15,7 +15,7 @@ from chatui.tools.remote.offer import ServerError
 
 _MOST_CHARS = 16_384
 _LEAST_CHARS = 4
-"""Shorter values protect nothing, and may well be ordinary words."""
+"""Shorter values are not redacted: they protect nothing, and may be ordinary words."""
 _INSTEAD = "(hidden)"
 _MOST_DEPTH = 60
 
@@ -37,10 +37,10 @@ class CredentialSource(BaseModel):
         return self
 
     def bare(self) -> str:
-        """The value alone, without surrounding white space.
+        """The value without ``prefix`` and surrounding white space.
 
         Raises:
-            ServerError: it is missing, or has characters that cannot be sent.
+            ServerError: the value is missing, or has characters that cannot be sent.
         """
         if self.file is not None:
             try:
@@ -57,17 +57,29 @@ class CredentialSource(BaseModel):
         return found
 
     def text(self) -> str:
-        """The text to send. Raises ServerError as ``bare`` does."""
+        """The text to send.
+
+        Raises:
+            ServerError: see ``bare``.
+        """
         return self.prefix + self.bare()
 
 
 def texts(values: Mapping[str, CredentialSource]) -> dict[str, str]:
-    """All credentials as sent, by name. Raises ServerError if one is missing."""
+    """The texts to send, by name.
+
+    Raises:
+        ServerError: a credential is missing.
+    """
     return {name: value.text() for name, value in values.items()}
 
 
 def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
-    """The values to redact from responses, longest first. Raises ServerError if one is missing."""
+    """The values to redact from responses, longest first.
+
+    Raises:
+        ServerError: a credential is missing.
+    """
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
     words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}

@@ -1,6 +1,7 @@
-"""One HTTP request to a tool server and its response, limited in bytes. The caller limits the time by cancelling.
+"""Sends one HTTP request to a tool server and reads its response, limited in bytes. The caller limits the time by cancelling.
 
-Below httpx's client, on purpose: no cookies that one person's call could leave for another's, no redirects, no proxies, no compression.
+It uses a transport without httpx's client on purpose: there are no cookies that one person's call could leave for another's, no redirects,
+no proxies and no compression.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _REDIRECTS = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class HttpRequest:
     """An HTTP request. Its headers contain credentials, so it is never shown."""
 
     method: str
@@ -32,7 +33,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MOST_BYTES."""
 
     status: int
@@ -49,8 +50,12 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = Transport()
 
-    async def answer(self, ask: Ask) -> Answer:
-        """The whole response, up to MOST_BYTES. Raises ServerError."""
+    async def answer(self, ask: HttpRequest) -> HttpResponse:
+        """The whole response, up to MOST_BYTES.
+
+        Raises:
+            ServerError: see ``opened`` and ``pieces``.
+        """
         async with self.opened(ask) as response:
             body = bytearray()
             async with aclosing(pieces(response)) as read:
@@ -58,11 +63,15 @@ class Connections:
                     body += piece
                     if len(body) > MOST_BYTES:
                         break
-            return Answer(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
+            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
 
     @asynccontextmanager
-    async def opened(self, ask: Ask) -> AsyncIterator[httpx.Response]:
-        """The headers of the response; its body is read with ``pieces``. Raises ServerError, also for redirects."""
+    async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:
+        """The response, whose body is read with ``pieces``.
+
+        Raises:
+            ServerError: the server could not be reached, or responded with a redirect or a compressed body.
+        """
         if self._loop is not asyncio.get_running_loop():
             self._loop, self._transport = asyncio.get_running_loop(), Transport()
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
@@ -76,12 +85,12 @@ class Connections:
             )
             response = await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ServerError(f"the server could not be asked ({type(error).__name__})") from None
+            raise ServerError(f"the request to the server failed ({type(error).__name__})") from None
         try:
             if response.status_code in _REDIRECTS:
-                raise ServerError("the server sent the request elsewhere, and redirects are not followed")
+                raise ServerError("the server redirected the request, and redirects are not followed")
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise ServerError("the server compressed an answer that was asked for as it is")
+                raise ServerError("the server compressed its answer against the request")
             yield response
         finally:
             await response.aclose()
@@ -92,7 +101,11 @@ class Connections:
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Raises ServerError if it breaks off."""
+    """The body as it arrives.
+
+    Raises:
+        ServerError: the connection broke before its end.
+    """
     try:
         async for piece in cast(httpx.AsyncByteStream, response.stream):
             yield piece

@@ -1,4 +1,4 @@
-"""Local names for the tools of other servers: ``server_tool``. A table maps them back; they are never parsed."""
+"""Our names for the tools of other servers: ``server_tool``. They are mapped back by a table, never parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Collection
 from chatui.tools.tool import TRAINED_NAMES
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
-"""The name of a server, which begins the names of its tools."""
+"""The name of a server, which is the prefix of its tools' names."""
 _MOST = 64
 _HASH = 6
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -26,7 +26,7 @@ def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
 
 
 def argument_name(wire: str, taken: Collection[str]) -> str | None:
-    """An argument's name for the model; None if nothing is left of it, or another one has it."""
+    """An argument's name for the model; None if no valid characters are left, or the name is ``taken``."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MOST]
     if not name or name in taken:
         return None

@@ -1,4 +1,4 @@
-"""Offer: the definition of a server's tool for the model, and how a call is sent. The operator confirms its digest."""
+"""The offer of a server's tool: its definition for the model, and how a call is sent. The operator confirms its digest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.tools.tool import DESCRIPTION_CHARS, NAME
 
 
 class Place(BaseModel):
-    """Where an argument goes: the part of the request, and the server's name for it."""
+    """Where an argument is sent: the part of the request, and the server's name for the argument."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,10 +23,10 @@ class Place(BaseModel):
 
 
 class Offer(BaseModel):
-    """A server's tool, as it can be offered. ``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an
-    OpenAPI document, else empty.
+    """A server's tool, as it can be offered. ``name``: our name. ``remote``: the server's name. ``method`` and ``path``: of an OpenAPI
+    operation; otherwise empty.
 
-    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by the names of the arguments.
+    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,12 +46,12 @@ class Offer(BaseModel):
         return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
 
     def lines(self) -> list[str]:
-        """The offer for people, in lines that can be compared."""
+        """The offer as text lines, for people and for comparisons."""
         return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
 
 
 class Listing(BaseModel):
-    """The offers for the tools that the operator named, by the server's names; and a sentence for each tool that cannot be offered."""
+    """The offers for the tools that the operator named, and a sentence for each tool that cannot be offered; both by the server's names."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -70,7 +70,7 @@ class Server(Protocol):
         """The current offers.
 
         Raises:
-            ServerError: it is unreachable.
+            ServerError: the server is unreachable.
         """
         ...
 
@@ -78,8 +78,8 @@ class Server(Protocol):
         """The result of a call, as JSON.
 
         Raises:
-            ServerError: it failed.
-            ToolError: the server reports an error, in words for the model.
+            ServerError: the call failed.
+            ToolError: the server reports an error. The text is for the model.
         """
         ...
 

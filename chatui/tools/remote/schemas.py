@@ -1,6 +1,7 @@
-"""Reduces an untrusted schema to keywords that a model can be shown and that can be checked in bounded time. References within the document
-are expanded, within limits; external ones are refused. Unknown keywords are removed: the check becomes looser, but the server itself checks
-again. Patterns are removed, too.
+"""Reduces an untrusted schema to keywords that can be shown to a model and checked in bounded time.
+
+References within the document are expanded, within limits; external ones are refused. Patterns and unknown keywords are removed. This makes
+the check looser, but the server itself checks again.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _LIMITS = {
 
 
 def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dict[str, Any]:
-    """The schema in the few known keywords. ``document``: the target of references; by default, the schema itself. ``is_closed``: unnamed
-    properties are refused unless the schema allows them explicitly. JSON Schema's own default allows them.
+    """The schema, reduced to the known keywords. ``document``: what references refer to; by default, the schema itself. ``is_closed``:
+    unnamed properties are refused unless the schema allows them explicitly. JSON Schema's own default allows them.
 
     Raises:
-        ToolUnusableError: it is too large when expanded, has external references, or has a text that a prompt cannot contain.
+        ToolUnusableError: the schema is too large when expanded, has external references, or has a text that a prompt cannot contain.
     """
     found = _Reduction(schema if document is None else document, is_closed).of(schema, 0, ())
     if len(json.dumps(found, ensure_ascii=False)) > MOST_CHARS:
@@ -53,7 +54,7 @@ class _Reduction:
         self._references = MOST_REFERENCES
 
     def of(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
-        """``trail``: the references on the way here; a schema that leads back to itself is cut there."""
+        """One schema, reduced. ``trail``: the references that were followed to it; a recursive schema is cut where it repeats."""
         self._enter(depth)
         if schema is True:
             return {}
@@ -71,9 +72,9 @@ class _Reduction:
     def _enter(self, depth: int) -> None:
         self._nodes -= 1
         if self._nodes < 0:
-            raise ToolUnusableError("its schema is too large when it is written out")
+            raise ToolUnusableError("its schema is too large when expanded")
         if depth > MOST_DEPTH:
-            raise ToolUnusableError("its schema is too deep")
+            raise ToolUnusableError("its schema is nested too deeply")
 
     def _referred(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         target = str(schema["$ref"])
@@ -95,12 +96,12 @@ class _Reduction:
         for part in target[1:].split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(place, Mapping) or part not in place:
-                raise ToolUnusableError("its schema refers to what there is not")
+                raise ToolUnusableError("its schema has a reference without a target")
             place = place[part]
         return place
 
     def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
-        """``allOf`` of objects as one object. If two define the same property, the first counts."""
+        """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
         properties, required = dict(_mapping(schema, "properties")), list(_texts(schema.get("required")))
         for part in schema["allOf"][:MOST_VARIANTS]:
@@ -149,7 +150,7 @@ class _Reduction:
         for name, value in _mapping(schema, "properties").items():
             if not PROPERTY.fullmatch(str(name)):
                 if name in required:
-                    raise ToolUnusableError("an argument that it needs has a name that a model cannot be told")
+                    raise ToolUnusableError("a required argument has a name that cannot be shown to a model")
             elif not (isinstance(value, Mapping) and value.get("readOnly") is True):
                 properties[name] = self.of(value, depth + 1, trail)
         others = schema.get("additionalProperties")
@@ -174,7 +175,7 @@ def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
 def _choices(choices: list[Any]) -> list[Any]:
     told = [each for each in choices if each is not None]
     if len(told) > MOST_CHOICES or not all(map(_is_told, told)):
-        raise ToolUnusableError("it has a choice of words that a model cannot be told")
+        raise ToolUnusableError("it has an enumeration that cannot be shown to a model")
     return told
 
 
@@ -188,7 +189,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Adds its description, including limits that a model does not see elsewhere."""
+    """Add the schema's description, including the limits that a model is not shown elsewhere."""
     words = harmless(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
     said = [f"{name} {value}" for name, value in (limits or {}).items()]
     if isinstance(schema.get("format"), str) and is_harmless(schema["format"], 30):

@@ -28,23 +28,23 @@ def _address(url: str) -> str:
     except ValueError:
         raise ValueError("must be an http or https address") from None
     if any(char in url for char in "@?#\\ ") or "/../" in f"{url}/":
-        raise ValueError("must have no user name, no query and no dots that lead elsewhere")
+        raise ValueError("must have no user name, no query and no .. in its path")
     return url.rstrip("/") if url.count("/") > 2 else url
 
 
 def _header_names(headers: dict[str, CredentialSource]) -> dict[str, CredentialSource]:
     if not all(map(_HEADER.fullmatch, headers)):
-        raise ValueError("has a name that no header has")
+        raise ValueError("has an invalid header name")
     return headers
 
 
 Address = Annotated[str, AfterValidator(_address)]
 Headers = Annotated[dict[str, CredentialSource], AfterValidator(_header_names)]
-Ticked = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
+SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
 
 
 class ServerSpec(BaseModel):
-    """The common fields of both kinds.
+    """The fields that both kinds of tool servers have.
 
     ``labels``: the lines that people read, by the server's tool names. ``seconds``: the time limit of one call.
     """
@@ -58,19 +58,18 @@ class ServerSpec(BaseModel):
 
 
 class OpenApiSpec(ServerSpec):
-    """A tool server with an OpenAPI document:
-
-    ``[[openapi]]``. ``document``: the file. ``operations``: the ids of the operations to offer. ``query``: credentials in the address.
+    """A tool server with an OpenAPI document, from an ``[[openapi]]`` table. ``document``: the file. ``operations``: the ids of the
+    operations to offer. ``query``: credentials for the query of the URL.
     """
 
     url: Address
     document: Path
-    operations: Ticked
+    operations: SelectedNames
     query: dict[str, CredentialSource] = Field(default_factory=dict)
     header_parameters: list[str] = Field(default_factory=list)
 
     @property
-    def ticked(self) -> list[str]:
+    def selected(self) -> list[str]:
         """What is offered, by the server's names."""
         return self.operations
 
@@ -82,16 +81,17 @@ class OpenApiSpec(ServerSpec):
 
 
 class McpSpec(ServerSpec):
-    """``[[mcp]]``: either ``url`` (streamable HTTP) or ``command`` (stdio), which starts with the variables of ``environment`` alone."""
+    """An MCP server, from an ``[[mcp]]`` table. It has either ``url`` (streamable HTTP) or ``command`` (stdio), which is started with only
+    the variables in ``environment``."""
 
     url: Annotated[str, AfterValidator(lambda url: url and _address(url))] = ""
     command: list[str] = Field(default_factory=list)
     environment: dict[str, CredentialSource] = Field(default_factory=dict)
     directory: Path | None = None
-    tools: Ticked
+    tools: SelectedNames
 
     @property
-    def ticked(self) -> list[str]:
+    def selected(self) -> list[str]:
         """What is offered, by the server's names."""
         return self.tools
 

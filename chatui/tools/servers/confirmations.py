@@ -16,7 +16,7 @@ _MOST_BYTES = 10_000_000
 
 
 class Confirmation(BaseModel):
-    """An offer as it was when the operator confirmed it, and when that was."""
+    """An offer as the operator confirmed it, and the time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class Confirmation(BaseModel):
 
 
 class Confirmations(BaseModel):
-    """The file. ``tools``: by our names."""
+    """The content of the file. ``tools``: by our names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,7 +51,7 @@ def read(data_dir: Path) -> Confirmations:
     """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
 
     Raises:
-        UnreadableError: the file is not such a file.
+        UnreadableError: the file is damaged.
     """
     try:
         with (data_dir / FILE).open("rb") as file:
@@ -64,7 +64,7 @@ def read(data_dir: Path) -> Confirmations:
 
 
 def stamp(data_dir: Path) -> tuple[int, int]:
-    """Changes whenever the file does."""
+    """A value that changes whenever the file does."""
     try:
         said = (data_dir / FILE).stat()
     except OSError:
@@ -73,7 +73,7 @@ def stamp(data_dir: Path) -> tuple[int, int]:
 
 
 def write(data_dir: Path, confirmations: Confirmations) -> None:
-    """Replace the file as a whole: a process that reads it meanwhile finds the old one or the new one."""
+    """Replace the file atomically: a process that reads it meanwhile finds either the old one or the new one."""
     handle, path = tempfile.mkstemp(dir=data_dir, prefix=FILE)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

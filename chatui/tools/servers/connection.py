@@ -35,24 +35,28 @@ class ServerConnection:
         self._places = asyncio.Semaphore(MOST_CALLS)
 
     def changed(self, offer: Offer) -> bool:
-        """Whether the server is known to have removed or changed the confirmed offer. False while nothing is known."""
+        """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""
         listing = self._listing
         return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
 
     async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> Any:
-        """The result, as JSON. Raises ToolError, with words for the model."""
+        """The result of a call, as JSON.
+
+        Raises:
+            ToolError: the call failed. The text is for the model.
+        """
         try:
             async with self._places, self._breaker.watching(self.spec.seconds):
                 await self._list_if_old()
                 if self.changed(offer):
-                    raise ToolError("This tool has changed, and cannot be used until it was looked at.")
+                    raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
                 return await self._server.call(offer, dict(arguments))
         except ServerError as error:
             log.warning("tool server %s: %s", self.spec.name, error)
             raise ToolError(f"The tool could not be used: {error}.") from None
 
     async def refresh(self) -> None:
-        """List the server's tools again if the last listing is old. Never raises because of the server."""
+        """List the server's tools again if the last listing is old. A failure of the server is only logged."""
         try:
             async with self._breaker.watching(LIST_SECONDS):
                 await self._list_if_old()
@@ -67,9 +71,9 @@ class ServerConnection:
                 async with asyncio.timeout(LIST_SECONDS):
                     listing = await self._server.listed()
             except TimeoutError:
-                raise ServerError(f"the server did not say within {LIST_SECONDS:g} seconds what it offers") from None
+                raise ServerError(f"the server did not list its tools within {LIST_SECONDS:g} seconds") from None
             self._listing, self._listed_at = listing, time.monotonic()
 
     async def close(self) -> None:
-        """End what runs for the server."""
+        """Close the server's connections and processes."""
         await self._server.close()

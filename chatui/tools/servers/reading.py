@@ -37,7 +37,7 @@ def read_file(path: Path) -> ToolsFile:
 
 
 def parsed(text: str, base: Path) -> ToolsFile:
-    """As ``read_file``, from its text. Relative paths are relative to ``base``."""
+    """The content of the file, from its text. Relative paths are relative to ``base``."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -52,7 +52,7 @@ def parsed(text: str, base: Path) -> ToolsFile:
             problems += [f"{where}: {problem}" for problem in _sentences(error)]
             continue
         if server.name in servers:
-            problems.append(f"{where}: the name is given twice; the first counts")
+            problems.append(f"{where}: the name is given twice; the first server is used")
         elif len(servers) == MOST_SERVERS:
             problems.append(f"{where}: there are more than {MOST_SERVERS} servers")
         else:

@@ -1,7 +1,7 @@
 """The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
 
-Nothing here waits for a server. Definitions were stored when they were confirmed, so a server that is down does not delay a start. Its
-current tools are checked in the background, and before a call if the last check is old.
+Nothing here waits for a server: definitions are stored when they are confirmed, so a server that is down does not delay the start. A
+server's current tools are checked in the background, and before a call if the last check is old.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chatui.tools.tool import Tool, ToolUnusableError
 log = logging.getLogger(__name__)
 
 _SLACK_SECONDS = 1.0
-"""A call's time limit ends a little after that of its server, so that a timeout counts as the server's failure."""
+"""How much longer a tool's time limit is than its server's, so that a timeout counts as the server's failure."""
 
 
 def tools() -> dict[str, Tool]:
@@ -43,26 +43,26 @@ def tools() -> dict[str, Tool]:
 
 
 def keep_fresh() -> None:
-    """Check for changes in the background, if the last check is old."""
+    """Check for changes of the servers' tools in the background, if the last check is old."""
     path = environment().tools_file
     if path is not None:
         _known(path).keep_fresh()
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> Server:
-    """The server that a table of the file describes."""
+    """The server that a table in the file describes."""
     return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ServerTool:
     tool: Tool
     offer: Offer
     watched: ServerConnection
 
 
-class _Known:
-    """The servers of one file, and the tools created from the confirmations, until those change."""
+class _ToolServers:
+    """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
 
     def __init__(self, path: Path) -> None:
         file = reading.read_file(path)
@@ -70,47 +70,47 @@ class _Known:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
         self._stamp: tuple[int, int] | None = None
-        self._made: list[_Made] = []
+        self._made: list[_ServerTool] = []
         self._lock = threading.Lock()
-        self._looked_at = float("-inf")
+        self._checked_at = float("-inf")
 
-    def made(self, data_dir: Path) -> list[_Made]:
+    def made(self, data_dir: Path) -> list[_ServerTool]:
         with self._lock:
             stamp = confirmations.stamp(data_dir)
             if stamp != self._stamp:
                 self._made, self._stamp = list(self._from(_read(data_dir))), stamp
             return self._made
 
-    def _from(self, confirmations: Confirmations) -> list[_Made]:
+    def _from(self, confirmations: Confirmations) -> list[_ServerTool]:
         found = []
         for each in confirmations.tools.values():
             watched = self._servers.get(each.offer.server)
-            if watched is None or each.offer.remote not in _ticked(watched):
+            if watched is None or each.offer.remote not in _selected(watched):
                 continue
             try:
-                found.append(_Made(tool_of(each.offer, watched), each.offer, watched))
+                found.append(_ServerTool(tool_of(each.offer, watched), each.offer, watched))
             except ToolUnusableError as error:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
         return found
 
     def keep_fresh(self) -> None:
-        if time.monotonic() - self._looked_at < LISTED_SECONDS:
+        if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
-        self._looked_at = time.monotonic()
+        self._checked_at = time.monotonic()
         for watched in self._servers.values():
             asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
 
 
 @cache
-def _known(path: Path) -> _Known:
-    return _Known(path)
+def _known(path: Path) -> _ToolServers:
+    return _ToolServers(path)
 
 
 def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
-    """The tool of an offer. Its label is the operator's.
+    """The tool for an offer. Its label is the operator's.
 
     Raises:
-        ToolUnusableError: it cannot be offered.
+        ToolUnusableError: the tool cannot be offered.
     """
     arguments.fault(offer.parameters, {})
     label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
@@ -129,9 +129,9 @@ def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
     )
 
 
-def _ticked(watched: ServerConnection) -> list[str]:
+def _selected(watched: ServerConnection) -> list[str]:
     spec: Any = watched.spec
-    return list(spec.ticked)
+    return list(spec.selected)
 
 
 def _read(data_dir: Path) -> Confirmations:

@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The review of one tool. ``offer``: the current one; None if it cannot be confirmed. ``before``: the confirmed one."""
+    """The review of one tool. ``offer``: the current offer; None if it cannot be confirmed. ``before``: the confirmed offer."""
 
     name: str
     state: State
@@ -40,7 +40,7 @@ class Review:
     confirmed_at: datetime | None = None
 
     def diff(self) -> list[str]:
-        """The changes, as the lines of a unified diff; everything if nothing was confirmed."""
+        """The changes, as the lines of a unified diff; the whole offer if nothing was confirmed."""
         before = self.before.lines() if self.before else []
         after = self.offer.lines() if self.offer else []
         return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
@@ -55,7 +55,7 @@ class Reviewed:
 
 
 async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
-    """Query every server of the file, in parallel."""
+    """The reviews of all tools. Queries every server of the file, in parallel."""
     file = reading.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
     tools: list[Review] = []
@@ -80,7 +80,7 @@ async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
     except ServerError as error:
         return str(error)
     except TimeoutError:
-        return f"the server did not say within {LIST_SECONDS:g} seconds what it offers"
+        return f"the server did not list its tools within {LIST_SECONDS:g} seconds"
     finally:
         await server.close()
 

@@ -127,7 +127,7 @@ class Conductor:
         ``tools``: those that the model was offered when it made the calls.
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
-        asked = [call for call in runnable if available.asks_first(call.tool)]
+        asked = [call for call in runnable if available.needs_approval(call.tool)]
         before = self._calls_run
         # Calls that need no approval run while the person decides about the others.
         async with asyncio.TaskGroup() as group:
@@ -198,7 +198,7 @@ class Conductor:
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None
-            self._reply(call.frame, replies.in_plain_text(result) if is_plain else replies.succeeded(result, call.provenance(took)))
+            self._reply(call.frame, replies.plain_text_reply(result) if is_plain else replies.succeeded(result, call.provenance(took)))
         else:
             code, sentence = result
             self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))

@@ -16,7 +16,7 @@ from chatui.store.documents import attached
 from chatui.store.files import reading, storage
 from chatui.store.files.encryption import NoKeyError
 from chatui.store.files.storage import FileDestination, FileRefusedError, NewFile
-from chatui.tools.files import GivenFile, KeptFile, MadeFile, NotKeptError
+from chatui.tools.files import ConversationFile, CreatedFile, FileNotStoredError, StoredFileInfo
 from chatui.turns import ledger
 from chatui.turns.ledger import Job, LeaseLostError
 
@@ -36,22 +36,22 @@ class FilesOfTurn:
         self._loop = asyncio.get_running_loop()
         self._names: set[str] = set()
 
-    async def keep(self, made: MadeFile) -> KeptFile:
+    async def store(self, made: CreatedFile) -> StoredFileInfo:
         """See ``TurnFiles``. The file is stored before the model learns its name."""
         # In a thread and not in the writer: names and files can be large, and checking them would block all other writes of this process.
         new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
             stored = await writer.run(_store, self._job, new, order=self._job.turn_id, patience=PATIENCE)
         except FileRefusedError as error:
-            raise NotKeptError(str(error)) from None
+            raise FileNotStoredError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: a file could not be kept", self._job.turn_id)
-            raise NotKeptError("it could not be stored") from None
+            raise FileNotStoredError("it could not be stored") from None
         self._names.add(stored.name)
         self._loop.call_soon_threadsafe(self._on_count, len(self._names))
         return stored
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """See ``TurnFiles``."""
         try:
             return await pools.turns.run(_given, self._job, most_bytes, known)
@@ -61,7 +61,7 @@ class FilesOfTurn:
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
 
-    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         """See ``TurnFiles``. Empty if the database cannot be read now."""
         try:
             return await pools.turns.run(_gone, self._job, known)
@@ -72,15 +72,15 @@ class FilesOfTurn:
             return ()
 
 
-def _store(job: Job, new: NewFile) -> KeptFile:
+def _store(job: Job, new: NewFile) -> StoredFileInfo:
     # A turn that has ended may not store files: its conversation may be about to be erased.
     if not ledger.is_ours(job):
         raise LeaseLostError
     file = storage.save(FileDestination(job.asked_by_id, job.conversation_id, job.turn_id), new)
-    return KeptFile(file.name, file.content.size, file.content.sha256)
+    return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
 
-def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[GivenFile]:
+def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
     for file in reading.of_conversation(job.conversation_id, attached.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
@@ -88,7 +88,7 @@ def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[Gi
         if (most_bytes := most_bytes - _room_of(file)) < 0:
             break
         wanted.append(file)
-    return [GivenFile(file.pk, file.name, data) for file, data in reading.with_data(wanted)]
+    return [ConversationFile(file.pk, file.name, data) for file, data in reading.with_data(wanted)]
 
 
 def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:

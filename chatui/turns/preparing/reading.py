@@ -67,7 +67,7 @@ def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
     """The tools that the model may call in this turn: none if it continues a cut answer."""
     if program := started.program:
         return tools_of(started, program, is_demo=spec.is_demo)
-    if job.cut_answer is not None or not (_has_documents(job) or available.are_any(is_demo=spec.is_demo)):
+    if job.cut_answer is not None or not (_has_documents(job) or available.has_any(is_demo=spec.is_demo)):
         return TurnTools()
     turn = started.turn
     return TurnTools(tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered)

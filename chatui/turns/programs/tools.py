@@ -25,7 +25,7 @@ def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, T
     """
     turn = started.turn
     found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered
-    allowed = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not available.asks_first(tool)}
+    allowed = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not available.needs_approval(tool)}
     if program.offer.functions and environment().tool_combinations != "any":
         allowed = {name: tool for name, tool in allowed.items() if not (tool.reads_private_data or tool.sends_outside)}
     return {name: tool for name, tool in allowed.items() if name not in program.offer.names}

@@ -20,7 +20,7 @@ def test_nothing_can_be_done_in_it_and_bombs_end() -> None:
 def test_all_of_it_could_be_done_without_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     unconfined = process._PROGRAM.replace("worker.main()", "worker.confinement.confine = lambda: None; worker.main()")
     monkeypatch.setattr(process, "_PROGRAM", unconfined)
-    found = " ".join(examination.ways_out())
+    found = " ".join(examination.escapes())
     for way in (
         "read a file",
         "list a directory",
@@ -96,6 +96,6 @@ def test_limits_are_those_that_are_asked_for() -> None:
 
 
 def test_an_operator_is_told_what_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "faults", lambda: ["a bomb of time did not end within its limits"])
+    monkeypatch.setattr(examination, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
-    assert warning.id == "chatui.W056" and "a bomb of time" in str(warning.msg)
+    assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)

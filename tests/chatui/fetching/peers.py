@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from chatui.fetching.addresses import is_public
-from chatui.fetching.fetcher import Bounds, Fetcher
+from chatui.fetching.fetcher import Fetcher, FetchLimits
 from chatui.fetching.urls import Hosts
 
 Answer = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
@@ -69,5 +69,5 @@ def is_loopback_or_public(address: str) -> bool:
 
 def fetcher(peer: Peer, hosts: Hosts = Hosts(), *, seconds: float = 10.0, most: int = 100_000) -> Fetcher:  # noqa: B008 - a value
     """A fetcher that finds this peer under every name."""
-    bounds = Bounds(seconds=seconds, bytes=most, ports=(80, 443, peer.port))
-    return Fetcher(hosts, bounds, resolver=here, permits=is_loopback_or_public)
+    limits = FetchLimits(seconds=seconds, bytes=most, ports=(80, 443, peer.port))
+    return Fetcher(hosts, limits, resolver=here, permits=is_loopback_or_public)

@@ -28,12 +28,12 @@ def two() -> str:
 
 def test_nothing_is_offered_unless_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools={}, tools_without_approval=[])
-    assert available.offered_to({"staff"}, is_demo=False) == {} and not available.are_any(is_demo=False)
+    assert available.offered_to({"staff"}, is_demo=False) == {} and not available.has_any(is_demo=False)
 
 
 def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools_without_approval=["two"])
-    asks = {name: available.asks_first(tool) for name, tool in available.offered_to((), is_demo=False).items()}
+    asks = {name: available.needs_approval(tool) for name, tool in available.offered_to((), is_demo=False).items()}
     assert asks == {"one": True, "two": False}
 
 

@@ -27,13 +27,13 @@ def run(function: Callable[..., Any], seconds: float = 5, most_chars: int = 1000
 
 @for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])
 def test_what_a_tool_returns_is_kept_as_json(value: object) -> None:
-    assert json.loads(replies.capped(value, 1000)) == value
+    assert json.loads(replies.bounded_json(value, 1000)) == value
 
 
 @for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
 def test_a_long_result_is_cut_while_it_is_written(value: object) -> None:
     began = time.monotonic()
-    cut = replies.capped(value, 1000)
+    cut = replies.bounded_json(value, 1000)
     assert len(cut) < 2200 and "cut here" in cut and time.monotonic() - began < 0.5
     json.loads(cut)
 

@@ -1,13 +1,13 @@
 """The sandbox's main program: runs each piece of code in one namespace, like an interactive interpreter.
 
-A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
-``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file into it instead, and
-``{"mark": text, "drop": name}`` deletes one.
+A request is a line of JSON on standard input. ``{"mark": text, "code": text}`` runs code, and ``{"interrupt": true}`` interrupts it.
+``{"mark": text, "write": name, "data": base64, "is_first": bool}`` writes a piece of a file to the working directory, and
+``{"mark": text, "delete": name}`` deletes a file.
 
-The answer is what the code wrote to standard output or standard error, then a null byte, the mark, a null byte, and a line of JSON:
-``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code made or changed.
+The answer is the code's output and standard error, then a null byte, the mark, a null byte, and a line of JSON:
+``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code created or changed.
 
-The code shares the process, so it can write such an answer itself: whoever reads it takes nothing in it for more than what code said.
+The code runs in the same process, so it can write such an answer itself: the reader must not trust it.
 """
 
 import ast
@@ -34,11 +34,11 @@ DATA = "/mnt/data"
 
 
 def main() -> NoReturn:
-    """Limit this process for good, then answer one request after the other. The limits are the first argument, see ``launch``."""
+    """Set permanent limits for this process, then answer one request after the other. The first argument has the limits, see ``launch``."""
     limits = json.loads(sys.argv[1])
     for name, most in limits.items():
         resource.setrlimit(getattr(resource, name), (most, most))
-    # A server that a shell has started in the background ignores SIGINT, and so would the code: it could only be killed.
+    # A server that a shell starts in the background ignores SIGINT. The code would inherit that, and could not be interrupted, only killed.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = [""]
     sys.path.insert(0, "")
@@ -47,28 +47,28 @@ def main() -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
-    # Of matplotlib, about plt.show(): what it drew becomes a file.
+    # Matplotlib's warning about plt.show() does not apply: figures become files.
     warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown")
     module = types.ModuleType("__main__")
     vars(module)["display"] = _display
     sys.modules["__main__"] = module
-    number = -1  # the first request is ours: whether it answers
+    number = -1  # the first request is the product's own, to see whether the interpreter answers
     while True:
-        # An interrupt that came too late belongs to no code.
+        # Ignore an interrupt that arrives after its code has ended.
         with contextlib.suppress(KeyboardInterrupt):
             request = inbox.get()
-            if "lay" in request:
-                _lay(request, answers)
+            if "write" in request:
+                _write_file(request, answers)
                 continue
-            if "drop" in request:
-                _drop(request, answers)
+            if "delete" in request:
+                _delete_file(request, answers)
                 continue
             number += 1
             _answer(request, f"<call {number}>", vars(module), answers)
 
 
 def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
-    # Where the code has left no memory for a request, half of it is gone. Whoever waits for its answer would wait for nothing.
+    # If the code has left no memory for a request, part of the request is lost, and nobody would answer it: end the process.
     with contextlib.suppress(MemoryError):
         for line in requests:
             request = json.loads(line)
@@ -79,20 +79,20 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
     os._exit(0)
 
 
-def _lay(request: Any, answers: int) -> None:
-    path, failed = os.path.join(DATA, request["lay"]), False
+def _write_file(request: Any, answers: int) -> None:
+    path, failed = os.path.join(DATA, request["write"]), False
     try:
         with open(path, "wb" if request["is_first"] else "ab") as file:
             file.write(base64.b64decode(request["data"]))
     except (OSError, MemoryError):
-        failed = True  # half a file would be taken for a whole one
+        failed = True  # delete the file, because a part of it would look like the whole
         with contextlib.suppress(OSError):
             os.unlink(path)
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
 
 
-def _drop(request: Any, answers: int) -> None:
-    path = os.path.join(DATA, request["drop"])
+def _delete_file(request: Any, answers: int) -> None:
+    path = os.path.join(DATA, request["delete"])
     with contextlib.suppress(OSError):
         os.unlink(path)
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": os.path.lexists(path)}).encode() + b"\n")
@@ -104,7 +104,7 @@ def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) ->
         os.dup2(answers, standard)
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=False)
     failed = _run(request["code"], name, namespace)
-    failed = _run_guarded(_keep_figures, namespace) or failed
+    failed = _run_guarded(_save_figures, namespace) or failed
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     changed = sorted(each for each in _files().items() if before.get(each[0]) != each[1])
@@ -130,10 +130,10 @@ def _run(code: str, name: str, namespace: dict[str, Any]) -> bool:
 
 
 def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
-    """Whether it failed; then its traceback has been printed, without the frames of this program."""
+    """Run a task. Returns whether it failed. If so, its traceback is printed, without the frames of this program."""
     try:
         task(namespace)
-    except BaseException as error:  # noqa: BLE001 - whatever the code raises is what it says, SystemExit included
+    except BaseException as error:  # noqa: BLE001 - any exception is the code's result, even SystemExit
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename == _answer.__code__.co_filename:
             frames = frames.tb_next
@@ -142,22 +142,22 @@ def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
     return False
 
 
-def _keep_figures(_: Any) -> None:
-    """What matplotlib drew has no screen to be shown on: it becomes a file."""
+def _save_figures(_: Any) -> None:
+    """Save matplotlib's open figures as files, because there is no screen."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
         figure = pyplot.figure(number)
         pyplot.close(number)
-        _keep_picture(_drawn(figure))
+        _save_picture(_drawn(figure))
 
 
 def _display(*values: Any) -> None:
-    """What a notebook calls to show something: pictures become files, everything else is printed."""
+    """The function ``display`` of notebooks: pictures are saved as files, everything else is printed."""
     for value in values:
         if hasattr(value, "savefig"):
-            _keep_picture(_drawn(value))
+            _save_picture(_drawn(value))
         elif isinstance(data := getattr(value, "_repr_png_", lambda: None)(), bytes):
-            _keep_picture(data)
+            _save_picture(data)
         else:
             print(value if isinstance(value, str) else repr(value))  # noqa: T201
 
@@ -168,8 +168,8 @@ def _drawn(figure: Any) -> bytes:
     return data.getvalue()
 
 
-def _keep_picture(data: bytes) -> None:
-    """Under a name of its own, unless the code has kept the same picture itself: models save a figure and then show it."""
+def _save_picture(data: bytes) -> None:
+    """Save a picture under a new name, unless the code has saved the same picture: models often save a figure and then show it."""
     taken = set(os.listdir(DATA))
     for name in taken:
         path = os.path.join(DATA, name)
@@ -184,7 +184,7 @@ def _keep_picture(data: bytes) -> None:
 
 
 def _files() -> dict[str, tuple[int, int]]:
-    """Size and time of each plain file in the working directory and the directories in it."""
+    """The size and modification time of each regular file in and below the working directory."""
     found: dict[str, tuple[int, int]] = {}
     with contextlib.suppress(OSError):
         for directory, _, names in os.walk(DATA):

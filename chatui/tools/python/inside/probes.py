@@ -1,8 +1,8 @@
-"""The escape attempts that are run in the sandbox before it is used. Each must fail.
+"""The escape attempts that are made in the sandbox before it is used. Each must fail.
 
-``HOST`` is put before this text: ``readable`` (paths of the host), ``shown`` (directories on the way to the interpreter), ``tcp`` (a port
-of the host), ``abstract`` (a socket's name), ``numbers`` (of system calls, by name), ``memory`` and ``data`` (limits in bytes). Prints a
-JSON object with the name of each attempt, and whether it succeeded.
+The product fills in ``HOST``: ``readable`` (paths of the host), ``shown`` (the parent directories of the interpreter), ``tcp`` (a port of
+the host), ``abstract`` (a socket's name), ``numbers`` (of system calls, by name), ``memory`` and ``data`` (limits in bytes). Prints a JSON
+object with the name of each attempt, and whether it succeeded.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 def attempts() -> Iterable[tuple[str, Callable[[], bool]]]:
-    """Each attempt by name, and what makes it: True where it succeeded; where it raises, it failed."""
+    """The name and function of each attempt. The function returns whether the attempt succeeded; if it raises, the attempt failed."""
     for path in (*READ, *HOST["readable"]):
         if path in HOST["shown"]:
             continue
@@ -130,7 +130,7 @@ def _send(address: tuple[str, int]) -> bool:
 
 
 def _call(name: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether the kernel did anything but refuse: also a complaint about the arguments means that the call exists."""
+    """Whether the kernel did anything but refuse the call. An error about the arguments also shows that the call is allowed."""
     library = ctypes.CDLL(None, use_errno=True)
     library.syscall.restype = ctypes.c_long
     result = library.syscall(ctypes.c_long(HOST["numbers"][name]), *arguments)
@@ -165,7 +165,7 @@ def _tiocsti() -> bool:
 
 
 def _has_capabilities() -> bool:
-    """``capget`` itself is not allowed; what a capability would allow tells as much."""
+    """Whether ``capget`` is allowed. The other attempts show what capabilities would allow."""
     return _call("capget", (struct.pack("Ii", 0x20080522, 0), 0)) if "capget" in HOST["numbers"] else False
 
 
@@ -193,7 +193,7 @@ def _truncate(path: str) -> bool:
 
 
 def _fill(place: str) -> bool:
-    """More than all that may be in memory there, in files of which each is small enough."""
+    """Write more than fits into a directory in memory, in files that are each within the limit."""
     made = []
     try:
         for index in range(2 * HOST["data"] // (8 * 2**20) + 16):
@@ -213,9 +213,9 @@ def main() -> None:
     for name, attempt in attempts():
         try:
             found[name] = bool(attempt())
-        except (Exception, SystemExit):  # noqa: BLE001 - however an attempt fails, it failed
+        except (Exception, SystemExit):  # noqa: BLE001 - an attempt that raises has failed
             found[name] = False
-    print(json.dumps(found))  # noqa: T201 - read by whoever started it
+    print(json.dumps(found))  # noqa: T201 - the process that started this one reads it
 
 
 main()

@@ -43,12 +43,12 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tool that leaves files for the person, of the names that the model gives."""
 
     def begin(turn: CallingTurn) -> Any:
-        from chatui.tools.files import MadeFile
+        from chatui.tools.files import CreatedFile
 
         async def makes(arguments: Any) -> str:
             assert turn.files is not None
             for name in arguments["names"].split("|"):
-                await turn.files.keep(MadeFile(name, png(8, 6) if name.endswith("png") else b"a,b\n"))
+                await turn.files.store(CreatedFile(name, png(8, 6) if name.endswith("png") else b"a,b\n"))
             return "made"
 
         return makes

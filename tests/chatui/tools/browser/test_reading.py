@@ -7,7 +7,7 @@ import time
 import pytest
 
 from chatui.fetching.errors import FetchError
-from chatui.fetching.fetcher import Fetched
+from chatui.fetching.fetcher import FetchedPage
 from chatui.tools.browser import reading
 from chatui.tools.browser.page_worker import WIDTH
 from chatui.tools.browser.reading import Page
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio
 
 async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> Page:
     raw = body.encode() if isinstance(body, str) else body
-    return await reading.read(Fetched("https://www.tea.example/a/b", kind, charset, raw), seconds)
+    return await reading.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw), seconds)
 
 
 async def test_text_links_lists_tables_and_code() -> None:

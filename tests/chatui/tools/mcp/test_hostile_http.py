@@ -73,27 +73,27 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (peers.reset, "could not be asked"),
-        (peers.junk, "could not be asked"),
+        (peers.reset, "request to the server failed"),
+        (peers.junk, "request to the server failed"),
         (peers.half, "broke off"),
-        (peers.flood, "too much"),
-        (_stream_flood, "too much"),
-        (_long_line, "too much"),
+        (peers.flood, "too long"),
+        (_stream_flood, "too long"),
+        (_long_line, "too long"),
         (_other_id, "another call"),
         (_text_id, "another call"),
         (peers.saying(b"data: " + json.dumps(_OTHER).encode() + b"\n\n", kind="text/event-stream"), "did not answer"),
-        (peers.saying(b"data: nothing\n\n", kind="text/event-stream"), "no JSON"),
-        (peers.saying(b"<html>Sign in", kind="text/html"), "no JSON"),
-        (peers.saying(b"[" * 100_000), "no JSON"),
-        (peers.saying([1]), "no message"),
+        (peers.saying(b"data: nothing\n\n", kind="text/event-stream"), "is not JSON"),
+        (peers.saying(b"<html>Sign in", kind="text/html"), "is not JSON"),
+        (peers.saying(b"[" * 100_000), "is not JSON"),
+        (peers.saying([1]), "not an MCP message"),
         (peers.saying({"id": None, "error": {"code": -1, "message": f"bad {TOKEN}"}}, 400), r"refused the call: bad \(hidden\)"),
         (peers.saying({"error": {}}, 401), "status 401"),
         (peers.saying(b"", 502), "status 502"),
         (peers.saying(b"", 307, extra="Location: http://127.0.0.1:9/\r\n"), "redirects are not followed"),
         (peers.saying(b"", 202), "status 202|no JSON"),
-        (result({"resultType": "input_required", "inputRequests": {}}), "asks a question"),
+        (result({"resultType": "input_required", "inputRequests": {}}), "asked for more input"),
         (result({"isError": True, "content": [{"type": "text", "text": f"no {TOKEN} here"}]}), r"failed: no \(hidden\) here"),
-        (events(SAMPLING), "asks instead"),
+        (events(SAMPLING), "requests instead"),
     ],
 )  # fmt: skip
 def test_what_a_server_does_is_a_reply_to_its_own_call(answer: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -151,7 +151,7 @@ def test_a_server_that_asks_for_sampling_is_told_no_and_may_go_on_to_answer() ->
 def test_a_server_that_only_asks_is_left() -> None:
     with (
         peer(Mcp(is_stateless=False, on={"tools/call": events(*[SAMPLING] * 50)})) as server,
-        pytest.raises(ToolError, match="asks instead"),
+        pytest.raises(ToolError, match="requests instead"),
     ):
         Turn(url=server.url).call()
 

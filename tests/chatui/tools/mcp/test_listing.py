@@ -61,7 +61,7 @@ def test_two_tools_of_one_name_are_none() -> None:
         ({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": 3}}, {"result": 3}),
         ({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}, "[an image was returned]"),
         ({"content": [{"type": "resource", "resource": {"uri": "x:y", "text": "inside"}}]}, "inside"),
-        ({"content": [{"type": "resource", "resource": {"blob": "AAAA"}}]}, "[a file that is no text was returned]"),
+        ({"content": [{"type": "resource", "resource": {"blob": "AAAA"}}]}, "[a file that is not text was returned]"),
         ({"content": [{"type": "resource_link", "uri": "https://a/\u202e"}]}, "[a link was returned: https://a/]"),
         ({"content": "no list", "structuredContent": [1]}, ""),
         ({}, ""),
@@ -74,5 +74,5 @@ def test_a_result_is_read(result: Any, read_as: Any) -> None:
 def test_a_tool_that_failed_or_asks_for_more_says_so() -> None:
     with pytest.raises(ToolError, match="no such thing"):
         read({"isError": True, "content": [{"type": "text", "text": "no such thing"}]})
-    with pytest.raises(ToolError, match="asks a question"):
+    with pytest.raises(ToolError, match="asked for more input"):
         read({"resultType": "input_required"})

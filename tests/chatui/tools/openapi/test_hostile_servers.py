@@ -59,9 +59,9 @@ def test_a_body_is_sent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (peers.reset, "could not be asked"),
-        (peers.junk, "could not be asked"),
-        (peers.heads_without_end, "could not be asked"),
+        (peers.reset, "request to the server failed"),
+        (peers.junk, "request to the server failed"),
+        (peers.heads_without_end, "request to the server failed"),
         (peers.half, "broke off"),
         (peers.saying(b"<html>Sign in", kind="text/html"), "neither JSON nor text"),
         (peers.saying(b"\x89PNG", kind="image/png"), "neither JSON nor text"),
@@ -136,7 +136,7 @@ def test_a_server_that_fails_again_and_again_is_left_alone_until_it_is_back(tmp_
     monkeypatch.setattr(breaker, "FIRST_SECONDS", 0.3)
     with peer(peers.saying(b"", 503)) as wiki:
         calls = Calls(tmp_path, wiki)
-        for said in ["503"] * 3 + ["left alone"] * 2:
+        for said in ["503"] * 3 + ["not called for a while"] * 2:
             with pytest.raises(ToolError, match=said):
                 calls.call()
         assert len(wiki.asked) == 3

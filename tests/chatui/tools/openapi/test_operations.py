@@ -41,7 +41,7 @@ def test_a_body_is_an_argument_without_what_the_server_sets_itself(tmp_path: Pat
 
 def test_only_what_the_operator_named_is_listed_and_the_rest_says_why(tmp_path: Path) -> None:
     found = listed(spec_of(tmp_path, operations=["getPage", "gone"]))
-    assert set(found.offers) == {"getPage"} and found.problems == {"gone": "the document has no operation of that id"}
+    assert set(found.offers) == {"getPage"} and found.problems == {"gone": "the document has no operation with that id"}
     assert found.offers["getPage"].parameters["required"] == ["page_id", "part"]
 
 

@@ -52,7 +52,7 @@ def called(code: str = "1") -> str:
 def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     verdict = availability.verdict()
-    assert not verdict.is_on and "runs as root" in verdict.reason and "a user without rights" in verdict.reason
+    assert not verdict.is_on and "runs as root" in verdict.reason and "an ordinary user" in verdict.reason
     assert available.offered_to((), is_demo=False) == {}
     [warning] = checks.python_sandbox(None)
     assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
@@ -88,7 +88,7 @@ def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)
-    assert "not closed, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
+    assert "not secure, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
     assert available.offered_to((), is_demo=False) == {}
 
 
@@ -128,7 +128,7 @@ def test_what_bubblewrap_says_is_passed_on_with_a_remedy(words: str, remedy: str
 
 def test_a_sandbox_that_answers_for_its_attempts_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "_code", lambda *_: "print('{}')")
-    with pytest.raises(CannotLaunchError, match="not all attempts"):
+    with pytest.raises(CannotLaunchError, match="not all escape attempts"):
         asyncio.run(examination.attempts(sandbox()))
 
 
@@ -155,7 +155,7 @@ def test_a_virtual_environment_elsewhere_can_be_used() -> None:
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
         found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), 256, 16)
         found = replace(found, user=sandbox().user)
-        assert found.trees == (f"{directory}/science",) and asyncio.run(examination.attempts(found)).ways_out == []
+        assert found.trees == (f"{directory}/science",) and asyncio.run(examination.attempts(found)).escapes == []
 
 
 def test_what_lies_in_a_directory_of_the_system_is_covered() -> None:

@@ -74,7 +74,7 @@ def test_output_without_end_is_cut_and_nothing_else_waits_for_it() -> None:
 
 def test_the_end_of_long_output_is_kept_because_errors_stand_there() -> None:
     [answer] = answers("print('begin' + 'x' * 10**6)\n1 / 0", most_chars=1000)
-    assert answer.text.startswith("begin") and "bytes left out here" in answer.text and answer.text.endswith("division by zero\n")
+    assert answer.text.startswith("begin") and "bytes omitted here" in answer.text and answer.text.endswith("division by zero\n")
 
 
 def test_time_is_limited_for_all_calls_together() -> None:

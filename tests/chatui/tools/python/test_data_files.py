@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.tools.files import GivenFile, MadeFile, NotKeptError
+from chatui.tools.files import ConversationFile, CreatedFile, FileNotStoredError
 from chatui.tools.python.data_files import SMALL_BYTES, DataFiles, Taken
 from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
@@ -24,7 +24,7 @@ while size > 1024:
     try: kept.append(bytes(size))
     except MemoryError: size //= 2
 """
-ENDED = "it ended by itself, or was killed for the memory or time that it took"
+ENDED = "it ended by itself, or was killed because it exceeded its memory or time"
 FAKE_PYPLOT = """
 import sys, types
 class Figure:
@@ -55,8 +55,8 @@ def taken(*codes: str, most_files: int = 5, most_bytes: int = MOST) -> list[Take
     return within(task)
 
 
-def given(name: str, data: bytes) -> GivenFile:
-    return GivenFile(uuid4(), name, data)
+def given(name: str, data: bytes) -> ConversationFile:
+    return ConversationFile(uuid4(), name, data)
 
 
 def names(found: Taken) -> list[str]:
@@ -69,14 +69,14 @@ def test_what_a_call_makes_or_changes_comes_out_once() -> None:
         "1 + 1",
         "open('b.txt', 'a').write('c')",
     )
-    assert first.made == (MadeFile("b.txt", b"b"), MadeFile("d/a.csv", b"a,b")) and not first.left_out
-    assert second == Taken() and third.made == (MadeFile("b.txt", b"bc"),)
+    assert first.made == (CreatedFile("b.txt", b"b"), CreatedFile("d/a.csv", b"a,b")) and not first.left_out
+    assert second == Taken() and third.made == (CreatedFile("b.txt", b"bc"),)
 
 
 def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
     back = "s = os.stat('a'); open('a', 'w').write('2'); os.utime('a', ns=(s.st_atime_ns, s.st_mtime_ns))"
     first, second = taken("import os; open('a', 'w').write('1')", back)
-    assert (names(first), second.made) == (["a"], (MadeFile("a", b"2"),))
+    assert (names(first), second.made) == (["a"], (CreatedFile("a", b"2"),))
 
 
 def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
@@ -115,7 +115,7 @@ def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     os.mkfifo(tmp_path / "pipe")
     assert names(files.take(5, MOST, MOST)) == ["a"] and files._read("a", MOST, MOST) == b"1"
-    with pytest.raises(NotKeptError):
+    with pytest.raises(FileNotStoredError):
         files._read("pipe", MOST, MOST)
     files.close()
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> N
     assert names(found) == ["f0"] and len(found.made[0].data) == MOST
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
     (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
-    assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or no plain file"),)
+    assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or not a regular file"),)
 
 
 def test_a_file_that_is_mostly_holes_is_left_there_and_one_of_the_same_size_without_comes_out() -> None:
@@ -140,7 +140,7 @@ def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_p
     for name, size in (("a", 3), ("b", 4), ("c", 2)):
         (tmp_path / name).write_bytes(b"x" * size)
     found = files.take(5, MOST, 5)
-    assert names(found) == ["a", "c"] and found.left_out == (("b", "too much at once"),)
+    assert names(found) == ["a", "c"] and found.left_out == (("b", "too many bytes at once"),)
     files.close()
 
 
@@ -151,7 +151,7 @@ def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
         return await interpreter.take(5, MOST)
 
     found = within(task)
-    assert names(found) == ["a"] and found.left_out == (("b", "too much at once"),)
+    assert names(found) == ["a"] and found.left_out == (("b", "too many bytes at once"),)
 
 
 def test_a_flood_of_files_is_cut() -> None:
@@ -167,8 +167,8 @@ def test_names_that_are_no_text_come_out_as_they_are() -> None:
 def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, Taken]:
         large = bytes(DATA_MEBIBYTES * 1024 * 1024)
-        laid = await interpreter.lay([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
-        assert laid == ("a.bin", "ü.csv"), "what does not fit is not there by half"
+        copied_in = await interpreter.copy_in([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
+        assert copied_in == ("a.bin", "ü.csv"), "what does not fit is not there by half"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)
@@ -185,8 +185,8 @@ def test_a_file_that_takes_most_of_the_memory_is_laid_in_pieces() -> None:
     async def run() -> tuple[tuple[str, ...], str]:
         interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
         try:
-            laid = await interpreter.lay([given("large", data)])
-            return laid, (await interpreter.run(HASHED, 20, 4000)).text
+            copied_in = await interpreter.copy_in([given("large", data)])
+            return copied_in, (await interpreter.run(HASHED, 20, 4000)).text
         finally:
             await interpreter.end()
 
@@ -197,7 +197,7 @@ def test_where_the_code_has_left_no_memory_a_file_is_not_waited_for() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, ...] | str:
         await interpreter.run(HOG, 20, 4000)
         try:
-            return await asyncio.wait_for(interpreter.lay([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
+            return await asyncio.wait_for(interpreter.copy_in([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
         except InterpreterEndedError as error:
             return str(error)
 

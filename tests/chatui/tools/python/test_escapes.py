@@ -89,7 +89,7 @@ def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
             listed = await interpreter.run("import os; os.listdir('/var')", 20, 500)
         finally:
             await interpreter.end()
-        return listed.text, list((await examination.attempts(found)).ways_out)
+        return listed.text, list((await examination.attempts(found)).escapes)
 
     assert asyncio.run(run()) == ("['tmp']\n", [])
     assert "'/srv', '/srv/ada'" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
@@ -124,7 +124,7 @@ def test_a_server_without_rights_has_the_same_sandbox() -> None:
     code = (
         "import asyncio; from pathlib import Path; from chatui.tools.python import examination, launch;"
         "found = launch.found('/usr/bin/python3', (Path.cwd(),), 256, 16);"
-        "made = asyncio.run(examination.attempts(found)); print(len(made.made), made.ways_out)"
+        "made = asyncio.run(examination.attempts(found)); print(len(made.made), made.escapes)"
     )
     nobody = as_nobody()
     done = subprocess.run(

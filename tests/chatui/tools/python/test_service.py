@@ -19,7 +19,7 @@ from chatui.audit_log.record import SHELL
 from chatui.erasure.person import erase
 from chatui.models import Conversation, StoredFile, User
 from chatui.tools import execution
-from chatui.tools.files import GivenFile, KeptFile, MadeFile
+from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import python_tool
 from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
@@ -90,13 +90,13 @@ def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
 class Files:
     """A ``TurnFiles`` of which only that it is there matters."""
 
-    async def keep(self, made: MadeFile) -> KeptFile:
+    async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         return ()
 
-    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         return ()
 
 
@@ -105,7 +105,7 @@ def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them()
     peer = Peer(said(output="", contents=contents))
     asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
     outcome = with_peer(peer, lambda service: service.run(asked))
-    assert outcome.taken == Taken((MadeFile("d/a.csv", b"a,b"),), (("large", "too large"),))
+    assert outcome.taken == Taken((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
     sent = json.loads(peer.seen[0][2])
     assert (sent["most_files"], sent["most_file_bytes"]) == (5, 3)
     assert with_peer(peer, lambda service: service.run(ASKED)).taken == Taken()
@@ -116,7 +116,7 @@ def test_a_file_whose_name_is_too_long_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
     asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
     outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
-    assert outcome.taken == Taken((MadeFile(fits, b"a,b"),), ((long, "its name is too long"),))
+    assert outcome.taken == Taken((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
 def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
@@ -141,7 +141,7 @@ ENDED = f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
 @for_each([http(b"", "204 No Content"), http(b"{}")])
 def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> None:
     peer = Peer(answer)
-    with_peer(peer, lambda service: service.take_away(ASKED.conversation_id, ["plan.csv", "ä\n"]))
+    with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv", "ä\n"]))
     [(line, headers, body)] = peer.seen
     assert line == TAKEN_AWAY and headers["authorization"] == "Bearer " + "k" * 20
     assert json.loads(body) == {"version": 1, "files": ["plan.csv", "ä\n"]}
@@ -151,7 +151,7 @@ def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> No
 def test_a_service_that_does_not_know_of_files_ends_the_session(answer: bytes) -> None:
     """As it was asked to before there was more to ask for: nothing of a file may be left there."""
     peer = Peer(answer)
-    with_peer(peer, lambda service: service.take_away(ASKED.conversation_id, ["plan.csv"]))
+    with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv"]))
     assert [line for line, _, _ in peer.seen] == [TAKEN_AWAY, ENDED]
 
 

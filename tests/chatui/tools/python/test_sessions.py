@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.tools.files import GivenFile, KeptFile, MadeFile
+from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import wording
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
@@ -96,7 +96,8 @@ def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
         return wording.reply(await sessions.run(asked("x")))
 
     said = with_sessions(task, idle=0.2)
-    assert "NameError" in said and said.endswith("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
+    note = "[This call began with a new interpreter, without the variables and files of earlier calls.]"
+    assert "NameError" in said and said.endswith(note)
 
 
 def test_what_is_forgotten_is_gone() -> None:
@@ -161,15 +162,15 @@ def test_a_cancelled_call_leaves_room_for_the_next() -> None:
 class Files:
     """A ``TurnFiles`` with one file of the person's, which is read as the real ones are."""
 
-    file = GivenFile(uuid4(), "mine.txt", b"mine")
+    file = ConversationFile(uuid4(), "mine.txt", b"mine")
 
-    async def keep(self, made: MadeFile) -> KeptFile:
+    async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         return [self.file] if not known or self.file.id not in known else []
 
-    async def gone(self, known: Collection[UUID]) -> Collection[UUID]:
+    async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
         return ()
 
 
@@ -177,25 +178,25 @@ class Files:
 def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had none when it began, so the first to end of them is one that was used."""
     with_files = replace(asked("import os; print(os.listdir())"), files=Files())
-    lay = Interpreter.lay
-    tried: list[GivenFile] = []
+    copy_in = Interpreter.copy_in
+    tried: list[ConversationFile] = []
 
-    async def dies(self: Interpreter, files: Sequence[GivenFile]) -> tuple[str, ...]:
+    async def dies(self: Interpreter, files: Sequence[ConversationFile]) -> tuple[str, ...]:
         tried.extend(files)
         if files and len(tried) <= deaths:
             self.kill()
             raise InterpreterEndedError("it died")
-        return await lay(self, files)
+        return await copy_in(self, files)
 
     async def task(sessions: Sessions) -> list[Outcome]:
         await sessions.run(asked("x = 1"))
         sessions._sessions[ONE].files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
-    monkeypatch.setattr(Interpreter, "lay", dies)
+    monkeypatch.setattr(Interpreter, "copy_in", dies)
     first, second = with_sessions(task)
     assert first.is_new == (deaths > 0) and not second.is_new and first.text == second.text == f"{said}\n"
-    assert first.laid == (("mine.txt",) if deaths < 2 else ()) and second.laid == second.not_laid == ()
+    assert first.copied_in == (("mine.txt",) if deaths < 2 else ()) and second.copied_in == second.not_copied_in == ()
     assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
 
 

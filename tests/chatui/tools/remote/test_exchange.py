@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatui.tools.remote.exchange import Ask, Connections
+from chatui.tools.remote.exchange import Connections, HttpRequest
 from chatui.tools.remote.offer import ServerError
 
 pytestmark = pytest.mark.asyncio
@@ -25,7 +25,7 @@ async def test_a_call_whose_connection_is_lost_is_not_sent_again() -> None:
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         connections = Connections()
-        ask = Ask("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
+        ask = HttpRequest("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
         assert (await connections.answer(ask)).body == b"{}"
         with pytest.raises(ServerError, match="GoneError"):
             await connections.answer(ask)

@@ -115,8 +115,8 @@ def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyP
 
 
 def test_plain_text_is_what_the_tool_wrote() -> None:
-    assert replies.in_plain_text(replies.capped('L0: "a"\nL1: b', 100)).text == 'L0: "a"\nL1: b'
-    assert replies.in_plain_text(replies.capped([1], 100)).text == "[1]"
+    assert replies.plain_text_reply(replies.bounded_json('L0: "a"\nL1: b', 100)).text == 'L0: "a"\nL1: b'
+    assert replies.plain_text_reply(replies.bounded_json([1], 100)).text == "[1]"
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:

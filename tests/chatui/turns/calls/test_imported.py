@@ -57,7 +57,7 @@ def named_in(turn: Turn) -> tuple[str, ...]:
 
 @pytest.mark.usefixtures("_tools")
 async def test_no_tool_that_sends_something_out_is_offered_there_and_the_menu_says_why(ada: User, backend: ScriptedBackend) -> None:
-    assert offered_tools.are_any(is_demo=False), "the premise"
+    assert offered_tools.has_any(is_demo=False), "the premise"
     own = await run(ada, ask())
     row = await imported(ada)
     backend.script, backend.following = calls(call("send", "c1", text="x"), call("clock", "c2")), [answer("Done.")]

@@ -202,7 +202,7 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
     replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     there = "(1, ['mine.txt', 'plot.png'])"
-    assert replies[-2:] == [f"{there}\n[New files of the person's in /mnt/data: mine.txt]", there]
+    assert replies[-2:] == [f"{there}\n[New files from the person in /mnt/data: mine.txt]", there]
     assert await StoredFile.objects.acount() == 2
 
 
@@ -220,10 +220,10 @@ async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_nex
         await database_sync_to_async(attached.delete)(await StoredFile.objects.aget(pk=secret.pk))
         await run(ada, ask(Kind.REGENERATE, "", **again))
     replies = [message["content"] for post in posts(server)[1::2] for message in post["messages"] if message["role"] == "tool"]
-    gone = "[The person took these files away, and they are not in /mnt/data any more: s.csv]"
+    gone = "[The person deleted these files, and they are not in /mnt/data any more: s.csv]"
     assert second.state == "completed" and replies[0].startswith("1 ['both.csv', 's.csv'] old\n[This call began with a new interpreter.")
     assert replies[1].startswith("2 ['both.csv'] new\n") and gone in replies[1]
-    assert replies[2].startswith("3 ['both.csv', 's.csv'] old\n[New files of the person's") and gone not in replies[2]
+    assert replies[2].startswith("3 ['both.csv', 's.csv'] old\n[New files from the person") and gone not in replies[2]
     assert replies[3].startswith("4 ['both.csv'] old\n") and gone in replies[3]
     assert not await StoredFile.objects.filter(source="tool").aexists(), "what was laid does not come out again"
 
