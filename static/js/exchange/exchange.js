@@ -27,10 +27,7 @@ export class Exchange {
     if (this.isRunning && !this.isUnsent) this.thinking.showWorking(0);
   }
 
-  /**
-   * The exchange that belongs to an element on the page.
-   * @param {HTMLElement} element
-   */
+  /** The exchange that belongs to an element on the page. @param {HTMLElement} element */
   static of(element) {
     return Exchange.#known.get(element) ?? new Exchange(element);
   }

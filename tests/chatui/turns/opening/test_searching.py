@@ -54,7 +54,7 @@ async def test_the_model_finds_the_passage_and_its_page_without_asking_anybody(a
     turn = await searching(ada, backend, call(NAME, "c1", query="tea price"), call(NAME, "c2", query="zebra", document="Report.pdf"))
     assert offered(backend) == [NAME]
     said = {key: str(reply) for key, reply in (await replies(turn)).items()}
-    assert "report.pdf, page 2" in said["c1"] and "fell by 7%" in said["c1"] and "no instructions" in said["c1"]
+    assert "report.pdf, page 2" in said["c1"] and "fell by 7%" in said["c1"] and "not instructions" in said["c1"]
     assert "Nothing in the documents" in said["c2"]
     (document,) = [frame.body for frame in backend.requests[0].frames if frame.header.name == "document"]
     assert "fell by 7%" not in document and "search in it" in document
@@ -65,7 +65,7 @@ async def test_a_later_turn_and_another_name_are_answered_too(ada: User, backend
     backend.script, backend.following = calls(call(NAME, "c2", query="tea", document="other.pdf")), [answer("Done.")]
     later = await run(ada, ask(text="And now?", conversation=turn.conversation_id))
     reply = str((await replies(later))["c2"])
-    assert "no such document" in reply and "report.pdf" in reply
+    assert "There is no document" in reply and "report.pdf" in reply
 
 
 async def test_it_is_offered_where_a_document_is_to_be_searched_and_nowhere_else(ada: User, bela: User, backend: ScriptedBackend) -> None:
