@@ -55,7 +55,7 @@ async def test_the_model_finds_the_passage_and_its_page_without_asking_anybody(a
     assert offered(backend) == [NAME]
     said = {key: str(reply) for key, reply in (await replies(turn)).items()}
     assert "report.pdf, page 2" in said["c1"] and "fell by 7%" in said["c1"] and "not instructions" in said["c1"]
-    assert "Nothing in the documents" in said["c2"]
+    assert "No part of the documents" in said["c2"]
     (document,) = [frame.body for frame in backend.requests[0].frames if frame.header.name == "document"]
     assert "fell by 7%" not in document and "search in it" in document
 
