@@ -26,7 +26,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 """The raw headers, one pair for each line."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
-_MOST_SECRET_BYTES = 1000
+_MAX_SECRET_BYTES = 1000
 
 
 class ForgedHeaderError(Exception):
@@ -112,4 +112,4 @@ def _has_secret(header_rule: HeaderRule, headers: list[tuple[bytes, bytes]]) -> 
         # A rule without a secret accepts only proxies on this machine. An empty secret file is a mistake, so it refuses every header.
         return header_rule.secret_file is None
     sent = [value for name, value in headers if name.lower() == header_rule.secret_name.encode()]
-    return len(sent) == 1 and len(sent[0]) <= _MOST_SECRET_BYTES and constant_time_compare(sent[0], expected.encode())
+    return len(sent) == 1 and len(sent[0]) <= _MAX_SECRET_BYTES and constant_time_compare(sent[0], expected.encode())

@@ -24,11 +24,11 @@ from chatui.throttle import CACHE_ERRORS, Throttle
 
 log = logging.getLogger(__name__)
 
-MOST_DAYS = 30
-MOST_PER_HOUR = 200
+MAX_DAYS = 30
+MAX_PER_HOUR = 200
 """Invitations that one member of staff may create, mailed or not: each can be an unsolicited mail."""
 
-_throttle = Throttle("invitations", attempts=MOST_PER_HOUR, seconds=3600)
+_throttle = Throttle("invitations", attempts=MAX_PER_HOUR, seconds=3600)
 
 
 class TooManyInvitedError(Exception):
@@ -68,7 +68,7 @@ def admit(inviter: User, count: int) -> None:
 def create(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
     """Create an invitation and return the path of its link, which is not stored. Recorded."""
     inviter = person_of(visitor)
-    ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
+    ends = timezone.now() + timedelta(days=min(days, MAX_DAYS))
     row = Invitation.objects.create(made_by=inviter, group=group, note=note, expires_at=ends)
     record("make invitation", visitor, detail=f"for {days} days, {_group_text(group)}")
     return reverse("invitation", args=[row.pk, _token(row)])

@@ -29,7 +29,7 @@ from chatui.throttle import Throttle
 log = logging.getLogger(__name__)
 
 LIFETIME = timedelta(hours=1)
-MOST_ACCOUNTS = 3
+MAX_ACCOUNTS = 3
 """The most accounts with the same e-mail address that get a mail."""
 
 _request_limit = GuessLimit(
@@ -71,7 +71,7 @@ def _accounts(name_or_address: str) -> list[User]:
     found = User.objects.filter(Q(username=name_or_address) | Q(email__iexact=name_or_address), is_active=True).exclude(email="")
     # Databases ignore case in different ways: two addresses that are equal only to the database are different.
     alike = [person for person in found[:50] if name_or_address == person.username or person.email.casefold() == name_or_address.casefold()]
-    return [person for person in alike if person.has_usable_password()][:MOST_ACCOUNTS]
+    return [person for person in alike if person.has_usable_password()][:MAX_ACCOUNTS]
 
 
 def _send(visitor: Visitor, person: User) -> None:

@@ -27,7 +27,7 @@ class InvitationForm(forms.Form):
 
     note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown only in this list."))
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
-    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MAX_DAYS, initial=7)
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Offer only groups without permissions that the member of staff lacks: an invitation must not grant more."""

@@ -117,7 +117,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         previous=previous,
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
         standing_instructions="\n\n".join(text for text in read.orders if text),
-        max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.most_tokens,
+        max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.token_limit,
         answer_format=answer_format,
         sampling=wanted.sampling(),
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),

@@ -24,7 +24,7 @@ from chatui.turns.running import Place
 from chatui.turns.streams.program import Ended
 from renderer.gate import Audience
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -79,7 +79,7 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
         items.reverse()
     after = next((place + 1 for place, item in enumerate(items) if item["id"] == request.GET.get("after")), 0)
     wished = request.GET.get("limit", "20")
-    limit = min(int(wished), MOST_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
+    limit = min(int(wished), MAX_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
     page = items[after : after + limit]
     return JsonResponse(
         {

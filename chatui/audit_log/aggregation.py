@@ -27,7 +27,7 @@ MORE_ELSEWHERE = "more on other conversations"
 """What repeated attempts are counted as. All other counts belong to debug views, and are named after the action."""
 
 SUM_PREFIX = "after line "
-MOST_NETWORKS = 20
+MAX_NETWORKS = 20
 _MAX_CLOSED = 50
 _ATTEMPTS_SUM = re.compile(rf"{SUM_PREFIX}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
@@ -115,7 +115,7 @@ def counts_in_words(row: CountedLine) -> str:
     if not row.last_at:
         return "nothing was shown"
     here = len(row.networks)
-    networks = f"; from {here}{' or more' if here >= MOST_NETWORKS else ''} networks" if here > 1 else ""
+    networks = f"; from {here}{' or more' if here >= MAX_NETWORKS else ''} networks" if here > 1 else ""
     return f"{_listed(row.counts)}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
 
 
@@ -172,7 +172,7 @@ def _count(row: CountedLine, what: str, network: str) -> Repetition:
     number = row.counts.get(what, 0) + 1
     row.counts[what] = number
     # Requests through a Unix socket have no address.
-    is_new = network != "" and network not in row.networks and len(row.networks) < MOST_NETWORKS
+    is_new = network != "" and network not in row.networks and len(row.networks) < MAX_NETWORKS
     if is_new:
         row.networks.append(network)
     row.last_at = timezone.now()

@@ -11,7 +11,7 @@ from django.db import connection
 from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, digest_of
 from chatui.models import AuditEvent
 
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 _CHUNK = 2000
 _TRIGGERS = ("chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_only_append")
 
@@ -58,7 +58,7 @@ def verify(noted: Head | None = None) -> Report:
     report = Report()
     for problem in _walk(report, noted):
         report.count += 1
-        if len(report.problems) < MOST_PROBLEMS:
+        if len(report.problems) < MAX_PROBLEMS:
             report.problems.append(problem)
     return report
 

@@ -19,8 +19,8 @@ class RepeatedAction:
 
     def __init__(self, action: str, *, per_key: int, total: int) -> None:
         self._action = action
-        self._most_per_key = per_key
-        self._most_in_total = total
+        self._max_per_key = per_key
+        self._max_in_total = total
         name = action.replace(" ", "-")
         self._by_key = Throttle(f"lines:{name}", attempts=per_key, seconds=WINDOW_SECONDS)
         self._by_all = Throttle(f"all-lines:{name}", attempts=total, seconds=WINDOW_SECONDS)
@@ -38,12 +38,12 @@ class RepeatedAction:
     def _suffix(self, key: str) -> str | None:
         """The text to add to the line; None if no line is to be written."""
         number = self._by_key.count(key)
-        if number > self._most_per_key + 1 and number not in REPORTED_COUNTS:
+        if number > self._max_per_key + 1 and number not in REPORTED_COUNTS:
             return None
         # Counted only if a line would be written, so that one person's repetitions cannot use up the limit for all.
         in_total = self._by_all.count()
-        if in_total > self._most_in_total:
-            return "further ones, of anybody, are not listed" if in_total == self._most_in_total + 1 else None
+        if in_total > self._max_in_total:
+            return "further ones, of anybody, are not listed" if in_total == self._max_in_total + 1 else None
         if number in REPORTED_COUNTS:
             return f"{number} times within the hour"
-        return "" if number <= self._most_per_key else "further ones are only counted"
+        return "" if number <= self._max_per_key else "further ones are only counted"

@@ -12,7 +12,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
-_MOST_REPEATED = 2000
+_MAX_REPEATED = 2000
 """How many characters at the end of the cut text are searched for a repetition.
 
 An answer that was restarted from its beginning is found at any length.
@@ -73,7 +73,7 @@ class Seam:
 
     def __init__(self, before: str) -> None:
         self._before = before
-        self._end = before[-_MOST_REPEATED:]
+        self._end = before[-_MAX_REPEATED:]
         self._buffer = ""
         self._starts_over = True
         self._is_past = False

@@ -36,7 +36,7 @@ _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
 _NO_OBJECT = "JSON that is cut, or no object"
-_LEAST_KEY_CHARS = 6
+_MIN_KEY_CHARS = 6
 """Shorter keys, such as "none", are not secrets, and may be words of a message."""
 
 
@@ -316,7 +316,7 @@ async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> Ba
     key = response.request.headers.get(route.key_header or "authorization", "").removeprefix("Bearer ")
     proxy = route.through()
     for secret in (key, *(proxy.secrets if proxy else ())):
-        body = body.replace(secret, "(the key)") if len(secret) >= _LEAST_KEY_CHARS else body
+        body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
     return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 
 

@@ -16,7 +16,7 @@ from chatui.backends.spec.definition import BackendSpec
 
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"
-_MOST_CHARS = 16_384
+_MAX_CHARS = 16_384
 # Other characters could end the header that holds the key, and the error about that would quote them.
 _KEY = re.compile(r"[\x21-\x7e]+")
 
@@ -79,7 +79,7 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
 def _read(path: Path, place: str) -> str:
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(_MOST_CHARS)
+            return file.read(_MAX_CHARS)
     except OSError as error:
         raise KeyUnusableError(f"{place} cannot be read ({os.strerror(error.errno or 0)})") from None
     except UnicodeDecodeError:

@@ -57,8 +57,8 @@ class Exchange:
 class Recorder:
     """Watches a back end's requests; ``exchange``: the last POST, None if there was none."""
 
-    def __init__(self, backend: Backend, *, most_bytes: int | None = None) -> None:
-        """``most_bytes``: how much of an answer is recorded; None for all of it.
+    def __init__(self, backend: Backend, *, max_bytes: int | None = None) -> None:
+        """``max_bytes``: how much of an answer is recorded; None for all of it.
 
         Raises:
             ValueError: the back end makes no requests.
@@ -66,7 +66,7 @@ class Recorder:
         if not isinstance(backend, Watchable):
             raise ValueError("this back end makes no requests")
         self.exchange: Exchange | None = None
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         backend.watch(self)
 
     def asked(self, request: httpx.Request) -> None:
@@ -81,18 +81,18 @@ class Recorder:
         self.exchange.status = response.status_code
         self.exchange.headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Tee(response.stream, self.exchange, self._most_bytes)
+            response.stream = _Tee(response.stream, self.exchange, self._max_bytes)
 
 
 class _Tee(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange, most_bytes: int | None) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange, max_bytes: int | None) -> None:
         self._stream = stream
         self._exchange = exchange
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
-            if self._most_bytes is None or len(self._exchange.raw) < self._most_bytes:
+            if self._max_bytes is None or len(self._exchange.raw) < self._max_bytes:
                 self._exchange.raw += chunk
                 self._exchange.chunks.append((round(time.monotonic() - self._exchange.began, 4), len(chunk)))
             yield chunk

@@ -23,7 +23,7 @@ _BETWEEN = bytes(set(range(256)) - set(f"{string.ascii_letters}{string.digits}".
 """Bytes that are ignored inside a word: all but ASCII letters and digits, of which markers consist."""
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _DIGITS = 5
-_MOST_UNPACKED_BYTES = 32 << 20
+_MAX_UNPACKED_BYTES = 32 << 20
 
 
 class Canary:
@@ -89,12 +89,12 @@ def _members(packed: bytes) -> Iterator[bytes]:
     try:
         if packed.startswith(_GZIP):
             with gzip.open(io.BytesIO(packed)) as file:
-                yield file.read(_MOST_UNPACKED_BYTES)
+                yield file.read(_MAX_UNPACKED_BYTES)
         elif packed.startswith(_ZIP):
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
                 for member in archive.infolist():
                     yield member.filename.encode()
                     with archive.open(member) as inside:
-                        yield inside.read(_MOST_UNPACKED_BYTES)
+                        yield inside.read(_MAX_UNPACKED_BYTES)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error):
         return

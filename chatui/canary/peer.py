@@ -16,7 +16,7 @@ from chatui.canary.answers.planting import ENDS_OF_A_CALL, Pause, Script
 from chatui.model_servers import connected
 from renderer.harmony.vocabulary import VocabularyError
 
-_MOST_BODY_BYTES = 16 << 20
+_MAX_BODY_BYTES = 16 << 20
 _LONGEST_WAIT_SECONDS = 600.0
 _PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/completions")
 
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = self.server.peer.kind_of(self.path)
         size = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(size) if 0 < size <= _MOST_BODY_BYTES else b"{}"
+        body = self.rfile.read(size) if 0 < size <= _MAX_BODY_BYTES else b"{}"
         playing = self.server.peer.find(asked[0], json.loads(body).get("model")) if asked and asked[1] in _PATHS else None
         if playing is None:
             self._say(404, "application/json", {"error": "not found"})

@@ -75,9 +75,7 @@ class Programs:
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
         views_hidden = viewer == TRUSTED and reasoning.may_read(person)
-        wanted = NewKeyOptions(
-            "Canary", for_responses=True, for_chat=True, per_minute=management.MOST_PER_MINUTE, views_hidden=views_hidden
-        )
+        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=management.MAX_PER_MINUTE, views_hidden=views_hidden)
         made = management.create(visitor, wanted)
         if viewer == REVOKED:
             management.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))

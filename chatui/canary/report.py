@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from chatui.canary.run import Report
 
 EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": 2}
-_MOST_LINES = 100
+_MAX_LINES = 100
 
 
 def as_json(report: Report) -> str:
@@ -25,10 +25,10 @@ def as_text(report: Report) -> Iterator[str]:
     yield f"looked at: {looked or 'nothing'}"
     for sentence in report.left_out:
         yield f"left out: {sentence}"
-    for finding in report.findings[:_MOST_LINES]:
+    for finding in report.findings[:_MAX_LINES]:
         yield f"LEAK: {finding}"
-    if len(report.findings) > _MOST_LINES:
-        yield f"LEAK: and {len(report.findings) - _MOST_LINES} more; --json has all of them"
+    if len(report.findings) > _MAX_LINES:
+        yield f"LEAK: and {len(report.findings) - _MAX_LINES} more; --json has all of them"
     for problem in report.problems:
         yield f"PROBLEM: {problem}"
     yield {"clean": "Nothing leaked.", "leak": "Hidden text got out.", "not carried out": "This run proves nothing."}[report.outcome]

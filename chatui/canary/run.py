@@ -46,7 +46,7 @@ FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
 _SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
 """The source of reasoning summaries, and the model; other back ends have none."""
-_LEAST_SECRET_CHARS = 24
+_MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
 _TRANSCRIPT = """version: "2.2"
 <|start|>system<|message|>{system}<|end|>
@@ -182,7 +182,7 @@ def _secrets() -> dict[str, str]:
         # Line by line, because pages, events and replies write line ends differently.
         for number, line in enumerate(text.splitlines(), 1):
             secrets[name if number == 1 else f"{name}, line {number}"] = line
-    return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
+    return {name: secret for name, secret in secrets.items() if len(secret) >= _MIN_SECRET_CHARS}
 
 
 def _peer(listen: tuple[str, int], planted: Planted) -> Peer:

@@ -27,7 +27,7 @@ ANSWER_SECONDS = 2.0
 """The timeout of every Redis operation, and the interval of the pings."""
 PAUSE_SECONDS = 0.5
 """Between two attempts to reconnect."""
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """The most messages in the send queue; the oldest are dropped."""
 
 
@@ -39,7 +39,7 @@ class Relay:
         self._deliver = deliver
         self._url = environment().redis_url
         self._groups: set[str] = set()
-        self._waiting: deque[tuple[str, str]] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
         self._work = asyncio.Event()
         self._changed = asyncio.Event()
         self._subscribed = asyncio.Event()

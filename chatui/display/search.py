@@ -20,7 +20,7 @@ from renderer.gate import Audience, Piece, excerpt, show
 
 QUERY_CHARS = 200
 PAGE = 20
-MOST_DOCUMENTS = 5
+MAX_DOCUMENTS = 5
 _ROUNDS = 5
 _SECONDS = 1.0
 """How long a search may spend on indexing documents that no search has used before."""
@@ -61,7 +61,7 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
 
 def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
-    return tuple(_in_document(query, found) for found in own_search.find(person.pk, query, MOST_DOCUMENTS, _SECONDS))
+    return tuple(_in_document(query, found) for found in own_search.find(person.pk, query, MAX_DOCUMENTS, _SECONDS))
 
 
 def _in_document(query: Query, found: Found) -> Hit:

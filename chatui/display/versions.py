@@ -12,9 +12,9 @@ from chatui.models import Conversation, Message, Turn
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
 
-MOST_VERSIONS = 12
+MAX_VERSIONS = 12
 """The most answers to show; these are the newest. Each may be long."""
-_MOST_IMPORTED_FRAMES = 50
+_MAX_IMPORTED_FRAMES = 50
 """The most frames to collect for an imported answer, which has no turn."""
 
 
@@ -53,7 +53,7 @@ def shown_versions(row: Conversation, question: Message) -> ShownVersions:
     ends = known.ends(question)
     versions = _continued(row, question, ends) if ends else _not_continued(row, question)
     shown: list[ShownVersion] = []
-    for index in range(len(versions), max(len(versions) - MOST_VERSIONS, 0), -1):
+    for index in range(len(versions), max(len(versions) - MAX_VERSIONS, 0), -1):
         version = versions[index - 1]
         answer = shown_answer(row, [question, *version.messages()], known)
         if answer is not None:
@@ -88,7 +88,7 @@ def _of_turn(turn_id: UUID) -> Sequence[Message]:
 
 def _imported(row: Conversation, first: Message) -> Sequence[Message]:
     keys, last = [first.pk], first
-    while len(keys) < _MOST_IMPORTED_FRAMES:
+    while len(keys) < _MAX_IMPORTED_FRAMES:
         below = transcripts.siblings(row, {last.pk})[last.pk]
         if not below or is_question(below[-1]):
             break

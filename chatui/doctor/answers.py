@@ -13,7 +13,7 @@ from chatui.doctor.report import FormatReport
 from chatui.doctor.transport import judge_failure, judge_ids, judge_pace
 from chatui.doctor.trial import Trial
 
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
 @dataclass(slots=True)
@@ -100,5 +100,5 @@ def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
 def _with_names(finding: Finding, identity: Identity) -> Finding:
     if finding.fault is not Fault.MODEL_UNKNOWN or not identity.models:
         return finding
-    names = ", ".join(name[:80] for name in identity.models[:_MOST_NAMES])
+    names = ", ".join(name[:80] for name in identity.models[:_MAX_NAMES])
     return replace(finding, seen=f"{finding.seen} It names: {names}.")

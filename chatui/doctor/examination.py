@@ -38,7 +38,7 @@ _UNREACHED = {
     "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name does not resolve.",
     rf"refused|Errno {errno.ECONNREFUSED}\b": "The connection is refused.",
 }
-LEAST_SECONDS = 1.0
+MIN_SECONDS = 1.0
 """With less than this left, no further question is asked."""
 Progress = Callable[[str, int], None]
 """Called before each question, with its wire format and the number of questions asked before. It must not block."""
@@ -149,7 +149,7 @@ class _Examination:
         answers = Answers(kind)
         if kind.startswith("harmony") and not await self._can_speak_ids(answers):
             return answers
-        if self._left() < LEAST_SECONDS:
+        if self._left() < MIN_SECONDS:
             answers.not_tried = "the time was up"
             if kind == self._target.kind:
                 answers.findings.append(Finding(Fault.OUT_OF_TIME, Level.UNASKED))
@@ -194,7 +194,7 @@ class _Examination:
                 answers.read_again = await self._findings_of(answers, self._target.second)
 
     async def _findings_of(self, answers: Answers, second: SecondReader) -> list[Finding]:
-        if self._left() < LEAST_SECONDS:
+        if self._left() < MIN_SECONDS:
             return [Finding(Fault.READ_ONCE, Level.NOTE, "The time was up.")]
         in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
 
@@ -207,7 +207,7 @@ class _Examination:
         return self._end - self._now()
 
     async def _ask_in_time(self, answers: Answers, request: SampleRequest, *, for_summary: bool = False) -> Trial | None:
-        if self._left() < LEAST_SECONDS:
+        if self._left() < MIN_SECONDS:
             answers.out_of_time = True
             return None
         trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)

@@ -17,7 +17,7 @@ _STRETCH = 40
 _TOKENS_BESIDE_TEXT = 16
 """An answer has no more tokens than characters; the messages' headers, and how servers count, take a few more."""
 _SUMMARY_STRETCH = 60
-_MOST_CHARS_OF_A_TOKEN = 20
+_MAX_CHARS_OF_A_TOKEN = 20
 
 
 def judge_leak(trial: Trial) -> Finding | None:
@@ -43,8 +43,8 @@ def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
         yield leak
     if trial.error is None and not trial.visible:
         yield _without_answer(trial)
-    if trial.observed.chars > _MOST_CHARS_OF_A_TOKEN * LONGEST:
-        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MOST_CHARS_OF_A_TOKEN * LONGEST} characters came.")
+    if trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * LONGEST:
+        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * LONGEST} characters came.")
     if lost := _lost_reasoning(trial):
         yield Finding(Fault.REASONING_LOST, Level.FAULT, lost)
 
@@ -88,7 +88,7 @@ def judge_cut(trial: Trial) -> Iterator[Finding]:
     if trial.error or trial.ended is None:
         return
     sampled = trial.observed.sampled or 0
-    is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MOST_CHARS_OF_A_TOKEN * CUT_AT
+    is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * CUT_AT
     if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
         detail = f"{sampled} tokens came" if sampled else "Much more came"
         yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")

@@ -10,7 +10,7 @@ _MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain)\|>
 _COLLAPSED = re.compile(r"assistant(?:final|analysis|commentary)|\A\s*(?:analysis|commentary)(?=[A-Z\"'*])")
 _TAG = re.compile(r"</?(?:think|thinking|thought|thoughts|reasoning|reflection|analysis)>|\[/?THINK\]|◁/?think▷", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
-_MOST_CHARS = 20_000
+_MAX_CHARS = 20_000
 
 
 def sign_of_leak(text: str) -> Fault | None:
@@ -28,5 +28,5 @@ def share_a_stretch(one: str, other: str, length: int) -> bool:
 
 
 def _stretches(text: str, length: int) -> set[str]:
-    text = _SPACE.sub(" ", text[:_MOST_CHARS]).strip()
+    text = _SPACE.sub(" ", text[:_MAX_CHARS]).strip()
     return {text[at : at + length] for at in range(len(text) - length + 1)}

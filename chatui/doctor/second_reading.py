@@ -13,8 +13,8 @@ from chatui.second_reader.process import Read, ReadMessage, SecondReader, Second
 from chatui.second_reader.reading import compare_readings, shown
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
-_MOST_CHARS = 100_000
-_MOST_REPORTED = 3
+_MAX_CHARS = 100_000
+_MAX_REPORTED = 3
 # A reply's header or the position of a constraint is read differently in whole messages, too; the other differences mean malformed output.
 _HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIPIENT, Kind.CONSTRAINT_WORD})
 
@@ -42,7 +42,7 @@ def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: 
 
 def _is_whole(trial: Trial) -> bool:
     """Whether our reader and the recording both have the complete answer, so that nothing else could explain a difference."""
-    return trial.error is None and trial.is_recorded_whole and bool(trial.observed.id_events) and trial.observed.chars < _MOST_CHARS
+    return trial.error is None and trial.is_recorded_whole and bool(trial.observed.id_events) and trial.observed.chars < _MAX_CHARS
 
 
 def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
@@ -62,8 +62,8 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
 
 def _disagreements(name: str, trial: Trial, messages: Sequence[ReadMessage], differences: Sequence[Difference]) -> str:
     """Quotes nothing: a body on which the readers disagree is hidden text."""
-    named = "; ".join(map(_named, differences[:_MOST_REPORTED]))
-    more = f"; and {len(differences) - _MOST_REPORTED} more" if len(differences) > _MOST_REPORTED else ""
+    named = "; ".join(map(_named, differences[:_MAX_REPORTED]))
+    more = f"; and {len(differences) - _MAX_REPORTED} more" if len(differences) > _MAX_REPORTED else ""
     noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
     return f"In the answer to the question “{name}”: {named}{more}. {noticed} {_seen_by_people(trial.visible, shown(messages))}"
 

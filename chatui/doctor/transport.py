@@ -14,9 +14,9 @@ from renderer.errors import Code
 
 SLOW_SECONDS = 10.0
 # The length from which an answer should arrive in several events.
-_LEAST_CHARS = 80
+_MIN_CHARS = 80
 # Buffered text arrives in one or two reads. So may a short answer from a fast server, or data that a busy machine reads late.
-_LEAST_PIECES, _LEAST_SECONDS, _MOST_READS = 12, 2.0, 2
+_MIN_PIECES, _MIN_SECONDS, _MAX_READS = 12, 2.0, 2
 _NO_MODEL = re.compile(
     r"model_not_found|try pulling|\bmodel\b[^{}]{0,200}?(?:not found|not exist|not available|not loaded)"
     r"|(?:unknown|no such|invalid|not find|not have)(?: the)? model",
@@ -87,8 +87,8 @@ def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> I
 def _why_in_one_piece(observed: Observed) -> str | None:
     if not observed.is_stream:
         return "It answered with one plain JSON body."
-    if observed.pieces == 1 and observed.chars >= _LEAST_CHARS:
+    if observed.pieces == 1 and observed.chars >= _MIN_CHARS:
         return f"One event brought all of {observed.chars} characters."
-    if observed.pieces >= _LEAST_PIECES and observed.reads <= _MOST_READS and (observed.ended or 0.0) >= _LEAST_SECONDS:
+    if observed.pieces >= _MIN_PIECES and observed.reads <= _MAX_READS and (observed.ended or 0.0) >= _MIN_SECONDS:
         return f"All {observed.pieces} events came at once, after {observed.began or 0.0:.1f} seconds."
     return None

@@ -14,7 +14,7 @@ from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Intent
 from renderer.gate import Audience, may_see, show
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """How much of an answer is stored. The rest is read and discarded."""
 
 
@@ -63,7 +63,7 @@ class Trial:
 
 async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> Trial:
     """Ask once, for at most ``seconds``. Never raises for what a server does; the connection is closed in any case."""
-    recorder = Recorder(backend, most_bytes=MOST_BYTES)
+    recorder = Recorder(backend, max_bytes=MAX_BYTES)
     assembler, finished = Assembler(), []
     ended: SampleEnded | None = None
     error: BackendError | None = None
@@ -90,5 +90,5 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
         exchange.status,
         said,
         is_flawed=any(done.error for done in finished),
-        is_recorded_whole=len(exchange.raw) < MOST_BYTES,
+        is_recorded_whole=len(exchange.raw) < MAX_BYTES,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 CHARS = 1500
 """The length of a passage, about 400 tokens of English."""
-_LEAST = 600
+_MIN_CHARS = 600
 """The shortest passage, unless its part ends earlier."""
 _ENDS = tuple(re.compile(sign) for sign in (r"\n(?=#{1,6} )", r"\n\n", r"\n", r"[.!?。！？]\s*", r"\s"))
 """Where a passage may end, in order of preference: before a heading, then between paragraphs, lines, sentences, words."""
@@ -42,7 +42,7 @@ def _end(text: str, start: int) -> int:
     if len(text) <= most:
         return len(text)
     for sign in _ENDS:
-        found = [match.end() for match in sign.finditer(text, start + _LEAST, most)]
+        found = [match.end() for match in sign.finditer(text, start + _MIN_CHARS, most)]
         if found:
             return found[-1]
     return most

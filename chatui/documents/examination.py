@@ -15,7 +15,7 @@ from chatui.sandbox.confinement import Limits
 
 log = logging.getLogger(__name__)
 
-_MOST_BYTES = 10_000
+_MAX_BYTES = 10_000
 _BOMBS = {"time": Limits(cpu_seconds=1), "memory": Limits(cpu_seconds=5, memory_bytes=1 << 28)}
 _once = threading.Lock()
 
@@ -35,7 +35,7 @@ def faults() -> list[str]:
 
 def escapes() -> list[str]:
     """The forbidden actions that a process which reads files can carry out."""
-    answer = process.run("probes", os.fsencode(__file__), _MOST_BYTES, Limits())
+    answer = process.run("probes", os.fsencode(__file__), _MAX_BYTES, Limits())
     if answer.reason:
         return ["no process could be confined"]
     *found, last = "".join(text for _, text in answer.parts).splitlines()
@@ -53,4 +53,4 @@ def _is_confined() -> bool:
 
 
 def _ends(kind: str, limits: Limits) -> bool:
-    return process.run(kind, b"", _MOST_BYTES, limits).reason is Reason.LIMIT
+    return process.run(kind, b"", _MAX_BYTES, limits).reason is Reason.LIMIT

@@ -22,9 +22,9 @@ def prepare() -> None:
         codecs.lookup(encoding)
 
 
-def decoded(data: bytes, most_bytes: int) -> str:
+def decoded(data: bytes, max_bytes: int) -> str:
     """The text of a file's first bytes. Invalid bytes become U+FFFD. No other encoding is guessed, especially not UTF-7."""
-    head = data[:most_bytes]
+    head = data[:max_bytes]
     if (text := marked(head)) is not None:
         return text
     try:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from chatui.documents.cleaning import has_no_invisible
-from chatui.documents.inside.text_collector import LABEL_CHARS, MOST_PARTS
+from chatui.documents.inside.text_collector import LABEL_CHARS, MAX_PARTS
 from chatui.documents.inside.worker import LENGTH_BYTES, NOT_PREPARED
 from chatui.documents.kinds import Reason
 from chatui.env import BASE_DIR
 from chatui.sandbox.confinement import Limits
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chatui.documents.inside import worker; worker.main()"
-_MOST_HEAD_BYTES = MOST_PARTS * (LABEL_CHARS * 12 + 20)
+_MAX_HEAD_BYTES = MAX_PARTS * (LABEL_CHARS * 12 + 20)
 _BLOCK_BYTES = 1 << 20
 _SLICE_CHARS = 100_000
 _GRACE_SECONDS = 2
@@ -41,12 +41,12 @@ class Answer:
     parts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
-def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
+def run(kind: str, data: bytes, max_bytes: int, limits: Limits) -> Answer:
     """Read one file. Blocks at most as long as the limits allow; large files never hold Python's global lock for long.
 
-    ``kind``: a name of ``worker.READERS``. ``most_bytes``: the limit of text.
+    ``kind``: a name of ``worker.READERS``. ``max_bytes``: the limit of text.
     """
-    arguments = [kind, *map(str, (most_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
+    arguments = [kind, *map(str, (max_bytes, limits.cpu_seconds, limits.memory_bytes, limits.wall_seconds))]
     try:
         with _memory_file(data) as file:
             process = subprocess.Popen(  # noqa: S603 - our own program: no argument comes from the file
@@ -59,13 +59,13 @@ def run(kind: str, data: bytes, most_bytes: int, limits: Limits) -> Answer:
             )
     except OSError:
         return Answer(Reason.UNAVAILABLE)
-    output = _read_output(process, LENGTH_BYTES + _MOST_HEAD_BYTES + most_bytes, limits.wall_seconds + _GRACE_SECONDS)
+    output = _read_output(process, LENGTH_BYTES + _MAX_HEAD_BYTES + max_bytes, limits.wall_seconds + _GRACE_SECONDS)
     if process.returncode == NOT_PREPARED:
         return Answer(Reason.UNAVAILABLE)
     if process.returncode in _AT_A_LIMIT:
         return Answer(Reason.LIMIT)
     try:
-        return _parsed_answer(output, most_bytes)
+        return _parsed_answer(output, max_bytes)
     except (ValueError, KeyError, TypeError, RecursionError):
         return Answer(Reason.BROKEN)
 
@@ -81,7 +81,7 @@ def _memory_file(data: bytes) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _read_output(process: subprocess.Popen[bytes], most_bytes: int, seconds: float) -> bytes:
+def _read_output(process: subprocess.Popen[bytes], max_bytes: int, seconds: float) -> bytes:
     """All output of the process. It is killed if it writes too much or takes too long."""
     if process.stdout is None:
         raise ValueError("there is no output to read")
@@ -90,7 +90,7 @@ def _read_output(process: subprocess.Popen[bytes], most_bytes: int, seconds: flo
     waiting = select.poll()
     waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
     try:
-        while len(output) <= most_bytes and (left := end - time.monotonic()) > 0:
+        while len(output) <= max_bytes and (left := end - time.monotonic()) > 0:
             if waiting.poll(left * 1000):
                 block = os.read(process.stdout.fileno(), _BLOCK_BYTES)
                 if not block:
@@ -106,7 +106,7 @@ def _read_output(process: subprocess.Popen[bytes], most_bytes: int, seconds: flo
     return b""
 
 
-def _parsed_answer(output: bytes, most_bytes: int) -> Answer:
+def _parsed_answer(output: bytes, max_bytes: int) -> Answer:
     """The answer in the output. It is validated like untrusted input, because a hostile file may have taken over the process.
 
     Raises:
@@ -114,18 +114,18 @@ def _parsed_answer(output: bytes, most_bytes: int) -> Answer:
     """
     length = int.from_bytes(output[:LENGTH_BYTES], "big")
     head = output[LENGTH_BYTES : LENGTH_BYTES + length]
-    if len(output) < LENGTH_BYTES + length or length > _MOST_HEAD_BYTES:
+    if len(output) < LENGTH_BYTES + length or length > _MAX_HEAD_BYTES:
         raise ValueError
     about: dict[str, Any] = json.loads(head)
     sizes = [size for _, size in about["parts"]]
     at = LENGTH_BYTES + length
-    if len(sizes) > MOST_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(output):
+    if len(sizes) > MAX_PARTS or any(type(size) is not int or size < 0 for size in sizes) or at + sum(sizes) != len(output):
         raise ValueError
-    if sum(sizes) > most_bytes:
+    if sum(sizes) > max_bytes:
         raise ValueError
     parts = []
     for label, size in about["parts"]:
-        parts.append((_checked(label, LABEL_CHARS), _checked(output[at : at + size].decode(), most_bytes)))
+        parts.append((_checked(label, LABEL_CHARS), _checked(output[at : at + size].decode(), max_bytes)))
         at += size
     places, without_text = int(about["places"]), int(about["without_text"])
     if not 0 <= without_text <= places or any(text for _, text in parts) is bool(about["reason"]):
@@ -133,12 +133,12 @@ def _parsed_answer(output: bytes, most_bytes: int) -> Answer:
     return Answer(Reason(about["reason"]), places, without_text, about["is_cut"] is True, tuple(parts))
 
 
-def _checked(text: str, most_chars: int) -> str:
+def _checked(text: str, max_chars: int) -> str:
     """The text, after a check. It is checked in slices, so that other threads of the server can run in between.
 
     Raises:
         ValueError: the text is too long, or contains invisible characters.
     """
-    if len(text) > most_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
+    if len(text) > max_chars or not all(has_no_invisible(text[at : at + _SLICE_CHARS]) for at in range(0, len(text), _SLICE_CHARS)):
         raise ValueError
     return text

@@ -12,7 +12,7 @@ from chatui.documents import examination, kinds, plain_text, process
 from chatui.documents.kinds import Reason
 from chatui.sandbox.confinement import Limits
 
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 """The largest file. A larger one is not read."""
 TEXT_BYTES = 4_000_000
 """The most text, in UTF-8. Reading stops there."""
@@ -65,7 +65,7 @@ _STATES = {
 
 async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
     """Read a file. No file makes this raise an exception. Waits while two other files are being read."""
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         return _without_text("", Reason.TOO_LONG)
     detected = kinds.detect(name, data)
     if detected.reason:

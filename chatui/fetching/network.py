@@ -13,7 +13,7 @@ import httpcore
 from chatui.fetching.addresses import is_public
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-MOST_ADDRESSES = 4
+MAX_ADDRESSES = 4
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -42,7 +42,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         addresses = await self._addresses(host, port)
         if not addresses or not all(map(self._permits, addresses)):
             raise httpcore.ConnectError
-        for address in addresses[:MOST_ADDRESSES]:
+        for address in addresses[:MAX_ADDRESSES]:
             try:
                 return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):

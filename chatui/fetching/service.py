@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 SECONDS = 15.0
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 class ServiceError(Exception):
@@ -47,7 +47,7 @@ async def request_json(request: ServiceRequest, seconds: float = SECONDS) -> dic
             body = bytearray()
             async for chunk in response.aiter_raw():
                 body += chunk
-                if len(body) > MOST_BYTES:
+                if len(body) > MAX_BYTES:
                     raise ServiceError("the response is too long")
         found = json.loads(body)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError, RecursionError) as error:

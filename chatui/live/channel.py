@@ -17,7 +17,7 @@ from chatui.live.early_refusals import too_slow
 HEAD_SECONDS = 60
 """The time from the start of the connection, or the previous response, to the end of the next request head."""
 
-LEAST_BYTES = 30_000
+MIN_BYTES = 30_000
 """How many bytes must be transferred in each HEAD_SECONDS, about the speed of the slowest modem: of an incomplete request body, and of a
 response that the client is still reading."""
 
@@ -86,7 +86,7 @@ class Channel(HTTPChannel):
         expects_head, before = self._head_timer is not None, self._unread
         self._stop_expecting()
         self._unread = unsent(self.transport)
-        if self._unread and (before is None or self._unread <= before - LEAST_BYTES):
+        if self._unread and (before is None or self._unread <= before - MIN_BYTES):
             self.setTimeout(HEAD_SECONDS)  # type: ignore[no-untyped-call]
             if expects_head:
                 self._expect_head()
@@ -103,7 +103,7 @@ class Channel(HTTPChannel):
         self._body_timer = self.callLater(HEAD_SECONDS, self._check_body)  # type: ignore[no-untyped-call]
 
     def _check_body(self) -> None:
-        if self._body_bytes >= LEAST_BYTES:
+        if self._body_bytes >= MIN_BYTES:
             self._expect_body()
         else:
             self._refuse_body()

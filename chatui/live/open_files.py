@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import resource
 
-MOST = 65_536
+MAX_OPEN_FILES = 65_536
 
 
 def raise_limit() -> None:
-    """Raise the limit to MOST, or as far as the system allows."""
+    """Raise the limit to MAX_OPEN_FILES, or as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST if hard == resource.RLIM_INFINITY else min(MOST, hard)
+    wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Callable
 from chatui import wire
 
 PING_CHARS = 64 * 1024
-MOST_UNREAD = 512 * 1024
-MOST_JOINED = 8 * 1024
-MOST_EVER = 16 * 1024 * 1024
+MAX_UNREAD = 512 * 1024
+MAX_JOINED = 8 * 1024
+MAX_EVER = 16 * 1024 * 1024
 """Replies are never dropped, so a page with this much unread is disconnected: it sends commands, but does not read."""
 
 
@@ -26,7 +26,7 @@ class Outbox:
     """The outbox of one socket. ``pump`` runs as its task; only ``pump`` and ``flush`` wait."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], caught_up: Callable[[], None], given_up: Callable[[], None]) -> None:
-        """``caught_up`` is called when events were dropped and there is room again, ``given_up`` if more than MOST_EVER is unread."""
+        """``caught_up`` is called when events were dropped and there is room again, ``given_up`` if more than MAX_EVER is unread."""
         self._send = send
         self._caught_up = caught_up
         self._given_up = given_up
@@ -41,7 +41,7 @@ class Outbox:
         self._waiting.append(frame)
         self._waiting_chars += len(frame)
         self._has_frames.set()
-        if self._unread > MOST_EVER:
+        if self._unread > MAX_EVER:
             self._given_up()
 
     def put_events(self, frame: str) -> None:
@@ -54,7 +54,7 @@ class Outbox:
     @property
     def has_room(self) -> bool:
         """Whether the page has read enough for more events."""
-        return self._unread <= MOST_UNREAD // 2
+        return self._unread <= MAX_UNREAD // 2
 
     def wait_for_page(self) -> None:
         """Drop events until the page has caught up."""
@@ -89,7 +89,7 @@ class Outbox:
         """The next frame, merged with short ones after it, because sending a frame costs more than building it."""
         frame = self._waiting.popleft()
         self._waiting_chars -= len(frame)
-        while self._waiting and len(frame) + len(self._waiting[0]) <= MOST_JOINED:
+        while self._waiting and len(frame) + len(self._waiting[0]) <= MAX_JOINED:
             more = self._waiting.popleft()
             self._waiting_chars -= len(more)
             frame = f"{frame[:-1]},{more[1:]}"

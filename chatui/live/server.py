@@ -37,12 +37,12 @@ log = logging.getLogger(__name__)
 WINDOW_BITS = 12
 MEMORY_LEVEL = 5
 """With these, a socket's compressor takes 32 KB of memory, and compresses text in small pieces nearly as well as a larger one."""
-MOST_FRAME_BYTES = 1024 * 1024
-MOST_UNSENT = 8 * 1024 * 1024
+MAX_FRAME_BYTES = 1024 * 1024
+MAX_UNSENT = 8 * 1024 * 1024
 """How many bytes may be buffered for a program that reads slowly; larger than any response."""
 LAST_MESSAGES_SECONDS = 0.3
 """How long the last events of turns get to reach their sockets and Redis."""
-MOST_TRACES_SECONDS = 3.0
+MAX_TRACES_SECONDS = 3.0
 """The most time to send the remaining spans, if that much is left."""
 GARBAGE_OBJECTS = 10_000
 """How many net new objects trigger a collection of the youngest generation."""
@@ -104,7 +104,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
         left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
-        await asyncio.to_thread(starting.end, min(left, MOST_TRACES_SECONDS))
+        await asyncio.to_thread(starting.end, min(left, MAX_TRACES_SECONDS))
         self.stop()
 
 
@@ -186,8 +186,8 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
 
 
 def give_up_slow(transport: Any) -> None:
-    """Abort a connection that has more than MOST_UNSENT bytes buffered."""
-    if isinstance(transport, Connection) and channel.unsent(transport) > MOST_UNSENT:
+    """Abort a connection that has more than MAX_UNSENT bytes buffered."""
+    if isinstance(transport, Connection) and channel.unsent(transport) > MAX_UNSENT:
         transport.abortConnection()  # type: ignore[no-untyped-call]
 
 
@@ -196,5 +196,5 @@ def accepted_compression(offers: Iterable[object]) -> Any:
     text, but a socket carries neither tokens nor hidden text."""
     for offer in offers:
         if isinstance(offer, PerMessageDeflateOffer):
-            return _ACCEPT(offer, window_bits=WINDOW_BITS, mem_level=MEMORY_LEVEL, max_message_size=MOST_FRAME_BYTES)
+            return _ACCEPT(offer, window_bits=WINDOW_BITS, mem_level=MEMORY_LEVEL, max_message_size=MAX_FRAME_BYTES)
     return None

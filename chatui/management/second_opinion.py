@@ -15,7 +15,7 @@ from renderer.errors import OpenChatMLError
 from renderer.frames import Frame
 from renderer.harmony.vocabulary import VocabularyError
 
-_MOST_NUMBERS = 5
+_MAX_NUMBERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,6 @@ def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[Kind, str], list
 def _where(numbers: list[int]) -> str:
     if numbers == [0]:
         return ""
-    more = len(numbers) - _MOST_NUMBERS
-    named = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    more = len(numbers) - _MAX_NUMBERS
+    named = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
     return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"

@@ -14,7 +14,7 @@ from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, User
 from chatui.permissions import access
 
-_MOST = 200
+_MAX_NOTICES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def news(person: User) -> AccessNews | None:
     """The latest undismissed notice, for pages that show no conversation. One statement, or none if notices are off."""
     if not are_enabled():
         return None
-    rows = list(_of(person).filter(owner_dismissed_at=None).select_related("conversation").order_by("-asked_at")[:_MOST])
+    rows = list(_of(person).filter(owner_dismissed_at=None).select_related("conversation").order_by("-asked_at")[:_MAX_NOTICES])
     if not rows:
         return None
     latest = max(rows, key=_opened_at)
@@ -87,7 +87,7 @@ def _of(person: User) -> QuerySet[DebugRequest]:
 
 
 def _notices(requests: QuerySet[DebugRequest]) -> list[AccessNotice]:
-    rows = requests.select_related("conversation").order_by("-asked_at")[:_MOST]
+    rows = requests.select_related("conversation").order_by("-asked_at")[:_MAX_NOTICES]
     return sorted(map(_notice, rows), key=lambda notice: notice.opened_at, reverse=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatui.provisioning.resources import GROUP, USER, Json
 
-MOST_RESULTS = 200
+MAX_RESULTS = 200
 
 _CORE = "urn:ietf:params:scim:schemas:core:2.0"
 
@@ -16,7 +16,7 @@ def service_provider_config(base: str) -> Json:
         "schemas": [f"{_CORE}:ServiceProviderConfig"],
         "patch": {"supported": True},
         "bulk": no | {"maxOperations": 0, "maxPayloadSize": 0},
-        "filter": {"supported": True, "maxResults": MOST_RESULTS},
+        "filter": {"supported": True, "maxResults": MAX_RESULTS},
         "changePassword": no,
         "sort": no,
         "etag": no,

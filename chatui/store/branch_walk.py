@@ -82,10 +82,10 @@ def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
         return [as_uuid(key) for (key,) in cursor.fetchall()]
 
 
-def prompt_messages(leaf_id: UUID, most_chars: int) -> list[PromptMessage]:
-    """The last messages up to ``leaf_id`` that may be sent to a model, in order, with about ``most_chars`` characters."""
+def prompt_messages(leaf_id: UUID, max_chars: int) -> list[PromptMessage]:
+    """The last messages up to ``leaf_id`` that may be sent to a model, in order, with about ``max_chars`` characters."""
     with connection.cursor() as cursor:
-        cursor.execute(_PROMPT_MESSAGES, [as_parameter(leaf_id), most_chars])
+        cursor.execute(_PROMPT_MESSAGES, [as_parameter(leaf_id), max_chars])
         rows: Sequence[tuple[object, object, str, str, object, str, str]] = cursor.fetchall()
     return [
         PromptMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text, author)

@@ -12,7 +12,7 @@ from renderer.ocml import capabilities, document_header
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 
-MOST_STORED = 48 * 1024
+MAX_STORED = 48 * 1024
 """The longest header that is stored, in written characters: later additions must fit below the format's limit."""
 
 IMPORTED = "imported"
@@ -44,7 +44,7 @@ SAMPLING_SETTINGS = frozenset(
 def text_of(header: DocumentHeader) -> str:
     """The header in its stored form. Raises ParseHeaderError if it could not be written again, or is too long."""
     text = document_header.write(Transcript((), model=header.model, settings=header.settings, extra=header.extra))
-    if len(text) > MOST_STORED:
+    if len(text) > MAX_STORED:
         raise ParseHeaderError("the document header is too long to be kept")
     return text
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from chatui.backends.hosted.tools import KEY_WORDS, is_key_field
 
-MOST_STORED = 4 << 20
+MAX_STORED = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
 
 
@@ -34,7 +34,7 @@ def pack(path: str, body: bytes) -> bytes:
     """
     text = _without_sealed(body)
     packed = _packed({"path": path, "body": text, "size": len(body)})
-    return packed if len(packed) <= MOST_STORED else _packed({"path": path, "body": None, "size": len(body)})
+    return packed if len(packed) <= MAX_STORED else _packed({"path": path, "body": None, "size": len(body)})
 
 
 def unpack(packed: bytes) -> StoredRequest | None:

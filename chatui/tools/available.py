@@ -10,7 +10,7 @@ from chatui.tools import catalogue, documents
 from chatui.tools.servers import registry as servers
 from chatui.tools.tool import Tool
 
-MOST_OFFERED = 20
+MAX_OFFERED = 20
 """The maximum number of tools offered at once: models choose badly among more, and each costs about 60 tokens in every prompt."""
 
 
@@ -35,7 +35,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     servers.keep_fresh()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
-    return {name: _with_facts(known[name]) for name in named[:MOST_OFFERED] if known[name].is_usable}
+    return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
 
 
 def all_enabled() -> dict[str, Tool]:

@@ -15,7 +15,7 @@ from chatui.tools.remote.cleaned_text import harmless
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
 
-MOST_FUNCTIONS = 128
+MAX_FUNCTIONS = 128
 """The most functions in one request."""
 DESCRIPTION_CHARS = 2000
 SOURCE = "program"
@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """The function names that the API's specification allows."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,53}")
 """The names that a model can use: with the prefix ``functions.``, they must fit into the header of a call."""
-_MOST = 54
+_MAX_NAME_CHARS = 54
 _HASH = 8
 
 
@@ -33,7 +33,7 @@ def model_name(name: str) -> str:
         return name
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_HASH]
-    return f"f_{plain}"[: _MOST - _HASH - 1] + f"_{digest}"
+    return f"f_{plain}"[: _MAX_NAME_CHARS - _HASH - 1] + f"_{digest}"
 
 
 def function_of(name: str, description: str, parameters: Mapping[str, Any] | None, *, is_strict: bool = False) -> Tool:

@@ -68,7 +68,7 @@ class Execution:
     call_id: str
     tool: Tool
     arguments: Mapping[str, Any] = field(repr=False)
-    most_chars: int
+    max_chars: int
     _cancel: threading.Event = field(default_factory=threading.Event, repr=False)
     _future: concurrent.futures.Future[str] = field(default_factory=concurrent.futures.Future, repr=False)
 
@@ -119,7 +119,7 @@ class Execution:
     def _in_thread(self) -> None:
         _cancelled.set(self._cancel)
         try:
-            self._settle(result=replies.bounded_json(self.tool.run(self.arguments), self.most_chars))
+            self._settle(result=replies.bounded_json(self.tool.run(self.arguments), self.max_chars))
         except BaseException as error:  # noqa: BLE001 - any exception is the tool's failure, even SystemExit
             self._settle(error=_failure(error))
         finally:
@@ -127,7 +127,7 @@ class Execution:
 
     async def _awaited(self) -> str:
         try:
-            return replies.bounded_json(await self.tool.run(self.arguments), self.most_chars)
+            return replies.bounded_json(await self.tool.run(self.arguments), self.max_chars)
         except BaseException as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

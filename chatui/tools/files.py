@@ -49,8 +49,8 @@ class TurnFiles(Protocol):
         """
         ...
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
-        """The files of the conversation, the newest of each name, up to ``most_bytes``. Empty if they cannot be read now. Of the uploaded
+    async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
+        """The files of the conversation, the newest of each name, up to ``max_bytes``. Empty if they cannot be read now. Of the uploaded
         files, only those attached to questions on this turn's branch. ``known``: the files that an interpreter already has. With them, only
         files uploaded since are returned, because the interpreter has created the others itself.
         """

@@ -38,21 +38,21 @@ class Provenance:
         return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
 
 
-def bounded_json(value: object, most_chars: int) -> str:
-    """A tool's result as JSON, of about ``most_chars`` characters at most. Longer results are cut while they are encoded.
+def bounded_json(value: object, max_chars: int) -> str:
+    """A tool's result as JSON, of about ``max_chars`` characters at most. Longer results are cut while they are encoded.
 
     Raises:
         TypeError, ValueError, RecursionError: the result cannot be encoded as JSON.
     """
     if isinstance(value, str):
-        value = value if len(value) <= most_chars else value[:most_chars] + _CUT
+        value = value if len(value) <= max_chars else value[:max_chars] + _CUT
         return _ENCODER.encode(value)
     parts: list[str] = []
     length = 0
-    for part in _parts(value, most_chars):
-        parts.append(part[: most_chars - length])
+    for part in _parts(value, max_chars):
+        parts.append(part[: max_chars - length])
         length += len(part)
-        if length > most_chars:
+        if length > max_chars:
             # Cut JSON is not valid, so it is sent as text, which the model reads just as well.
             return _ENCODER.encode("".join(parts) + _CUT)
     return "".join(parts)
@@ -75,18 +75,18 @@ def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
     return Reply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
 
 
-def _parts(value: Any, most_chars: int) -> Iterator[str]:
+def _parts(value: Any, max_chars: int) -> Iterator[str]:
     """The JSON in pieces. Strings in it are cut first, so that no piece is long."""
-    return _ENCODER.iterencode(_shortened(value, most_chars))
+    return _ENCODER.iterencode(_shortened(value, max_chars))
 
 
-def _shortened(value: Any, most_chars: int, depth: int = 0) -> Any:
+def _shortened(value: Any, max_chars: int, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= most_chars else value[:most_chars] + _CUT
+        return value if len(value) <= max_chars else value[:max_chars] + _CUT
     if depth > 50:
         raise ValueError("too deep")
     if isinstance(value, dict):
-        return {str(key): _shortened(each, most_chars, depth + 1) for key, each in list(value.items())[:most_chars]}
+        return {str(key): _shortened(each, max_chars, depth + 1) for key, each in list(value.items())[:max_chars]}
     if isinstance(value, (list, tuple)):
-        return [_shortened(each, most_chars, depth + 1) for each in value[:most_chars]]
+        return [_shortened(each, max_chars, depth + 1) for each in value[:max_chars]]
     return value

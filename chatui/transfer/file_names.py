@@ -7,7 +7,7 @@ import unicodedata
 
 from django.utils.http import content_disposition_header
 
-_MOST_BYTES = 120
+_MAX_BYTES = 120
 """The longest title in a name, in bytes of UTF-8. File systems allow 255 for the whole name, and people add to it."""
 _RESERVED = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -24,7 +24,7 @@ def file_name(title: str, ending: str) -> str:
         if character.isspace() or unicodedata.category(character) not in _INVISIBLE
     )
     name = " ".join(_RESERVED.sub(" ", seen).split()).strip(". ")
-    name = name.encode()[:_MOST_BYTES].decode(errors="ignore").strip(". ")
+    name = name.encode()[:_MAX_BYTES].decode(errors="ignore").strip(". ")
     if not name or _DEVICES.match(name):
         name = f"conversation {name}".strip()
     return name + ending

@@ -34,7 +34,7 @@ from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
 
-MOST_UNSAVED = 20
+MAX_UNSAVED = 20
 LINGER_SECONDS = 0.25
 """How long the last frame of an answer waits for the end of its turn, which follows a few event loop steps later, so that both are one
 write. Until then the frame counts as open, and its text is stored in pieces."""
@@ -191,7 +191,7 @@ class FrameRecorder:
         # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
         if finished.frame.terminator is Terminator.RETURN and self._linger_timer is None:
             self._linger_timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)
-        elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
+        elif may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MAX_UNSAVED:
             self._save_frames()
         self.written.append(finished.frame)
         self.has_answer = self.has_answer or is_answer(finished.frame.header)

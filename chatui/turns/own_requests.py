@@ -20,8 +20,8 @@ Charged = Callable[[Spent, str], None]
 """Called with the usage of a request, and with the server's name for the model, made storable."""
 
 
-async def text_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged, what: str) -> str:
-    """The answer's visible text, at most its first ``most_chars``. Empty if it was withdrawn or cut off, or if the sample is far too long.
+async def text_of(backend: Backend, request: SampleRequest, max_chars: int, charged: Charged, what: str) -> str:
+    """The answer's visible text, at most its first ``max_chars``. Empty if it was withdrawn or cut off, or if the sample is far too long.
 
     ``charged`` is called once, however the request ends. ``what``: its name in traces, such as ``title``.
 
@@ -31,7 +31,7 @@ async def text_of(backend: Backend, request: SampleRequest, most_chars: int, cha
     meter = _Meter()
     try:
         with spans.span(what, "client", backend=backend.name) as span:
-            return await _measured(backend.sample(request), most_chars, meter, span)
+            return await _measured(backend.sample(request), max_chars, meter, span)
     except BackendError:
         meter.is_refused = not meter.has_answered
         raise
@@ -39,10 +39,10 @@ async def text_of(backend: Backend, request: SampleRequest, most_chars: int, cha
         charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), transcripts.header_text(meter.model))
 
 
-async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter: _Meter, span: Span) -> str:
+async def _measured(sample: AsyncGenerator[SampleEvent], max_chars: int, meter: _Meter, span: Span) -> str:
     try:
         async with contextlib.aclosing(sample) as events:
-            return await _text(meter.measuring(events), most_chars)
+            return await _text(meter.measuring(events), max_chars)
     except BackendError as error:
         span.set_attributes(code=error.code.value, status=retries.status_of(error))
         raise
@@ -53,7 +53,7 @@ async def _measured(sample: AsyncGenerator[SampleEvent], most_chars: int, meter:
             )
 
 
-async def _text(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
+async def _text(events: AsyncIterator[SampleEvent], max_chars: int) -> str:
     parts: list[str] = []
     is_wanted, chars = False, 0
     async for event in events:
@@ -68,9 +68,9 @@ async def _text(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
                 return ""
             case SampleEnded(reason=reason) if reason is not EndReason.STOP:
                 return ""
-        if chars > 10 * most_chars:
+        if chars > 10 * max_chars:
             return ""
-    return transcripts.storable("".join(parts)[:most_chars])
+    return transcripts.storable("".join(parts)[:max_chars])
 
 
 class _Meter:

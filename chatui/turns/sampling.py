@@ -20,7 +20,7 @@ from chatui.usage.reported_tokens import plausible_count, spent_on
 from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
-_MOST = 2**31 - 1
+_MAX_TOKENS = 2**31 - 1
 """The largest value of an integer column."""
 
 
@@ -138,4 +138,4 @@ def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Ac
 
 def _sum(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
-    return min(sum(known), _MOST) if known else None
+    return min(sum(known), _MAX_TOKENS) if known else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from renderer.summary.check import MAX_CHARS
 
-MOST_STEPS = 12
+MAX_STEPS = 12
 
 # White space within one line only: \s would take quadratic time on many empty lines.
 _HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
@@ -59,7 +59,7 @@ def read(text: str) -> ServerSummary:
     steps = steps_in(text)
     other_text = _HEADING.sub("\n", text) if headings else ""
     lines = steps if headings else [line for line in text.splitlines() if line.strip()]
-    is_reasoning = len(headings or lines) > MOST_STEPS or any(map(_is_thought, lines))
+    is_reasoning = len(headings or lines) > MAX_STEPS or any(map(_is_thought, lines))
     return ServerSummary(steps, other_text, is_reasoning)
 
 
@@ -67,8 +67,8 @@ def steps_in(text: str) -> list[str]:
     """The lines of a server's own summary: its headings, or without any, the first line of each paragraph."""
     headings = [(found["title"] or found["heading"]).strip() for found in _HEADING.finditer(text)]
     if headings:
-        return headings[:MOST_STEPS]
-    return [part.strip().splitlines()[0] for part in text.split("\n\n") if part.strip()][:MOST_STEPS]
+        return headings[:MAX_STEPS]
+    return [part.strip().splitlines()[0] for part in text.split("\n\n") if part.strip()][:MAX_STEPS]
 
 
 def _is_thought(line: str) -> bool:

@@ -37,8 +37,8 @@ STEP_SECONDS = 3.0
 POLL_SECONDS = 0.25
 ASK_SECONDS = 20.0
 CLOSE_SECONDS = 0.5
-LEAST_CHARS = 160
-MOST_FAILURES = 3
+MIN_CHARS = 160
+MAX_FAILURES = 3
 AT_ONCE = 2
 """How many summary requests a process makes at the same time, for all turns together: answers have priority."""
 
@@ -134,7 +134,7 @@ class Summarizing:
         await pools.turns.run(connected.spec_of, self._asked)
         backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
-        while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
+        while len(self._steps) < summary_notes.MAX_STEPS and failures < MAX_FAILURES:
             await asyncio.sleep(pause)
             await self._enough_to_summarize()
             answer = await ask(backend, self._notes.request(model, self._steps), self._charge_to(backend))
@@ -145,13 +145,13 @@ class Summarizing:
 
     async def _enough_to_summarize(self) -> None:
         self._read_inbox()
-        while self._notes.new_chars < LEAST_CHARS:
+        while self._notes.new_chars < MIN_CHARS:
             await asyncio.sleep(POLL_SECONDS)
             self._read_inbox()
 
     async def _server(self) -> None:
         """Show the lines of the server's own summary, at the product's own pace."""
-        while len(self._steps) < summary_notes.MOST_STEPS:
+        while len(self._steps) < summary_notes.MAX_STEPS:
             self._read_inbox()
             if not self._candidates:
                 await asyncio.sleep(POLL_SECONDS)
@@ -182,7 +182,7 @@ class Summarizing:
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is not None:
             return self._block(verdict.line, verdict.reason)
-        if verdict.line in self._steps or len(self._steps) >= summary_notes.MOST_STEPS:
+        if verdict.line in self._steps or len(self._steps) >= summary_notes.MAX_STEPS:
             return False
         self._steps.append(verdict.line)
         self._show(summary_frame.shown(verdict.line))
@@ -190,7 +190,7 @@ class Summarizing:
 
     def _block(self, line: str, reason: Reason) -> bool:
         # An empty line from a summarizer is no violation.
-        if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MOST_STEPS:
+        if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MAX_STEPS:
             self._blocked.append(Blocked(line, reason))
             measures.SUMMARY_LINES_DROPPED.labels(reason.name.lower()).inc()
         return False
@@ -225,7 +225,7 @@ async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Ch
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await own_requests.text_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged, "summary")
+                return await own_requests.text_of(backend, request, summary_notes.MAX_ANSWER_CHARS, charged, "summary")
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""

@@ -15,12 +15,12 @@ from renderer.summary import new_words
 from renderer.summary.check import Verdict, check
 from renderer.summary.index import HiddenText, SeenText
 
-MOST_STEPS = server_summaries.MOST_STEPS
-MOST_NOTES_CHARS = 4_000
-MOST_QUESTION_CHARS = 1_000
-MOST_INSTRUCTIONS_CHARS = 8_000
-MOST_TOKENS = 400
-MOST_ANSWER_CHARS = 2_000
+MAX_STEPS = server_summaries.MAX_STEPS
+MAX_NOTES_CHARS = 4_000
+MAX_QUESTION_CHARS = 1_000
+MAX_INSTRUCTIONS_CHARS = 8_000
+MAX_TOKENS = 400
+MAX_ANSWER_CHARS = 2_000
 
 
 class Notes:
@@ -103,7 +103,7 @@ class Notes:
 
         A summarizer gets the question, the lines shown so far and reasoning, but neither the instructions nor tool calls or their results.
         """
-        new = "".join(self._new)[-MOST_NOTES_CHARS:]
+        new = "".join(self._new)[-MAX_NOTES_CHARS:]
         self._new, self.new_chars = [], 0
         lines = "\n".join(f"- {step}" for step in shown) or "- none"
         text = f"## Question\n\n{self._question_start()}\n\n## Lines shown before\n\n{lines}\n\n## New notes\n\n{new}"
@@ -111,7 +111,7 @@ class Notes:
 
     def review(self, line: str, model: str | None) -> SampleRequest:
         """The request that asks the reviewing model about a line that passed the check."""
-        instructions = "\n\n".join(self._instructions)[-MOST_INSTRUCTIONS_CHARS:] or "none"
+        instructions = "\n\n".join(self._instructions)[-MAX_INSTRUCTIONS_CHARS:] or "none"
         text = f"## Question\n\n{self._question_start()}\n\n## Instructions\n\n{instructions}\n\n## Line\n\n{line}"
         return _request("summary_review", text, model)
 
@@ -120,7 +120,7 @@ class Notes:
         return check(candidate, self.hidden, self.seen, before)
 
     def _question_start(self) -> str:
-        return self._question[:MOST_QUESTION_CHARS]
+        return self._question[:MAX_QUESTION_CHARS]
 
 
 def is_reasoning(header: Header) -> bool:
@@ -136,4 +136,4 @@ def is_allowed(answer: str) -> bool:
 
 def _request(prompt: str, text: str, model: str | None) -> SampleRequest:
     frames = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), text))
-    return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)
+    return SampleRequest(frames, model=model, effort="low", max_tokens=MAX_TOKENS)

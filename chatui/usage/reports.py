@@ -90,7 +90,7 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
             found[name] = found.get(name, Row(name)) + _row(name, row, span)
     if by is None:
         return list(found.values()) or [Row(None)]
-    return sorted(found.values(), key=_in_time if by is By.DAY else _most_first)
+    return sorted(found.values(), key=_in_time if by is By.DAY else _largest_first)
 
 
 def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
@@ -123,7 +123,7 @@ def _in_time(row: Row) -> Any:
     return row.name
 
 
-def _most_first(row: Row) -> Any:
+def _largest_first(row: Row) -> Any:
     return -row.tokens, str(row.name)
 
 

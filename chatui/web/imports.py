@@ -40,11 +40,11 @@ class ImportForm(forms.Form):
         help_text=format_lazy(
             _(
                 "A transcript in OpenChatML or its JSON, up to {most} MB, or an export from ChatGPT (the zip, or conversations.json in "
-                "it), Open WebUI or LibreChat (JSON), up to {most_of_exports} MB. System and developer messages, reasoning and tool "
+                "it), Open WebUI or LibreChat (JSON), up to {max_of_exports} MB. System and developer messages, reasoning and tool "
                 "traffic in it stay hidden."
             ),
             most=MAX_BYTES // (1024 * 1024),
-            most_of_exports=reading.MAX_BYTES // (1024 * 1024),
+            max_of_exports=reading.MAX_BYTES // (1024 * 1024),
         ),
         widget=forms.FileInput(
             attrs={"accept": ".ocml,.txt,.json,.zip,text/plain,application/json,application/zip"},

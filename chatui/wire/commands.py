@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NewType, get_args, get_type_hints
 
 from chatui.wire.base import Item
 
-MOST_FILES = 10
+MAX_FILES = 10
 """The most files in one message."""
 
 Reference = NewType("Reference", str)
@@ -201,7 +201,7 @@ def _field(value: object, wanted: tuple[Any, ...]) -> object:
 
 
 def _files(value: object) -> tuple[FileUse, ...]:
-    if not isinstance(value, list) or len(value) > MOST_FILES or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or len(value) > MAX_FILES or not all(isinstance(each, dict) for each in value):
         raise UnreadableCommandError
     known = _FIELDS[FileUse].items()
     return tuple(FileUse(**{name: _read(each.get(name), wanted) for name, wanted in known}) for each in value)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ _ROMANCE = (
     *("ie", "ies", "ue", "ues", "eur", "euse", "eux", "elle", "elles", "onne", "onnes", "ive", "ives"),
 )
 _ELIDED = ("d", "l", "n", "s", "j", "m", "t", "c", "qu")
-_LEAST = 3
+_MIN_ROOT_CHARS = 3
 _MIN_ROMANCE = 4
 _MIN_GERMAN = 3
 
@@ -44,7 +44,7 @@ def english(word: str) -> frozenset[str]:
     found = {word}
     for ending, put_back in _ENGLISH:
         root = word.removesuffix(ending)
-        if root != word and len(root) >= _LEAST:
+        if root != word and len(root) >= _MIN_ROOT_CHARS:
             found.add(root + put_back)
             if not put_back and root[-1] == root[-2]:
                 found.add(root[:-1])

@@ -4,7 +4,7 @@ import { t } from "./language/words.js";
 import "./site.js";
 import { find } from "./page/dom.js";
 
-const MOST_SHOWN_CHARS = 100_000;
+const MAX_SHOWN_CHARS = 100_000;
 
 document.addEventListener("submit", sent);
 
@@ -62,7 +62,7 @@ async function show(response, place) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
-    text = (text + piece.value).slice(0, MOST_SHOWN_CHARS);
+    text = (text + piece.value).slice(0, MAX_SHOWN_CHARS);
     place.textContent = text;
   }
   place.textContent = indented(text);

@@ -17,7 +17,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, Source, python_sources
 
-MOST_LINES, MEDIAN_LINES, MOST_MODULES, MOST_FUNCTION_LINES = 350, 100, 15, 44
+MAX_LINES, MEDIAN_LINES, MAX_MODULES, MAX_FUNCTION_LINES = 350, 100, 15, 44
 ROOTS = ("chatui", "renderer")
 
 
@@ -29,7 +29,7 @@ def modules() -> list[Source]:
 
 
 def test_no_module_is_too_long_to_be_read_at_once() -> None:
-    assert {source.path for source in modules() if len(source.lines) > MOST_LINES} == set()
+    assert {source.path for source in modules() if len(source.lines) > MAX_LINES} == set()
 
 
 def test_most_modules_are_short() -> None:
@@ -38,7 +38,7 @@ def test_most_modules_are_short() -> None:
 
 def test_no_folder_is_crowded() -> None:
     folders = Counter(str(PurePosixPath(source.path).parent) for source in modules())
-    assert {folder: count for folder, count in folders.items() if count > MOST_MODULES} == {}
+    assert {folder: count for folder, count in folders.items() if count > MAX_MODULES} == {}
 
 
 def test_no_function_is_too_long_to_be_seen_at_once() -> None:
@@ -46,7 +46,7 @@ def test_no_function_is_too_long_to_be_seen_at_once() -> None:
         f"{source.path}:{node.lineno} {node.name}"
         for source in modules()
         for node in source.nodes()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
     assert long == []
 

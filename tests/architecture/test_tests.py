@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from tests.architecture.sources import python_sources
 
-MOST_MODULES = 15
+MAX_MODULES = 15
 
 
 def folders() -> Counter[str]:
@@ -18,7 +18,7 @@ def folders() -> Counter[str]:
 
 
 def test_no_folder_of_tests_is_crowded() -> None:
-    assert {folder: count for folder, count in folders().items() if count > MOST_MODULES} == {}
+    assert {folder: count for folder, count in folders().items() if count > MAX_MODULES} == {}
 
 
 def test_each_folder_of_unit_tests_is_named_after_a_package_of_the_product() -> None:

@@ -20,7 +20,7 @@ from unittest import mock
 CALLS = 20
 TURNS = 5
 ROUNDS = 3
-MOST_MILLISECONDS = 5.0
+MAX_MILLISECONDS = 5.0
 """The product's share of one call, on a processor of 2026."""
 
 
@@ -46,7 +46,7 @@ def main() -> int:
         person = User.objects.create_user("bench")
         without, one = asyncio.run(_measured(person))
     print(f"A turn of a scripted model: {without * 1000:.1f} ms without a call, and {one * 1000:.2f} ms more for each call of a tool.")
-    print(f"  {one / without:.2f} x the turn; at most {MOST_MILLISECONDS:.0f} ms are wanted of a processor of 2026.")
+    print(f"  {one / without:.2f} x the turn; at most {MAX_MILLISECONDS:.0f} ms are wanted of a processor of 2026.")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-MOST_CHARS = 160
+MAX_CHARS = 160
 """Of each text that is kept: what matters of a recorded request is its shape."""
 _IDS = re.compile(r"(?:resp|call)_[0-9a-f]{32}")
 
@@ -74,7 +74,7 @@ def shortened(value: Any, home: str) -> Any:
     """A recorded value without long texts, and without the place where it was recorded."""
     if isinstance(value, str):
         text = value.replace(home, "~")
-        return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]} …"
+        return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]} …"
     if isinstance(value, list):
         return [shortened(each, home) for each in value]
     if isinstance(value, dict):

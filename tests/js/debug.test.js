@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOST_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/models/matches.js";
+import { MAX_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/models/matches.js";
 import { remainingText } from "../../static/js/timing/remaining.js";
 
 test("the time that is left is told in words that fit it", () => {
@@ -41,7 +41,7 @@ test("signs of a pattern are looked for as they are", () => {
 });
 
 test("no more places are kept than can be marked", () => {
-  assert.equal(placesOf("a".repeat(MOST_MATCHES + 5), "a").length, MOST_MATCHES);
+  assert.equal(placesOf("a".repeat(MAX_MATCHES + 5), "a").length, MAX_MATCHES);
 });
 
 test("steps go round in both directions, and nowhere without a match", () => {

@@ -30,7 +30,7 @@ MEGABYTES = 9
 TOKEN_SECONDS = 0.05
 PAUSE_SECONDS = 0.2
 """No upload makes anybody wait for longer, beyond what a busy machine itself takes: see ``control``."""
-MOST_MEGABYTES = {"long": 180, "hostile": 250}
+MAX_MEGABYTES = {"long": 180, "hostile": 250}
 """More than before: three files are in memory at once, each with its text, and a request has its body in pieces besides. All five at once
 would be two thirds more."""
 UPLOAD = """
@@ -120,12 +120,12 @@ def hostile_files() -> list[Made]:
 
 
 @pytest.mark.parametrize(
-    ("brought", "is_read", "most_grown"),
-    [(long_files, True, MOST_MEGABYTES["long"]), (hostile_files, False, MOST_MEGABYTES["hostile"])],
+    ("brought", "is_read", "max_grown"),
+    [(long_files, True, MAX_MEGABYTES["long"]), (hostile_files, False, MAX_MEGABYTES["hostile"])],
     ids=["long", "hostile"],
 )
 async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
-    brought: Callable[[], list[Made]], is_read: bool, most_grown: int, tmp_path: Path
+    brought: Callable[[], list[Made]], is_read: bool, max_grown: int, tmp_path: Path
 ) -> None:
     written, end = asyncio.Event(), asyncio.Event()
     files = []
@@ -155,4 +155,4 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
     assert said == [f"200 {is_read}"] * len(PEOPLE)
     most = PAUSE_SECONDS + 3 * machine  # which no test has for itself
     assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
-    assert grown < most_grown, grown
+    assert grown < max_grown, grown

@@ -35,7 +35,7 @@ class Summarizer:
         self.says = list(says)
         self.reviews = "allow"
         self.requests: list[SampleRequest] = []
-        self.running = self.most_running = 0
+        self.running = self.max_running = 0
         self.broken_off = 0
         self.judged = 0
         """How many of its lines the product has shown or blocked."""
@@ -43,7 +43,7 @@ class Summarizer:
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         self.requests.append(request)
         self.running += 1
-        self.most_running = max(self.running, self.most_running)
+        self.max_running = max(self.running, self.max_running)
         try:
             for step in self._script(request):
                 if isinstance(step, float):

@@ -21,9 +21,9 @@ CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke s
 CREATED_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
 REVOKED_WITH_ACCOUNT = "revoke API key with the account"
 NAME_CHARS = 60
-MOST_KEYS = 20
+MAX_KEYS = 20
 """The most valid keys that one person may have."""
-MOST_PER_MINUTE = 600
+MAX_PER_MINUTE = 600
 
 
 class TooManyKeysError(Exception):
@@ -88,7 +88,7 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
 
     Raises:
         NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
-        TooManyKeysError: they already have MOST_KEYS.
+        TooManyKeysError: they already have MAX_KEYS.
     """
     person = visitor.user
     if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
@@ -128,7 +128,7 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
     with transaction.atomic():
         # Locked, so that two simultaneous requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=person.pk)
-        if _valid_keys(person).count() >= MOST_KEYS:
+        if _valid_keys(person).count() >= MAX_KEYS:
             raise TooManyKeysError
         row = ApiKey.objects.create(
             owner=person,
@@ -139,7 +139,7 @@ def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) 
             tools=list(wanted.tools),
             for_responses=wanted.for_responses,
             for_chat=wanted.for_chat,
-            per_minute=min(wanted.per_minute, MOST_PER_MINUTE),
+            per_minute=min(wanted.per_minute, MAX_PER_MINUTE),
             views_hidden=wanted.views_hidden,
             reads_all=wanted.reads_all,
             made_by_name=maker,

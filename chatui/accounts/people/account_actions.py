@@ -19,7 +19,7 @@ from chatui.models import Invitation, User
 from chatui.permissions import administration, inviting
 from chatui.permissions.access import NotFoundError, person_of
 
-MOST_INVITED = 50
+MAX_INVITED = 50
 """The most people that can be invited at once."""
 
 

@@ -18,10 +18,10 @@ from chatui.accounts.second_factor.relying_party import Site
 from chatui.branding.brand import brand
 from chatui.models import User
 
-MOST_CHARS = 16_000
+MAX_CHARS = 16_000
 """The longest accepted response of a browser: twice the length of one with the longest id and the largest key."""
-MOST_ID_BYTES = 1023
-MOST_KEY_BYTES = 1200
+MAX_ID_BYTES = 1023
+MAX_KEY_BYTES = 1200
 TIMEOUT_SECONDS = 600
 """How long a challenge is valid, and how long the browser waits for the person."""
 
@@ -143,7 +143,7 @@ def verify_registration(site: Site, credential: str, challenges: Iterable[bytes]
         return NewPasskey(found.credential_id, found.credential_public_key, found.sign_count)
 
     new = _checked(check)
-    if not len(new.credential_id) <= MOST_ID_BYTES or not len(new.public_key) <= MOST_KEY_BYTES:
+    if not len(new.credential_id) <= MAX_ID_BYTES or not len(new.public_key) <= MAX_KEY_BYTES:
         raise RefusedPasskeyError("too large")
     return new
 
@@ -178,7 +178,7 @@ def verify_assertion(site: Site, assertion: Assertion, public_key: bytes) -> int
 
 
 def _read(credential: str) -> _Credential:
-    if len(credential) > MOST_CHARS:
+    if len(credential) > MAX_CHARS:
         raise RefusedPasskeyError("too large")
     try:
         return _Credential.model_validate_json(credential)

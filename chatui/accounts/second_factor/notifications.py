@@ -14,7 +14,7 @@ from chatui.branding.brand import brand
 from chatui.env import environment
 from chatui.models import User
 
-MOST = 10
+MAX_LINES = 10
 """The most notifications that are stored for one person; older ones are dropped."""
 SENTENCES = {
     "passkey-added": noop("A passkey was added to your account."),
@@ -38,7 +38,7 @@ def notify(person: User, what: str) -> None:
     """Notify the person once the transaction is committed. Call it in the transaction of the change. ``what`` is a key of SENTENCES."""
     locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     lines = [*locked.sign_in_news.splitlines(), f"{what} {timezone.now().isoformat()}"]
-    User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MOST:]))
+    User.objects.filter(pk=person.pk).update(sign_in_news="\n".join(lines[-MAX_LINES:]))
     with translation.override(locked.language or environment().language):
         words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words

@@ -24,9 +24,9 @@ from chatui.guess_limits import MustWaitError
 from chatui.models import OutsideIdentity, Passkey, User
 from chatui.permissions.access import NotFoundError
 
-MOST = 20
+MAX_PASSKEYS = 20
 """The most passkeys of one person."""
-MOST_NAME_CHARS = 60
+MAX_NAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError)
 
 
 def _add(locked: User, site: Site, new: NewPasskey, name: str) -> None:
-    if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MOST:
+    if not may_have(locked) or Passkey.objects.filter(user=locked).count() >= MAX_PASSKEYS:
         raise RefusedPasskeyError("not for this account, or too many")
     try:
         with transaction.atomic():
@@ -190,7 +190,7 @@ def _may_remove(person: User, passkey_id: UUID) -> bool:
 def _cleaned_name(name: str) -> str:
     """The name as it is stored: one line, without characters that reorder the text around it."""
     plain = "".join(sign if sign.isprintable() else " " for sign in name)
-    return " ".join(plain.split())[:MOST_NAME_CHARS] or "Passkey"
+    return " ".join(plain.split())[:MAX_NAME_CHARS] or "Passkey"
 
 
 def _digest(credential_id: bytes) -> str:

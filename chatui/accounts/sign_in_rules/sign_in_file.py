@@ -17,7 +17,7 @@ from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.env import environment
 
 EVERYBODY, EMERGENCY = "everybody", "emergency"
-MOST_PROVIDERS = 10
+MAX_PROVIDERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def _providers(settings: Mapping[str, Any], base: Path) -> tuple[tuple[Provider,
             continue
         if provider.key in found or provider.issuer in {each.issuer for each in found.values()}:
             problems.append(f"{where}: the key or the issuer occurs twice; the first one is used")
-        elif len(found) == MOST_PROVIDERS:
-            problems.append(f"{where}: there are more than {MOST_PROVIDERS} providers")
+        elif len(found) == MAX_PROVIDERS:
+            problems.append(f"{where}: there are more than {MAX_PROVIDERS} providers")
         else:
             file = provider.client_secret_file
             found[provider.key] = provider.model_copy(update={"client_secret_file": file and base / file})

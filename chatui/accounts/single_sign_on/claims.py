@@ -12,7 +12,7 @@ from django.core.validators import validate_email
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on.errors import NotAdmittedError
 
-MOST_GROUPS = 2000
+MAX_GROUPS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,6 @@ def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | N
         value = value.get(name) if isinstance(value, Mapping) else None
     # Never split a text: names may contain commas. A text instead of a list is one group.
     found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or len(found) > MOST_GROUPS or not all(isinstance(each, str) for each in found):
+    if not isinstance(found, list) or len(found) > MAX_GROUPS or not all(isinstance(each, str) for each in found):
         return None
     return frozenset(found)

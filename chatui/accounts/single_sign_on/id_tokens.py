@@ -16,8 +16,8 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Signatures with a key pair. With "none" or a shared secret, anybody or any other client could forge a token."""
 
 LEEWAY_SECONDS = 120
-MOST_AGE_SECONDS = 600
-MOST_CHARS = 64 * 1024
+MAX_AGE_SECONDS = 600
+MAX_CHARS = 64 * 1024
 
 
 def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegi
     from joserfc import jws, jwt  # as above
     from joserfc.errors import JoseError
 
-    if not isinstance(token, str) or not token or len(token) > MOST_CHARS:
+    if not isinstance(token, str) or not token or len(token) > MAX_CHARS:
         raise BadSignInError("there is no token")
     try:
         key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
@@ -60,7 +60,7 @@ def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
     others = [audience] if isinstance(audience, str) else audience
     if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
         raise BadSignInError("the ID token is for another client")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + LEEWAY_SECONDS:
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MAX_AGE_SECONDS + LEEWAY_SECONDS:
         raise BadSignInError("the ID token is too old")
     if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
         raise BadSignInError("the ID token has no valid subject")

@@ -16,7 +16,7 @@ from chatui.accounts.single_sign_on.errors import BadSignInError
 from chatui.throttle import CACHE_ERRORS
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
-MOST_AGE_SECONDS = 300
+MAX_AGE_SECONDS = 300
 _RESERVED_SECONDS = 30
 
 
@@ -51,7 +51,7 @@ def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
             cache.delete(key)
         raise
     with contextlib.suppress(*CACHE_ERRORS):
-        cache.set(key, 1, MOST_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
+        cache.set(key, 1, MAX_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
 
 
 def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
@@ -70,7 +70,7 @@ def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
         raise BadSignInError("the token is not a logout token")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MAX_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
         raise BadSignInError("the logout token is too old")
     found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
     if not found.subject and not found.session:

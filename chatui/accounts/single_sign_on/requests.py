@@ -15,7 +15,7 @@ from chatui.accounts.sign_in_rules.provider import is_safe_address
 from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderUnavailableError
 
 SECONDS = 5.0
-MOST_BYTES = 512 * 1024
+MAX_BYTES = 512 * 1024
 
 
 def get(address: str, *, bearer: str = "") -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _body(response: httpx.Response) -> bytes:
     until, body = time.monotonic() + SECONDS, b""
     for part in response.iter_bytes():
         body += part
-        if len(body) > MOST_BYTES or time.monotonic() > until:
+        if len(body) > MAX_BYTES or time.monotonic() > until:
             raise ProviderUnavailableError("the provider's response is too long or too slow")
     return body
 

@@ -48,7 +48,7 @@ def _page(request: HttpRequest, spec: BackendSpec, *, is_busy: bool = False) -> 
     context: dict[str, object] = {
         "server": {"name": spec.name, "label": spec.label, "addresses": 1 + len(spec.more_urls)},
         "found": runs.status_of(spec),
-        "most": runs.most_questions(spec),
+        "most": runs.max_questions(spec),
         "seconds": round(SECONDS),
         "may_examine": administration.may_examine(person_of(request)),
         "is_busy": is_busy,

@@ -34,7 +34,7 @@ from chatui.second_reader.process import SecondReader
 
 log = logging.getLogger(__name__)
 
-_MOST_QUESTIONS = 10
+_MAX_QUESTIONS = 10
 _RELEVANT_SETTINGS = {
     *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
     *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
@@ -92,9 +92,9 @@ class _Progress:
         self.kind = kind
 
 
-def most_questions(spec: BackendSpec) -> int:
+def max_questions(spec: BackendSpec) -> int:
     """The maximum number of questions that an examination of this server asks."""
-    return _MOST_QUESTIONS * (1 + len(spec.more_urls))
+    return _MAX_QUESTIONS * (1 + len(spec.more_urls))
 
 
 def status_of(spec: BackendSpec) -> ExaminationStatus | None:

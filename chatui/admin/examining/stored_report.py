@@ -38,7 +38,7 @@ _SAFE_EVIDENCE = frozenset(
 
 The evidence of other faults may contain names that a server gives itself or its models.
 """
-_MOST_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
+_MAX_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
 """The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
 VERDICTS = {
     Level.NOTE: _("Healthy with these settings."),
@@ -147,7 +147,7 @@ def _stored_report(report: Report) -> dict[str, Any]:
         "level": report.level.value,
         "product": identity.product if identity.product in PRODUCTS else "",
         "gpt_oss": identity.is_gpt_oss,
-        "context": identity.context if 0 < (identity.context or 0) <= _MOST_CONTEXT else None,
+        "context": identity.context if 0 < (identity.context or 0) <= _MAX_CONTEXT else None,
         "configured": report.configured,
         "best": best.kind if best else "",
         "seconds": round(report.seconds, 1),

@@ -25,7 +25,7 @@ SIGN_SECONDS = 5.0
 """The interval of each side's keep-alive messages."""
 SILENT_SECONDS = 20.0
 """After this long without a message, the other side is considered gone."""
-MOST_UNREAD = 200
+MAX_UNREAD = 200
 """How many events may be unacknowledged: more are sent only after the reader acknowledges some."""
 _ACKNOWLEDGE_AFTER = 50
 
@@ -156,7 +156,7 @@ class _Reader:
     async def can_receive(self, number: int) -> bool:
         """Wait until the reader has read enough to be sent this event. False if it is silent."""
         while asyncio.get_running_loop().time() - self.last_message_at <= SILENT_SECONDS:
-            if number - self.read <= MOST_UNREAD:
+            if number - self.read <= MAX_UNREAD:
                 return True
             self.news.clear()
             with suppress(TimeoutError):

@@ -31,9 +31,9 @@ TEXT_SECONDS = 0.05
 """Text within this time becomes one delta: a token costs far more as an event than as text."""
 KEPT_SECONDS = 600.0
 """How long after its end a response can still be streamed. Afterwards it can only be read as a whole."""
-MOST_STORED = 200
+MAX_STORED = 200
 """The most ended recordings that are stored; the one that ended first is dropped first."""
-MOST_READERS = 8
+MAX_READERS = 8
 """The most concurrent readers of one person's responses."""
 
 NOTHING = VisibleText.joined(())
@@ -148,13 +148,13 @@ def recording_of(answer_id: UUID) -> Recording | None:
 
 def check_room(owner_id: UUID) -> None:
     """Raises TooManyReadersError."""
-    if readers[owner_id] >= MOST_READERS:
+    if readers[owner_id] >= MAX_READERS:
         raise TooManyReadersError
 
 
 def _keep(key: UUID) -> None:
     _ended[key] = asyncio.get_running_loop().call_later(KEPT_SECONDS, forget, key)
-    while len(_ended) > MOST_STORED:
+    while len(_ended) > MAX_STORED:
         forget(next(iter(_ended)))
 
 

@@ -48,7 +48,7 @@ class ChatRequest(BaseModel):
     function_call: Any = None
 
     @property
-    def most_tokens(self) -> int | None:
+    def token_limit(self) -> int | None:
         """The token limit of the answer."""
         return self.max_completion_tokens or self.max_tokens
 
@@ -118,7 +118,7 @@ class ChatRequest(BaseModel):
         """Its settings, as a response would repeat them."""
         return {
             "format": "chat",
-            "max_output_tokens": self.most_tokens,
+            "max_output_tokens": self.token_limit,
             "temperature": self.temperature,
             "top_p": self.top_p,
             "reasoning": {"effort": effort, "summary": None},

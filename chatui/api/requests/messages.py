@@ -9,7 +9,7 @@ from chatui.api.errors import ApiError, invalid, unsupported
 from chatui.turns.requests.by_program import EarlierCall, EarlierMessage, EarlierReply
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
-MOST_MESSAGES = 1000
+MAX_MESSAGES = 1000
 """The most messages in one request. Each is a row, which every later turn reads."""
 _TEXTS = {"text", "input_text", "output_text", "refusal"}
 _IMAGES = {"image_url", "input_image"}
@@ -51,8 +51,8 @@ class ParsedMessages:
         Raises:
             ApiError: the last message is something else, there are too many, or a result has no call.
         """
-        if len(self.messages) > MOST_MESSAGES:
-            raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
+        if len(self.messages) > MAX_MESSAGES:
+            raise invalid(f"A request may have {MAX_MESSAGES} messages.", param=where, code="too_many_messages")
         if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.messages):
             raise unknown_call(where)
         match self.messages[-1:]:

@@ -22,7 +22,7 @@ class ToolFields:
     tools: list[Any] | None
     choice: Any
     is_parallel: bool | None
-    most_calls: int | None = None
+    max_calls: int | None = None
     is_nested: bool = False
 
 
@@ -41,8 +41,8 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         ApiError: a function, or the choice, cannot be served.
     """
     found = [(place, tool) for place, tool in enumerate(asked.tools or ()) if _is_function(tool, place)]
-    if len(found) > callers.MOST_FUNCTIONS:
-        raise invalid(f"A request may bring {callers.MOST_FUNCTIONS} functions.", param="tools")
+    if len(found) > callers.MAX_FUNCTIONS:
+        raise invalid(f"A request may bring {callers.MAX_FUNCTIONS} functions.", param="tools")
     read = [_function(tool, f"tools[{place}]", asked) for place, tool in found]
     functions = {tool.name: (name, tool) for name, tool in read}
     if len(functions) != len(read):
@@ -58,7 +58,7 @@ def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
         own_tools=own,
         must_call=choice.mode == "required",
         is_parallel=asked.is_parallel is not False,
-        most_calls=asked.most_calls,
+        max_calls=asked.max_calls,
     )
     return ParsedTools(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
 
@@ -69,7 +69,7 @@ def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[st
         "tools": shown,
         "tool_choice": choice.shown,
         "parallel_tool_calls": offer.is_parallel,
-        "max_tool_calls": asked.most_calls,
+        "max_tool_calls": asked.max_calls,
         "functions": [offer.names[name] for name in offer.functions],
         "must_call": offer.must_call,
     }

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from chatui.api.writing.response_object import Item, response_id
 
-MOST_CHARS = 512 * 1024
+MAX_CHARS = 512 * 1024
 """Per connection."""
-MOST_CHARS_IN_ALL = 64 * 1024 * 1024
+MAX_CHARS_IN_ALL = 64 * 1024 * 1024
 """Per process. The least recently used connections are dropped first."""
 
 
@@ -34,7 +34,7 @@ class Chain:
         self.forget()
         items = [*_items(whole_input), *output]
         size = len(json.dumps(items))
-        if size <= MOST_CHARS:
+        if size <= MAX_CHARS:
             self._last, self._items = response_id(answer_id), items
             _sizes[self] = size
             _evict()
@@ -49,7 +49,7 @@ _sizes: dict[Chain, int] = {}
 
 
 def _evict() -> None:
-    while sum(_sizes.values()) > MOST_CHARS_IN_ALL:
+    while sum(_sizes.values()) > MAX_CHARS_IN_ALL:
         next(iter(_sizes)).forget()
 
 

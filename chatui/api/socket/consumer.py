@@ -28,9 +28,9 @@ from chatui.guess_limits import MustWaitError
 from chatui.throttle import ThrottledError
 
 LIFE_SECONDS = 60 * 60.0
-MOST_WAITING = 8
+MAX_WAITING = 8
 """The most queued requests. They are answered in order."""
-MOST_CHARS = 1024 * 1024
+MAX_CHARS = 1024 * 1024
 CLOSE_DONE, CLOSE_POLICY, CLOSE_RESTART = 1000, 1008, 1012
 NOT_HERE = ("stream", "stream_options", "background")
 """Fields that have no meaning over a connection that always streams."""
@@ -98,7 +98,7 @@ class Connection:
             if message["type"] != "websocket.receive":
                 continue
             text = message.get("text")
-            if self._waiting.qsize() >= MOST_WAITING or not open_sockets.reserve(self._key, len(text or "")):
+            if self._waiting.qsize() >= MAX_WAITING or not open_sockets.reserve(self._key, len(text or "")):
                 self._close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
             else:
                 self._waiting.put_nowait(text)
@@ -182,7 +182,7 @@ class Connection:
 def _object(text: str | None) -> dict[str, Any]:
     if text is None:
         raise invalid("A message has to be JSON as text.", code="invalid_json")
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         raise invalid("A message may have 1 MiB.", code="body_too_large", status=413)
     return read_json(text.encode("utf-8", "surrogatepass"))
 

@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 10.0
 """The interval. Each request is also checked when it arrives, and while it is answered."""
-MOST_OF_PERSON = 1000
-MOST_WAITING_CHARS = 16 * 1024 * 1024
+MAX_OF_PERSON = 1000
+MAX_WAITING_CHARS = 16 * 1024 * 1024
 """The most characters in one person's queued requests, on all connections together."""
 
 End = Callable[[], None]
@@ -32,7 +32,7 @@ _checking: asyncio.Task[None] | None = None
 
 def has_room(key: LiveKey) -> bool:
     """Whether the person may open one more connection."""
-    return _of_person[key.owner.pk] < MOST_OF_PERSON
+    return _of_person[key.owner.pk] < MAX_OF_PERSON
 
 
 def add(key: LiveKey, end: End) -> None:
@@ -46,7 +46,7 @@ def add(key: LiveKey, end: End) -> None:
 
 def reserve(key: LiveKey, chars: int) -> bool:
     """Reserve room for a queued request. False if there is not enough."""
-    if _waiting_chars[key.owner.pk] + chars > MOST_WAITING_CHARS:
+    if _waiting_chars[key.owner.pk] + chars > MAX_WAITING_CHARS:
         return False
     _waiting_chars[key.owner.pk] += chars
     return True

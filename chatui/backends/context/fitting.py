@@ -12,7 +12,7 @@ from renderer.frame_kinds import ANALYSIS, is_document
 from renderer.frames import Channel, Frame, Role
 from renderer.prompt_trimming import trim
 
-_LEAST_KEPT = 60.0
+_MIN_KEPT = 60.0
 """At least this much of a cut answer is kept: the model must see where it continues."""
 _ASKING_TO_CONTINUE = 80.0
 """The weight of the request to continue, when it is made in words."""
@@ -58,7 +58,7 @@ def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
         total,
         hidden_weight(fitted),
         found.turns_left_out,
-        found.is_least and (cut is None or weight(cut.body) <= _LEAST_KEPT),
+        found.is_least and (cut is None or weight(cut.body) <= _MIN_KEPT),
         counted=sum(_weight(request, frame, factor) for frame in frames if frame in request.counted),
     )
 
@@ -83,9 +83,9 @@ def _shortened(frames: list[Frame], cut: Frame, total: float, most: float) -> tu
     without = _without_last_reasoning(frames)
     total -= weight_of(frames[len(without) :])
     has = weight(cut.body)
-    if total <= most or has <= _LEAST_KEPT:
+    if total <= most or has <= _MIN_KEPT:
         return without, cut, total
-    keeps = max(has - (total - most), _LEAST_KEPT)
+    keeps = max(has - (total - most), _MIN_KEPT)
     body = _end_of(cut.body, int(len(cut.body) * keeps / has))
     return without, replace(cut, body=body), total - has + weight(body)
 

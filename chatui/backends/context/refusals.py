@@ -11,7 +11,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.failures.bodies import error_objects
 from chatui.codes import ProductCode
 
-MOST_TOKENS = 100_000_000
+MAX_TOKENS = 100_000_000
 _CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
 # Limits per minute are worded alike, but have another code.
 _OF_A_PROMPT = (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED)
@@ -117,4 +117,4 @@ def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
 
 
 def _plain(value: object) -> int | None:
-    return value if type(value) is int and 0 < value <= MOST_TOKENS else None
+    return value if type(value) is int and 0 < value <= MAX_TOKENS else None

@@ -24,7 +24,7 @@ ATTEMPTS = 5
 _SHRINK_FACTOR = 0.7
 _NEAR_THE_END = 16
 """In tokens: how long before the end of the context servers may stop."""
-_MOST_OVER_LIMIT = 1.5
+_MAX_OVER_LIMIT = 1.5
 """A prompt that we estimate at this many times the limit is not sent."""
 _FEW_FRAMES = 500
 """Up to this many frames are weighed on the event loop; more of them in a thread."""
@@ -146,7 +146,7 @@ async def _fitted(request: SampleRequest, window: Window, most: float | None) ->
     else:
         found = await asyncio.to_thread(fit, request, most, window.factor)
     # A limit that was read from a refusal may be a quotation of a person: it must not stop requests from being sent.
-    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _MOST_OVER_LIMIT * limit:
+    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _MAX_OVER_LIMIT * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatui.backends.context.refusals import MOST_TOKENS
+from chatui.backends.context.refusals import MAX_TOKENS
 from chatui.backends.http import Upstream
 
 Contexts = tuple[tuple[str | None, int], ...]
@@ -46,4 +46,4 @@ def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
 
 
 def _tokens(value: object) -> int | None:
-    return value if type(value) is int and 0 < value <= MOST_TOKENS else None
+    return value if type(value) is int and 0 < value <= MAX_TOKENS else None

@@ -22,8 +22,8 @@ class HasContextWindow(Protocol):
 
 LEARNED_SECONDS = 3600.0
 """How long a limit from a refusal is trusted: the server may have been restarted with a larger one."""
-_MOST_MODELS = 200
-_LEAST_WEIGHT = 300.0
+_MAX_MODELS = 200
+_MIN_WEIGHT = 300.0
 """Shorter prompts are mostly template, so they are not used to measure the factor."""
 _LOWEST, _HIGHEST = 0.3, 3.0
 _SMALLER = 0.8
@@ -101,7 +101,7 @@ class Window:
 
         Prompts that were mostly counted exactly are not used.
         """
-        if weight < _LEAST_WEIGHT or 2 * counted > weight:
+        if weight < _MIN_WEIGHT or 2 * counted > weight:
             return
         measured = min(max(tokens / weight, _LOWEST), _HIGHEST)
         self.factor = measured if measured > self.factor else (3 * self.factor + measured) / 4
@@ -122,6 +122,6 @@ class Windows:
 
     def window_of(self, model: str | None) -> Window:
         """The window of this model."""
-        if model not in self._by_model and len(self._by_model) >= _MOST_MODELS:
+        if model not in self._by_model and len(self._by_model) >= _MAX_MODELS:
             del self._by_model[next(iter(self._by_model))]
         return self._by_model.setdefault(model, Window(self._given))

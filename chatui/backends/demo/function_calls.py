@@ -14,7 +14,7 @@ from renderer.harmony.system_messages import FunctionTool
 SCRIPTED = frozenset({"get_current_weather", "keep_note"})
 """The tools that the demo's own scripts call."""
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}")
-_MOST_DEPTH = 4
+_MAX_DEPTH = 4
 _REPLY_CHARS = 500
 
 
@@ -74,7 +74,7 @@ def _value(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: 
         case "object" | None if depth == 0 or "properties" in schema:
             return _object(schema, words, depth)
         case "array":
-            fill = range(int(schema.get("minItems", 0)) if depth < _MOST_DEPTH else 0)
+            fill = range(int(schema.get("minItems", 0)) if depth < _MAX_DEPTH else 0)
             return [_value(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
         case "integer" | "number":
             return max(1, schema.get("minimum", 1))
@@ -85,7 +85,7 @@ def _value(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: 
 
 def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> dict[str, Any]:
     properties = schema.get("properties") or {}
-    needed = [name for name in schema.get("required") or () if name in properties and depth < _MOST_DEPTH]
+    needed = [name for name in schema.get("required") or () if name in properties and depth < _MAX_DEPTH]
     return {name: _value(properties[name], name, words, depth + 1) for name in needed}
 
 

@@ -13,7 +13,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.failures.bodies import error_words
 from chatui.codes import ProductCode
 
-MOST_DETAIL = 8 << 10
+MAX_DETAIL = 8 << 10
 _STATUS = re.compile(r"[1-5][0-9]{2}", re.ASCII)
 
 _CONTENT = ("content_filter", "content_policy", "responsibleaipolicy", "content_blocked", "moderation", "safety", "policy_violation")
@@ -87,7 +87,7 @@ def error_of_body(body: object, *, is_empty: bool) -> BackendError:
     statuses = set(sorted(word for word in words if _STATUS.fullmatch(word))[:1])
     kind = _kind(words, statuses)
     detail = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-    return BackendError(kind.code, detail[:MOST_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
+    return BackendError(kind.code, detail[:MAX_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
 
 
 def _kind(words: Collection[str], statuses: Collection[str]) -> _Kind:

@@ -40,7 +40,7 @@ _REJECTS = re.compile(
     re.IGNORECASE,
 )
 _WORDS = ("message", "msg", "detail", "error", "type", "code")
-_MOST_READ = 300
+_MAX_READ = 300
 """Characters read of a server's message: the rest may quote people."""
 
 
@@ -79,12 +79,12 @@ def _complaints(body: str) -> Iterator[tuple[str, str]]:
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
-        yield "", body[:_MOST_READ]
+        yield "", body[:_MAX_READ]
         return
     for each in [*error_objects(decoded), *_problems(decoded)]:
         place = each.get("loc")
         field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
-        words = " ".join(text[:_MOST_READ] for name in _WORDS if isinstance(text := each.get(name), str))
+        words = " ".join(text[:_MAX_READ] for name in _WORDS if isinstance(text := each.get(name), str))
         yield field if isinstance(field, str) else "", words
 
 

@@ -9,15 +9,15 @@ from urllib.parse import unquote_plus, urlsplit
 
 from chatui.backends.leak_guard import LeakGuard
 
-MOST_SOURCES = 50
+MAX_SOURCES = 50
 TITLE_CHARS = 200
 KEY_WORDS = ("authorization", "headers", "key", "token", "secret", "password")
 """A field with one of these words in its name may hold credentials of the model server for the server of a tool."""
 _URL_CHARS = 2000
-_MOST_KINDS = 20
+_MAX_KINDS = 20
 _KIND_CHARS = 60
 _OTHER = "other"
-_MOST_ANNOTATIONS = 500
+_MAX_ANNOTATIONS = 500
 """Per text; the rest is ignored."""
 _LAYERS = 3
 """How many layers of percent-encoding in an address are decoded."""
@@ -38,17 +38,17 @@ class HostedTools:
     def used(self, kind: str) -> None:
         """Record that a tool of this type was used."""
         name = kind if kind.isprintable() and len(kind) <= _KIND_CHARS else _OTHER
-        if name not in self.kinds and len(self.kinds) < _MOST_KINDS:
+        if name not in self.kinds and len(self.kinds) < _MAX_KINDS:
             self.kinds.append(name)
 
     def cite(self, annotations: object) -> None:
         """Record the annotations of a text that people see. Only addresses of web pages count, and none that contains raw model output."""
-        for each in annotations[:_MOST_ANNOTATIONS] if isinstance(annotations, list) else ():
+        for each in annotations[:_MAX_ANNOTATIONS] if isinstance(annotations, list) else ():
             if isinstance(each, dict) and each.get("type") == "url_citation":
                 self._cite(each.get("url"), each.get("title"))
 
     def _cite(self, url: object, title: object) -> None:
-        if not isinstance(url, str) or not _is_web_address(url) or url in self.sources or len(self.sources) >= MOST_SOURCES:
+        if not isinstance(url, str) or not _is_web_address(url) or url in self.sources or len(self.sources) >= MAX_SOURCES:
             return
         decoded = url
         for _ in range(_LAYERS):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-_MOST_LINE = 16 * 1024
+_MAX_LINE = 16 * 1024
 """The longest line between two chunks, and all trailers together, in bytes."""
 # Possessive: otherwise, a line of spaces without a carriage return would be tried from each of them, for seconds.
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r\n")
@@ -101,10 +101,10 @@ class Chunked:
         end = data.find(b"\n", at) + 1
         if not end:
             self._buffer = data[at:]
-            if len(self._buffer) > _MOST_LINE:
+            if len(self._buffer) > _MAX_LINE:
                 raise BrokenBodyError("a line between two chunks is too long")
             return len(data)
-        _require(end - at <= _MOST_LINE)
+        _require(end - at <= _MAX_LINE)
         line = data[at:end]
         if self._is_after_chunk:
             _require(line == b"\r\n")
@@ -122,7 +122,7 @@ class Chunked:
     def _trailer(self, line: bytes) -> None:
         self._trailers += len(line)
         self.is_done = line == b"\r\n"
-        _require(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MOST_LINE))
+        _require(self.is_done or (_TRAILER.fullmatch(line) is not None and self._trailers <= _MAX_LINE))
 
 
 def _require(condition: bool) -> None:

@@ -10,7 +10,7 @@ import h11
 import httpx
 
 from chatui.backends.http1.body import Body, BrokenBodyError, Chunked, Sized, UntilClosed
-from chatui.backends.http1.streams import MOST_AT_ONCE, Stream
+from chatui.backends.http1.streams import MAX_AT_ONCE, Stream
 
 READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
@@ -18,8 +18,8 @@ TARGET = "chatui.target"
 """The name of the httpx extension that holds what to write instead of the path of a request: for a proxy, the whole address."""
 FOR_PROXY = "chatui.for_proxy"
 """The name of the httpx extension that holds headers for a proxy. They are not part of the request's headers, which recordings contain."""
-_MOST_HEAD = 100 * 1024
-_MOST_INTERIM = 20
+_MAX_HEAD = 100 * 1024
+_MAX_INTERIM = 20
 """How many responses with a status below 200 may precede the final one."""
 _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server may send its first words in several pieces."""
@@ -49,7 +49,7 @@ class Exchange:
         self._stream = stream
         self._request = request
         self._released: Callable[[Stream | None], None] | None = released
-        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
+        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._is_kept_alive = self._has_received = False
 
     async def response(self) -> httpx.Response:
@@ -95,7 +95,7 @@ class Exchange:
                 return event, self._h11.trailing_data[0]
             if isinstance(event, h11.InformationalResponse):
                 interim += 1
-                if interim > _MOST_INTERIM:
+                if interim > _MAX_INTERIM:
                     raise httpx.RemoteProtocolError("too many interim responses")
                 continue
             self._h11.receive_data(await self._more_of_head())
@@ -176,7 +176,7 @@ class _Content(httpx.AsyncByteStream):
                 await asyncio.sleep(0)  # a read that finds bytes does not yield: without this, a flood would block the event loop
         data = await self._exchange.read(self._deadline())
         self._reads += 1
-        self._was_full, self._is_full = self._is_full, len(data) >= MOST_AT_ONCE
+        self._was_full, self._is_full = self._is_full, len(data) >= MAX_AT_ONCE
         return data
 
     async def aclose(self) -> None:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from chatui.backends.http1.route import Proxy
 
-MOST_AT_ONCE = 64 * 1024
+MAX_AT_ONCE = 64 * 1024
 HAPPY_EYEBALLS_SECONDS = 0.25
 """After this long without an answer, the next address of a host is tried, too (RFC 8305)."""
 
@@ -22,7 +22,7 @@ class Stream(Protocol):
     """A connection to a server. Always ``close`` it."""
 
     async def read(self, deadline: float | None) -> bytes:
-        """The bytes that have arrived, at most MOST_AT_ONCE; empty if the server has closed.
+        """The bytes that have arrived, at most MAX_AT_ONCE; empty if the server has closed.
 
         Raises:
             TimeoutError: nothing arrived before ``deadline``, in the loop's time.
@@ -107,10 +107,10 @@ class _Plain:
 
     async def read(self, deadline: float | None) -> bytes:
         try:
-            return self._socket.recv(MOST_AT_ONCE)
+            return self._socket.recv(MAX_AT_ONCE)
         except BlockingIOError:
             async with asyncio.timeout_at(deadline):
-                return await self._loop.sock_recv(self._socket, MOST_AT_ONCE)
+                return await self._loop.sock_recv(self._socket, MAX_AT_ONCE)
 
     async def write(self, data: bytes) -> None:
         await self._loop.sock_sendall(self._socket, data)
@@ -135,7 +135,7 @@ class _Tls:
 
     async def read(self, deadline: float | None) -> bytes:
         async with asyncio.timeout_at(deadline):
-            return await self._reader.read(MOST_AT_ONCE)
+            return await self._reader.read(MAX_AT_ONCE)
 
     async def write(self, data: bytes) -> None:
         self._writer.write(data)

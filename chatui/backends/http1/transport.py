@@ -21,7 +21,7 @@ from chatui.backends.http1.streams import Stream, connected, connected_through
 
 ONCE = "chatui.once"
 """The name of the httpx extension that is true for a request that must not be repeated, because the server may have executed it."""
-MOST_IDLE = 20
+MAX_IDLE = 20
 IDLE_SECONDS = 5.0
 
 
@@ -78,7 +78,7 @@ class Transport(httpx.AsyncBaseTransport):
         if stream is None:
             return
         self._idle.append(_Idle(origin, stream, asyncio.get_running_loop().time()))
-        if len(self._idle) > MOST_IDLE:
+        if len(self._idle) > MAX_IDLE:
             self._idle.popleft().stream.close()
 
     async def _connected(self, request: httpx.Request) -> Stream:

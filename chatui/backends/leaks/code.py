@@ -7,9 +7,9 @@ import re
 _HEAD = re.compile(r"(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*)(?P<run>`{3,60}|~{3,60})?")
 _UNDECIDED = re.compile(r"[ \t>*+.)\d-]{0,60}(?:`{0,40}|~{0,40})\Z")
 _INFO_CHARS = 120
-_MOST_RUN = 80
-_RUN = re.compile(rf"`{{1,{_MOST_RUN}}}")
-MOST_SPAN_CHARS = 400
+_MAX_RUN = 80
+_RUN = re.compile(rf"`{{1,{_MAX_RUN}}}")
+MAX_SPAN_CHARS = 400
 """Longer code spans do not count: a stray backtick must not turn a whole page into code."""
 
 
@@ -66,7 +66,7 @@ class Code:
         """Read a run of backticks; returns where it ends, None if more text is needed."""
         match = _RUN.match(text, at)
         end = match.end() if match else at + 1
-        if end >= len(text) - 1 and end - at < _MOST_RUN and not is_end:
+        if end >= len(text) - 1 and end - at < _MAX_RUN and not is_end:
             return None
         if self.fence:
             return end

@@ -14,7 +14,7 @@ _ANGLES_OPEN = "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770"
 _ANGLES_CLOSE = "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771"
 _BARS = "\u2223\u2502\uffe8\u01c0\u2758"
 _FILLERS = "\u115f\u1160\u3164\uffa0"
-_MOST_CACHED = 20_000
+_MAX_CACHED = 20_000
 _CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
 
 
@@ -23,7 +23,7 @@ class _Looks(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         looks = _look(chr(code))
-        if len(self) < _MOST_CACHED:
+        if len(self) < _MAX_CACHED:
             self[code] = looks
         return looks
 

@@ -102,7 +102,7 @@ _BEGIN = re.compile(rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(
 _END = re.compile(r"[ \t]*[*_\])]{0,4}[ \t]*(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t]|\n))[*_\])]{0,3}")
 _FENCE = re.compile(r"\s{0,3}(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
 _FENCE_BEGUN = re.compile(r"\s{0,3}(?:`{1,2}|~{1,2}|:{1,2})\Z")
-_MOST_FENCE_CHARS = 60
+_MAX_FENCE_CHARS = 60
 _FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
 
 _HEAD = r"^[>#*_\[(\s-]{0,8}"
@@ -167,7 +167,7 @@ def _place(seen: str, end: int) -> int:
 def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
     word = fence["word"].lower()
     if not fence["line"] and not is_end:
-        may_grow = len(fence[0]) < _MOST_FENCE_CHARS and not fence["rest"].strip() and any(known.startswith(word) for known in _FENCED)
+        may_grow = len(fence[0]) < _MAX_FENCE_CHARS and not fence["rest"].strip() and any(known.startswith(word) for known in _FENCED)
         return UNDECIDED if may_grow else None
     is_label = word in _FENCED and not fence["rest"].strip("` \t")
     return Label(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None

@@ -110,7 +110,7 @@ _PREFIXES = frozenset(
     for prefix in (word[:length] for length in range(1, len(word) + 1))
 )
 _LONGEST = max(map(len, _PREFIXES))
-_MOST_WAITING = 240
+_MAX_WAITING = 240
 
 
 def undecided(text: str) -> int:
@@ -153,7 +153,7 @@ def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
     tag = _TAG.match(text, at)
     if tag:
         return _tag(text, tag, is_end=is_end)
-    return WAIT if not is_end and _may_become_one(text[at : at + _MOST_WAITING]) else None
+    return WAIT if not is_end and _may_become_one(text[at : at + _MAX_WAITING]) else None
 
 
 def signs_in(text: str) -> Iterator[Sign]:
@@ -277,7 +277,7 @@ _BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w.:-]*(?:=[\w.:-]*)?)?(?P<mo
 
 def _may_become_one(text: str) -> bool:
     """Whether a text ends in the beginning of a sign. An unfinished escape may become any character."""
-    if len(text) >= _MOST_WAITING:
+    if len(text) >= _MAX_WAITING:
         return False
     text = BEGUN.sub("", bare(text))
     begun = _BEGUN.match(text)

@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from chatui.backends.leaks import leak_patterns
-from chatui.backends.leaks.code import MOST_SPAN_CHARS, Code
+from chatui.backends.leaks.code import MAX_SPAN_CHARS, Code
 from chatui.backends.leaks.folding import folded
 from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
@@ -177,7 +177,7 @@ class Prose:
             self._code.begin_word()
         self._take(at)
         doubt = self._doubt
-        if doubt and doubt.place == "span" and doubt.size > MOST_SPAN_CHARS:
+        if doubt and doubt.place == "span" and doubt.size > MAX_SPAN_CHARS:
             return self._distrust()
         return None
 

@@ -32,7 +32,7 @@ class Special:
 
 
 _ENDINGS = ("end", "return", "call", "endoftext", "im_end", "eot_id", "eom_id", "end_of_turn", "eos", "eom", "eot", "end_message")
-_MOST_EXAMPLE_CHARS = 2000
+_MAX_EXAMPLE_CHARS = 2000
 _HEADER_CHARS = 200
 _CHANNEL_WORD = re.compile(r"[\s\u200b]{0,20}(analysis|commentary|final)(?![a-z])", re.IGNORECASE)
 _CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,20}[a-z]{0,10}\Z", re.IGNORECASE)
@@ -78,7 +78,7 @@ def example_in(view: str, *, is_end: bool) -> int | None:
         elif sign.start and (body_at or sign.name not in ("channel", "constrain")):
             return 0
     if not ended_at:
-        return 0 if is_end or len(view) > _MOST_EXAMPLE_CHARS else None
+        return 0 if is_end or len(view) > _MAX_EXAMPLE_CHARS else None
     rest = view[ended_at:].lstrip()
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
         return 0 if is_end else None

@@ -52,15 +52,15 @@ _SIGN = re.compile(
     ),
     re.IGNORECASE,
 )
-_MOST_UNDECIDED = 80
-_MOST_CHARS = 1 << 20
+_MAX_UNDECIDED = 80
+_MAX_CHARS = 1 << 20
 
 
 def begins(begun: str) -> bool | None:
     """Whether an answer begins as data. None if more text is needed."""
     if _BEGINS.match(begun):
         return True
-    return None if begun.strip() and len(begun) < _MOST_UNDECIDED and _BEGUN.fullmatch(begun) else False
+    return None if begun.strip() and len(begun) < _MAX_UNDECIDED and _BEGUN.fullmatch(begun) else False
 
 
 def visible_of(text: str) -> str | None:
@@ -77,7 +77,7 @@ def visible_of(text: str) -> str | None:
 
 
 def _read(text: str) -> object:
-    if len(text) > _MOST_CHARS:
+    if len(text) > _MAX_CHARS:
         return None
     try:
         return json.loads(text)

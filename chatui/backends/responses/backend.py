@@ -34,7 +34,7 @@ from renderer.events import RawEvent
 _log = logging.getLogger(__name__)
 # The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
 _SNAPSHOT_BYTES_PER_CHAR = 8
-_MOST_REMEMBERED = 1 << 16
+_MAX_REMEMBERED = 1 << 16
 _READS_CHAT_FIELDS = "llama.cpp"
 """These servers convert a Responses request to Chat Completions and drop ``text``, but enforce that format's own field."""
 
@@ -200,7 +200,7 @@ class _Reader:
         mark = hash((sequence, raw))
         if mark in self._seen_events:
             return True
-        if len(self._seen_events) < _MOST_REMEMBERED:
+        if len(self._seen_events) < _MAX_REMEMBERED:
             self._seen_events.add(mark)
         return False
 

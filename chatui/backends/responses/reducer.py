@@ -44,8 +44,8 @@ _PARTS = {"response.content_part": TEXT, "response.reasoning_part": THOUGHT, "re
 _BEGINNINGS = ("response.created", "response.in_progress", "response.queued")
 _ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
 _OF_AN_EVENT = ("type", "response_id", "part", "item", "event")
-_MOST_ITEMS = 1000
-_MOST_OPAQUE_CHARS = 4000
+_MAX_ITEMS = 1000
+_MAX_OPAQUE_CHARS = 4000
 
 
 class Reducer:
@@ -81,7 +81,7 @@ class Reducer:
     @property
     def is_full(self) -> bool:
         """Whether the model exceeded its limit; the rest is dropped."""
-        return self._allowance.is_spent or len(self.items) > _MOST_ITEMS
+        return self._allowance.is_spent or len(self.items) > _MAX_ITEMS
 
     @property
     def is_empty(self) -> bool:
@@ -124,7 +124,7 @@ class Reducer:
         if isinstance(details, dict) and isinstance(details.get("reason"), str):
             self._cut = details["reason"]
         outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
-        matched = self.items.matched(outputs[:_MOST_ITEMS])
+        matched = self.items.matched(outputs[:_MAX_ITEMS])
         events = [event for item in self.items for event in self._speech.withdraw_hidden(item)]
         for item, data in matched:
             if not self.is_full:
@@ -264,7 +264,7 @@ class Reducer:
         """A built-in tool of the server, or an unknown kind: stored for staff, up to a limit."""
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
-        text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
+        text = json.dumps(known, ensure_ascii=False)[:_MAX_OPAQUE_CHARS]
         return self._speech.aside(Source(item.number, "item", BROKEN), text)
 
     def _identify(self, response: object) -> None:

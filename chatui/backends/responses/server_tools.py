@@ -21,7 +21,7 @@ _NO_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "computer_
 """Calls that a client would have to execute, and nobody here does."""
 _ANNOTATIONS = "annotations"
 """The kind to record for a server that cites pages without reporting a call."""
-_MOST_LINES = 30
+_MAX_LINES = 30
 
 
 class ServerTools:
@@ -38,7 +38,7 @@ class ServerTools:
         if self._hosted is None or not isinstance(kind, str) or not kind.endswith("_call") or kind in _NO_CALLS:
             return None
         self._hosted.used(kind)
-        if number in self._lines or len(self._lines) >= _MOST_LINES:
+        if number in self._lines or len(self._lines) >= _MAX_LINES:
             return None
         self._lines[number] = _words(kind, item.get("action"))
         return Source(number, "line", TOOL_LINE), self._lines[number]

@@ -20,7 +20,7 @@ from renderer.tokens import Token
 _DONE = b"data: [DONE]\n\n"
 _JSON = "application/json"
 _ITEMS = 20
-_MOST_IDS = 40
+_MAX_IDS = 40
 # Characters of several bytes, so that cuts fall inside some of them.
 _MORE = " — größer, 大きい, ❤️."
 
@@ -106,7 +106,7 @@ def _thoughts(planter: Planter, number: int, shapes: Sequence[Shape], vocabulary
     ids += ids_of(f"<|channel|>final<|message|>Answer {shown}{_MORE}<|return|>", vocabulary)
     steps: list[bytes] = []
     while ids:
-        count = chooser.randint(1, _MOST_IDS)
+        count = chooser.randint(1, _MAX_IDS)
         steps.append(event({"choices": [{"index": 0, "text": "", "token_ids": ids[:count], "finish_reason": None}]}))
         ids = ids[count:]
     end = {"index": 0, "text": "", "token_ids": [], "finish_reason": "stop", "stop_reason": MARKER_IDS[Token.RETURN]}

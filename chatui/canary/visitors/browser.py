@@ -13,7 +13,7 @@ import httpx
 
 from chatui.canary.watch import CanaryError, Clock, Watch
 
-_MOST_BODY_BYTES = 32 << 20
+_MAX_BODY_BYTES = 32 << 20
 _REQUEST_SECONDS = 15.0
 _TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
 
@@ -121,8 +121,8 @@ class Browser:
                 body = bytearray()
                 for piece in response.iter_bytes():
                     body += piece
-                    if len(body) > _MOST_BODY_BYTES:
-                        raise CanaryError(f"{place} answered with more than {_MOST_BODY_BYTES >> 20} MB.")
+                    if len(body) > _MAX_BODY_BYTES:
+                        raise CanaryError(f"{place} answered with more than {_MAX_BODY_BYTES >> 20} MB.")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
         self._look(place, response, bytes(body))

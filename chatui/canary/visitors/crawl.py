@@ -11,7 +11,7 @@ from chatui.canary.visitors.browser import Answer, Browser
 from chatui.canary.watch import CanaryError
 
 _LINK = re.compile(r'(?:href|src|action|data-[\w-]+)="(/[^"]*)"')
-_MOST_LINKS = 500
+_MAX_LINKS = 500
 _LINKS_OF_A_MESSAGE = 4
 _REFUSED, _NOT_FOUND, _METHOD = 403, 404, 405
 
@@ -27,7 +27,7 @@ class Crawl:
         self._browser = browser
         self._signed_in = signed_in
         self._follows_static = follows_static
-        self._most_links = _MOST_LINKS + _LINKS_OF_A_MESSAGE * messages
+        self._max_links = _MAX_LINKS + _LINKS_OF_A_MESSAGE * messages
         self._links: dict[str, None] = {}
         self._fetched: set[str] = set()
         self._addresses = addresses()
@@ -79,8 +79,8 @@ class Crawl:
         while new := [link for link in self._links if link not in self._fetched]:
             for link in new:
                 followed += 1
-                if followed > self._most_links:
-                    raise CanaryError(f"The pages of the {self._browser.viewer} have more than {self._most_links} links.")
+                if followed > self._max_links:
+                    raise CanaryError(f"The pages of the {self._browser.viewer} have more than {self._max_links} links.")
                 self._fetched.add(link)
                 self._collect(self._browser.get(link, f"link to {_shape(link)}"))
 

@@ -16,7 +16,7 @@ from chatui.canary.watch import CanaryError
 
 SOCKET = "v1/responses (socket)"
 _SECONDS = 30.0
-_MOST_BYTES = 16 << 20
+_MAX_BYTES = 16 << 20
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 
@@ -52,7 +52,7 @@ class Program:
         """Request one response over the socket. Returns whether the connection was accepted."""
         try:
             address = self._origin.replace("http", "ws", 1) + "/v1/responses"
-            opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MOST_BYTES, close_timeout=1)
+            opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MAX_BYTES, close_timeout=1)
             with opening as connection:
                 connection.send(json.dumps({"type": "response.create", **body}))
                 while True:

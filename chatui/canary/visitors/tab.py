@@ -18,7 +18,7 @@ from chatui.live.inbound_queue import COMMANDS_BURST, COMMANDS_PER_SECOND
 from chatui.wire import Expander
 
 PLACE = SOCKET
-_MOST_FRAME_BYTES = 16 << 20
+_MAX_FRAME_BYTES = 16 << 20
 _SECONDS = 15.0
 _COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
 _COMMANDS_AT_ONCE = COMMANDS_BURST / 2
@@ -59,7 +59,7 @@ class Tab:
                 proxy=None,
                 open_timeout=browser.clock.left(_SECONDS),
                 close_timeout=1,
-                max_size=_MOST_FRAME_BYTES,
+                max_size=_MAX_FRAME_BYTES,
             )
             self._connection: ClientConnection = self._open.enter_context(opening)
         except InvalidStatus as error:

@@ -10,7 +10,7 @@ from chatui.models import Conversation, Message
 from chatui.store import transcripts
 from renderer.gate import Audience, VisibleText, as_debug_text, show
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 _QUESTION_CHARS = 60
 
 
@@ -20,7 +20,7 @@ def listed(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...]
     above = {key: (parent, role == "user" and is_visible) for key, parent, _, _, role, is_visible in rows}
     parents = {parent for _, parent, *_ in rows}
     leaves = [(key, position, kept_at) for key, _, position, kept_at, *_ in rows if key not in parents]
-    newest = leaves[-MOST_LISTED:]
+    newest = leaves[-MAX_LISTED:]
     questions = {key: _question_above(key, above) for key, *_ in newest}
     words = _words(row, {question for question in questions.values() if question})
     owners = transcripts.active_leaf(row, row.owner)

@@ -22,9 +22,9 @@ from renderer.frames import Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
-_MOST_COUNTED = 1_000_000
+_MAX_COUNTED = 1_000_000
 """Tokens are counted for this many characters of a branch, which takes a fifth of a second. Frames after that have no count."""
-_MOST_LAID_OUT = 100_000
+_MAX_LAID_OUT = 100_000
 
 
 def view(row: Conversation, person: User, leaf_id: object | None = None) -> View:
@@ -167,7 +167,7 @@ class _Counter:
 
     def __init__(self) -> None:
         self.vocabulary: Vocabulary | None = None
-        self._left = _MOST_COUNTED
+        self._left = _MAX_COUNTED
         try:
             self.vocabulary = connected.gpt_oss_vocabulary()
         except VocabularyError:
@@ -196,7 +196,7 @@ def _seconds(start: datetime, end: datetime) -> float:
 def _laid_out(frame: Frame) -> VisibleText | None:
     """A JSON object or array with one value on each line. Bodies that already have several lines are left alone."""
     text = frame.body.strip()
-    if not text.startswith(("{", "[")) or "\n" in text or len(text) > _MOST_LAID_OUT:
+    if not text.startswith(("{", "[")) or "\n" in text or len(text) > _MAX_LAID_OUT:
         return None
     try:
         laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop as noop
 from renderer.frames import Channel, Frame
 from renderer.gate import VisibleText, as_debug_text
 
-MOST = 200
+MAX_SECTIONS = 200
 """The most sections of one frame. A model may write a marker after every word; the last section contains the rest unsplit."""
 
 _MEANINGS = {
@@ -36,7 +36,7 @@ def sections(frame: Frame) -> tuple[Section, ...]:
     markers, a single section."""
     if frame.header.channel != Channel.ANALYSIS:
         return (Section("", "", as_debug_text(frame.body)),)
-    first, *pieces = _MARKER.split(frame.body, maxsplit=MOST - 1)
+    first, *pieces = _MARKER.split(frame.body, maxsplit=MAX_SECTIONS - 1)
     found = [Section("", "", as_debug_text(first))] if first.strip() or not pieces else []
     marked = zip(pieces[::2], pieces[1::2], strict=True)
     return (*found, *(Section(marker, gettext(_MEANINGS[marker]), as_debug_text(text)) for marker, text in marked))

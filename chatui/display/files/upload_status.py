@@ -25,7 +25,7 @@ from chatui.permissions import access
 from chatui.store.documents import attached, budget, pending_uploads
 from chatui.store.documents.frames import FRAME_TOKENS, MARK_TOKENS
 
-_MOST_PLACES = 300
+_MAX_PLACES = 300
 """The most pages of one file to list."""
 
 
@@ -87,7 +87,7 @@ def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, A
     counted = DocumentPart.objects.filter(content__in=contents).values("content_id").annotate(count=Count("pk"))
     counts: dict[int, int] = dict(counted.values_list("content_id", "count"))
     places: dict[int, list[_Place]] = defaultdict(list)
-    few = [content for content, count in counts.items() if count <= _MOST_PLACES]
+    few = [content for content, count in counts.items() if count <= _MAX_PLACES]
     rows = DocumentPart.objects.filter(content__in=few).exclude(label="").order_by("content", "number")
     for content, number, label, tokens in rows.values_list("content_id", "number", "label", "tokens"):
         places[content].append((number, label, tokens + MARK_TOKENS))

@@ -14,7 +14,7 @@ from chatui.store import transcripts
 from chatui.store.short_transactions import short_transaction
 
 NAME_CHARS, INSTRUCTION_CHARS = 60, 4_000
-MOST_FOLDERS = 200
+MAX_FOLDERS = 200
 """The most folders of one person."""
 
 _BATCH_SIZE = 500
@@ -62,7 +62,7 @@ def create(person: User, wanted: FolderFields) -> Folder:
     """Create a folder.
 
     Raises:
-        TooManyFoldersError: the person has MOST_FOLDERS already.
+        TooManyFoldersError: the person has MAX_FOLDERS already.
     """
     with transaction.atomic():
         # Locked, because two simultaneous requests could otherwise both create the last folder.
@@ -74,7 +74,7 @@ def create(person: User, wanted: FolderFields) -> Folder:
 
 def is_full(person: User) -> bool:
     """Whether the person may not create another folder."""
-    return Folder.objects.filter(owner=person).count() >= MOST_FOLDERS
+    return Folder.objects.filter(owner=person).count() >= MAX_FOLDERS
 
 
 def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:

@@ -77,8 +77,8 @@ def groups(hours: int) -> list[Group]:
     for code, choice, times in _since(hours).values_list("error_code", "choice").annotate(times=Count("pk")).order_by():
         key = code, split_choice(choice)[0]
         counts[key] = counts.get(key, 0) + times
-    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [Group(code, server, times, _meaning(code), _advice(code)) for (code, server), times in most_first]
+    by_frequency = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Group(code, server, times, _meaning(code), _advice(code)) for (code, server), times in by_frequency]
 
 
 def count(hours: int) -> int:

@@ -14,7 +14,7 @@ from chatui.models.ratings.rating import DOWN
 from chatui.permissions import access, ratings
 from chatui.store import transcripts
 
-MOST_CHARS = table.NOTE_CHARS
+MAX_CHARS = table.NOTE_CHARS
 VERDICTS, REASONS = table.VERDICTS, table.REASONS
 """The choices, with their labels."""
 
@@ -54,7 +54,7 @@ def rate(visitor: Visitor, conversation_id: object, message_id: object, given: R
         return
     note = transcripts.storable(given.note.strip())
     has_reason = given.verdict != DOWN or given.reason in dict(REASONS)
-    if given.verdict not in dict(VERDICTS) or len(note) > MOST_CHARS or not has_reason:
+    if given.verdict not in dict(VERDICTS) or len(note) > MAX_CHARS or not has_reason:
         raise NoRatingError
     reason = given.reason if given.verdict == DOWN else ""
     values = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}

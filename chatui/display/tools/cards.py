@@ -20,7 +20,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from renderer.gate import VisibleText, approval_text
 
-MOST_CHARS = 20_000
+MAX_CHARS = 20_000
 """The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
 NAME_CHARS = 100
 _CLOCK_DIFFERENCE = timedelta(seconds=1)
@@ -103,7 +103,7 @@ def card(row: ToolApproval) -> ShownCard:
 
 
 def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
-    room, left_out, has_escapes = MOST_CHARS, 0, False
+    room, left_out, has_escapes = MAX_CHARS, 0, False
     shown = []
     for name, value in values.items():
         written = value if isinstance(value, str) else _json(value, room)

@@ -7,7 +7,7 @@ import unicodedata
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
 _MARKS = {"Mn", "Me"}
-MOST_MARKS = 5
+MAX_MARKS = 5
 """More than any language puts on one letter."""
 _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
@@ -18,12 +18,12 @@ def visible(text: str) -> str:
 
     A browser would obey such characters: text could be shown in another order than it runs in, and a name could contain hidden text
     (Trojan Source, CVE-2021-42574; tags and variation selectors can carry whole texts). Many marks on one letter would cover the lines
-    around it, so only the first MOST_MARKS stay.
+    around it, so only the first MAX_MARKS stay.
     """
     shown, marks = [], 0
     for char in text:
         marks = marks + 1 if unicodedata.category(char) in _MARKS else 0
-        shown.append(_escape(char) if marks > MOST_MARKS or _is_hidden(char) else char)
+        shown.append(_escape(char) if marks > MAX_MARKS or _is_hidden(char) else char)
     return "".join(shown)
 
 

@@ -18,7 +18,7 @@ from chatui.usage.reports import By, Days, Row
 
 BAR_WIDTH = 100
 DAY_WIDTH, DAY_GAP, PLOT_HEIGHT = 10, 2, 100
-MOST_ROWS = 500
+MAX_ROWS = 500
 """The most rows on a page. The downloaded file has all of them."""
 
 WORDS = {
@@ -91,8 +91,8 @@ def table(rows: Sequence[Row], by: By) -> Table:
     """The table for these sums."""
     named = _namer(rows, by)
     most = max((row.tokens for row in rows), default=0)
-    shown = tuple(_shown(row, named, most) for row in rows[:MOST_ROWS])
-    return Table(str(WORDS[by]), shown, max(len(rows) - MOST_ROWS, 0))
+    shown = tuple(_shown(row, named, most) for row in rows[:MAX_ROWS])
+    return Table(str(WORDS[by]), shown, max(len(rows) - MAX_ROWS, 0))
 
 
 def total(row: Row) -> ShownRow:

@@ -12,9 +12,9 @@ from posixpath import join, normpath
 from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
-MOST_ENTRIES = 2000
-MOST_UNPACKED = 200_000_000
-MOST_RATIO = 200
+MAX_ENTRIES = 2000
+MAX_UNPACKED = 200_000_000
+MAX_RATIO = 200
 """The largest ratio of unpacked to packed bytes, for entries longer than ``SMALL``."""
 SMALL = 1_000_000
 _BLOCK = 65_536
@@ -39,7 +39,7 @@ class Archive:
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
             raise RefusedError(Reason.BROKEN) from None
         entries = self._zip.infolist()
-        if len(entries) > MOST_ENTRIES:
+        if len(entries) > MAX_ENTRIES:
             raise RefusedError(Reason.LIMIT)
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) != len(entries):
@@ -47,7 +47,7 @@ class Archive:
             raise RefusedError(Reason.BROKEN)
         if any(entry.flag_bits & _IS_ENCRYPTED for entry in entries):
             raise RefusedError(Reason.ENCRYPTED)
-        self._left = MOST_UNPACKED
+        self._left = MAX_UNPACKED
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -62,7 +62,7 @@ class Archive:
         if entry is None or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise RefusedError(Reason.BROKEN)
         # The sizes in the archive may be wrong; then reading ends earlier, or fails.
-        if entry.file_size > SMALL and entry.file_size > entry.compress_size * MOST_RATIO:
+        if entry.file_size > SMALL and entry.file_size > entry.compress_size * MAX_RATIO:
             raise RefusedError(Reason.LIMIT)
         try:
             with self._zip.open(entry) as opened:

@@ -17,7 +17,7 @@ def prepare(data: bytes) -> None:
 def read(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part, which begins with its title."""
     text = plain_text.marked(data)
-    reader = Reader("", has_links=False, most_chars=collector.most_bytes)
+    reader = Reader("", has_links=False, max_chars=collector.max_bytes)
     reader.read(decoded(data, "", "html") if text is None else text)
     collector.begin()
     if reader.title:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 TEXT_CHARS = 600_000
-MOST_LINKS = 2000
+MAX_LINKS = 2000
 URL_CHARS = 2000
 TITLE_CHARS = 200
 _OF_THE_WEB = re.compile(
@@ -97,14 +97,14 @@ _NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 class Reader:
     """An HTML reader: after ``read``, it has the document's ``title``, the ``parts`` of its text, and its ``links``."""
 
-    def __init__(self, url: str, has_links: bool = True, most_chars: int = TEXT_CHARS) -> None:
+    def __init__(self, url: str, has_links: bool = True, max_chars: int = TEXT_CHARS) -> None:
         self.title = ""
         self.parts: list[str] = []
         self.links: list[str] = []
         self._url = url
         self._host = host(url)
         self._has_links = has_links
-        self._most = most_chars
+        self._most = max_chars
         self._chars = 0
         self._pre = 0
         self._link: tuple[str, list[str]] | None = None
@@ -169,7 +169,7 @@ class Reader:
             return
         (leads, words), self._link = self._link, None
         text = " ".join("".join(words).split())[:TITLE_CHARS]
-        if not text or len(self.links) >= MOST_LINKS:
+        if not text or len(self.links) >= MAX_LINKS:
             self._put(text)
             return
         where = host(leads)

@@ -10,8 +10,8 @@ from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.text_collector import RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
-_MOST_SPACES = 100
-_MOST_DEPTH = 6
+_MAX_SPACES = 100
+_MAX_DEPTH = 6
 _SKIPPED = ("annotation", "tracked-changes", "scripts", "font-face-decls", "automatic-styles", "binary-data")
 _PARAGRAPHS = ("p", "h")
 
@@ -53,12 +53,12 @@ class _Paragraphs:
         elif name in _PARAGRAPHS:
             self._depth += 1
             if name == "h":
-                self._before = f"{'#' * _number(xml.attribute(attributes, 'outline-level'), _MOST_DEPTH)} "
+                self._before = f"{'#' * _number(xml.attribute(attributes, 'outline-level'), _MAX_DEPTH)} "
         elif name in ("list-item", "table-cell"):
             self._before = "- " if name == "list-item" else ""
             self._cells += name == "table-cell"
         elif name == "s" and self._depth:
-            self.collector.put(" " * _number(xml.attribute(attributes, "c"), _MOST_SPACES))
+            self.collector.put(" " * _number(xml.attribute(attributes, "c"), _MAX_SPACES))
         elif name in ("tab", "line-break") and self._depth:
             self.collector.put("\t" if name == "tab" else "\n")
 

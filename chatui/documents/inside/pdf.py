@@ -13,7 +13,7 @@ from typing import Any
 from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
-MOST_PAGES = 2000
+MAX_PAGES = 2000
 _ENCODINGS = (
     "ascii latin_1 cp1252 mac_roman utf_8 utf_16 utf_16_be utf_16_le charmap gbk gb18030 big5 big5hkscs cp949 euc_kr shift_jis cp932 euc_jp"
 )
@@ -51,7 +51,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, NotImplementedError):
         raise RefusedError(Reason.BROKEN) from None
     broken = 0
-    for number in range(min(collector.places, MOST_PAGES)):
+    for number in range(min(collector.places, MAX_PAGES)):
         collector.begin(f"page {number + 1}", is_place=True)
         text = _text(reader, number)
         broken += text is None
@@ -59,7 +59,7 @@ def read(data: bytes, collector: TextCollector) -> None:
     collector.end()
     if not collector.has_text:
         raise RefusedError(Reason.BROKEN if broken or not collector.places else Reason.SCANNED)
-    if collector.places > MOST_PAGES:
+    if collector.places > MAX_PAGES:
         collector.is_cut = True
         raise FullError
 

@@ -16,12 +16,12 @@ from chatui.documents.inside.packages import main_part, relations
 from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 
-MOST_CELLS = 200_000
-MOST_STRINGS = 500_000
-MOST_GAP = 50
+MAX_CELLS = 200_000
+MAX_STRINGS = 500_000
+MAX_GAP = 50
 """The largest gap of empty cells or rows that is written out. Larger gaps are collapsed."""
-MOST_CELL_CHARS = 32_767
-_MOST_COLUMNS = 16_384
+MAX_CELL_CHARS = 32_767
+_MAX_COLUMNS = 16_384
 
 
 def read(data: bytes, collector: TextCollector) -> None:
@@ -86,9 +86,9 @@ class _Strings:
         elif name == "rPh":
             self._is_sound = False
         elif name == "si":
-            if len(self.all) >= MOST_STRINGS:
+            if len(self.all) >= MAX_STRINGS:
                 raise RefusedError(Reason.LIMIT)
-            self.all.append("".join(self._pieces)[:MOST_CELL_CHARS])
+            self.all.append("".join(self._pieces)[:MAX_CELL_CHARS])
 
     def data(self, text: str) -> None:
         if self._is_text:
@@ -137,22 +137,22 @@ class _Cells:
 
     def _put(self, text: str) -> None:
         self._count += 1
-        if self._count > MOST_CELLS:
+        if self._count > MAX_CELLS:
             self.collector.is_cut = True
             raise FullError
         before = ""
         if self._row != self._last_row:
             gap = self._row - self._last_row
-            far = f"[row {self._row}]\n" if gap > MOST_GAP or gap < 0 else ""
+            far = f"[row {self._row}]\n" if gap > MAX_GAP or gap < 0 else ""
             before = ("\n" if self._last_row else "") + (far or "\n" * (gap - 1))
             self._last_row, self._last_column = self._row, 1
         gap = self._column - self._last_column
-        before += f"\t[column {self._column}]\t" if gap > MOST_GAP or gap < 0 else "\t" * gap
+        before += f"\t[column {self._column}]\t" if gap > MAX_GAP or gap < 0 else "\t" * gap
         self._last_column = self._column
         self.collector.put(before + text)
 
     def _text(self) -> str:
-        raw = "".join(self._pieces)[:MOST_CELL_CHARS]
+        raw = "".join(self._pieces)[:MAX_CELL_CHARS]
         if self._kind == "s":
             return self._string(raw)
         if self._kind == "b":
@@ -172,4 +172,4 @@ def _column(address: str) -> int:
     number = 0
     for letter in letters[0] if letters else "":
         number = number * 26 + ord(letter) - 64
-    return number if number <= _MOST_COLUMNS else 0
+    return number if number <= _MAX_COLUMNS else 0

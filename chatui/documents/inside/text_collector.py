@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from chatui.documents.cleaning import clean
 from chatui.documents.kinds import Reason
 
-MOST_PARTS = 5000
+MAX_PARTS = 5000
 LABEL_CHARS = 80
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)|(?<! ) ++(?=\t)")
 """Trailing spaces. Each run is scanned once, however long it is."""
@@ -33,11 +33,11 @@ class FullError(Exception):
 @dataclass(slots=True)
 class TextCollector:
     """The collected text. For each part, call ``begin``, then ``put`` its text; at the end, call ``end``. ``places``: the number of pages,
-    sheets or slides; ``without_text``: of those without text. ``most_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
+    sheets or slides; ``without_text``: of those without text. ``max_bytes``: the limit for all text, in UTF-8. ``cpu_seconds``: the limit
     of the process. ``is_exact``: the white space is kept as it is.
     """
 
-    most_bytes: int
+    max_bytes: int
     cpu_seconds: float
     is_exact: bool = False
     places: int = 0
@@ -57,7 +57,7 @@ class TextCollector:
         """
         self.end()
         self._label, self._is_place = " ".join(clean(label[: LABEL_CHARS * 4]).split())[:LABEL_CHARS], is_place
-        if len(self.parts) >= MOST_PARTS or time.process_time() > self.cpu_seconds * _SHARE_OF_TIME:
+        if len(self.parts) >= MAX_PARTS or time.process_time() > self.cpu_seconds * _SHARE_OF_TIME:
             self.is_cut, self._is_place = True, False
             raise FullError
 
@@ -68,7 +68,7 @@ class TextCollector:
             FullError: the limit of text is exceeded.
         """
         if self._room == 0:
-            self._room = self.most_bytes - sum(len(part) for _, part in self.parts) + 1
+            self._room = self.max_bytes - sum(len(part) for _, part in self.parts) + 1
         self._pieces.append(text)
         self._room -= len(text)
         if self._room <= 0:
@@ -80,7 +80,7 @@ class TextCollector:
         plain = clean("".join(self._pieces))
         text = (plain if self.is_exact else _EMPTY_LINES.sub("\n\n", _TRAILING.sub("", plain)).strip("\n")).encode()
         self._pieces, self._room = [], 0
-        left = self.most_bytes - sum(len(part) for _, part in self.parts)
+        left = self.max_bytes - sum(len(part) for _, part in self.parts)
         if len(text) > left:
             self.is_cut = True
             # A page whose text was dropped still counts as having text.

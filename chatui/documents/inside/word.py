@@ -13,7 +13,7 @@ from chatui.documents.inside.paragraphs import Paragraphs
 from chatui.documents.inside.text_collector import TextCollector
 
 _HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
-_MOST_DEPTH = 6
+_MAX_DEPTH = 6
 _OFF = ("0", "false", "off", "none")
 _PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
@@ -45,7 +45,7 @@ class _Styles:
         elif name == "name":
             title = xml.attribute(attributes, "val")
             if heading := _HEADING.match(title):
-                self.depths[self._id] = min(int(heading[1]), _MOST_DEPTH)
+                self.depths[self._id] = min(int(heading[1]), _MAX_DEPTH)
             elif title.lower() == "title":
                 self.depths[self._id] = 1
 

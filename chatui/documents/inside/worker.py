@@ -37,11 +37,11 @@ class Reader:
 
 def main() -> None:
     """Read one file. The command line arguments give its kind and the limits."""
-    kind, most_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
+    kind, max_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
     confinement.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
     data = sys.stdin.buffer.read()
-    collector = TextCollector(most_bytes, cpu_seconds, reader.is_exact)
+    collector = TextCollector(max_bytes, cpu_seconds, reader.is_exact)
     try:
         reader.prepare(data)
         confinement.confine()
@@ -83,8 +83,8 @@ def _write(reason: Reason, collector: TextCollector) -> None:
 
 def _plain(data: bytes, collector: TextCollector) -> None:
     collector.begin()
-    collector.put(plain_text.decoded(data, collector.most_bytes))
-    collector.is_cut |= len(data) > collector.most_bytes
+    collector.put(plain_text.decoded(data, collector.max_bytes))
+    collector.is_cut |= len(data) > collector.max_bytes
 
 
 READERS = {

@@ -9,8 +9,8 @@ from xml.parsers import expat
 from chatui.documents.inside.text_collector import RefusedError
 from chatui.documents.kinds import Reason
 
-MOST_ELEMENTS = 5_000_000
-MOST_DEPTH = 2000
+MAX_ELEMENTS = 5_000_000
+MAX_DEPTH = 2000
 _APART = " "
 
 
@@ -70,7 +70,7 @@ class _Counted:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1
         self._depth += 1
-        if self._count > MOST_ELEMENTS or self._depth > MOST_DEPTH:
+        if self._count > MAX_ELEMENTS or self._depth > MAX_DEPTH:
             raise RefusedError(Reason.LIMIT)
         self._listener.start(local(name), attributes)
 

@@ -16,7 +16,7 @@ from django.db import connection
 from chatui.accounts.first_account import new_code
 from chatui.accounts.people import named_groups
 from chatui.database import file_locks
-from chatui.live.server import MOST_FRAME_BYTES, Server
+from chatui.live.server import MAX_FRAME_BYTES, Server
 from chatui.management import forked
 from chatui.model_servers import available, connected, startup_log
 from chatui.static_storage.collecting import collect_changed
@@ -54,9 +54,9 @@ class Command(BaseCommand):
                 "-p",
                 str(port),
                 "--websocket-max-message-size",
-                str(MOST_FRAME_BYTES),
+                str(MAX_FRAME_BYTES),
                 "--websocket-max-frame-size",
-                str(MOST_FRAME_BYTES),
+                str(MAX_FRAME_BYTES),
                 "--no-server-name",
                 "-v",
                 "0",

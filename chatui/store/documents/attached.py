@@ -28,7 +28,7 @@ from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Frame
 
-MOST = 10
+MAX_FILES = 10
 """The most files of one message."""
 
 
@@ -78,7 +78,7 @@ def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collec
         PlacesError: a document has no such places.
         TooLargeError: together they do not fit.
     """
-    if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MOST or any(use.use not in DocumentUse for use in wanted):
+    if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MAX_FILES or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
     files = pending_uploads.or_sent(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):

@@ -17,7 +17,7 @@ ANSWER_TOKENS = 16_384
 """Reserved for reasoning and the answer; never more than a quarter of the context."""
 TOOLS_TOKENS = 1_000
 """Reserved for the definitions of tools, and the first lines of documents."""
-_LEAST_FOR_TOOLS = 16
+_MIN_FOR_TOOLS = 16
 """A fraction of the context, for small contexts."""
 
 
@@ -47,7 +47,7 @@ def room(person: User, context: int, question: str = "") -> Room:
     answer = min(most or ANSWER_TOKENS, context // 4)
     instructions = instructions_for(person.group_names)
     orders = weight(instructions) + FRAME_TOKENS if instructions else 0.0
-    tools = min(TOOLS_TOKENS, context // _LEAST_FOR_TOOLS)
+    tools = min(TOOLS_TOKENS, context // _MIN_FOR_TOOLS)
     other = TEMPLATE_TOKENS + orders + tools + FRAME_TOKENS + weight(question)
     # The request is fitted again, with a margin: what fits here must fit there.
     return Room(context, max(0, int(min(context - answer, MARGIN * (context - reserved_tokens(most, context))) - other)))

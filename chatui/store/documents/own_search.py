@@ -16,7 +16,7 @@ from chatui.store.documents import passages
 from chatui.store.documents.passages import Passage
 from chatui.store.search_words import Query
 
-MOST_DOCUMENTS = 200
+MAX_DOCUMENTS = 200
 """The most documents searched, the newest first. Each word is looked up in each of them."""
 
 
@@ -58,7 +58,7 @@ def _sent(person_id: UUID) -> Mapping[int, StoredFile]:
         content__document__isnull=False,
     )
     files: dict[int, StoredFile] = {}
-    for file in rows.order_by("-created_at", "-pk")[:MOST_DOCUMENTS]:
+    for file in rows.order_by("-created_at", "-pk")[:MAX_DOCUMENTS]:
         files.setdefault(file.content_id, file)
     return files
 

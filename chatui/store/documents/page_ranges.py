@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-MOST_CHARS = 200
+MAX_CHARS = 200
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?")
 
 
@@ -19,7 +19,7 @@ def read(text: str, most: int) -> tuple[int, ...]:
     Raises:
         PlacesError: it cannot be parsed, or contains a number that does not exist.
     """
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CHARS:
         raise PlacesError
     found: set[int] = set()
     for part in text.split(","):

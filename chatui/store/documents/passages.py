@@ -23,12 +23,12 @@ from chatui.store import branch_walk, search_words
 from chatui.store.search_words import Query, Term
 from chatui.store.short_transactions import short_transaction
 
-MOST_WORDS = 12
+MAX_WORDS = 12
 """Words of a search that are used."""
 _TERM_BYTES = 100_000
 _BATCH_ROWS = 300
 """Rows in one transaction, so that nobody else waits for long."""
-_MOST_ROWS = 5000
+_MAX_ROWS = 5000
 """Rows with one word. A word in more of them is ignored."""
 _CANDIDATES = 24
 """The best rows, whose texts are loaded."""
@@ -96,7 +96,7 @@ def names_in(branch: Branch) -> list[str]:
 def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
     named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
-    query = search_words.query(asked, MOST_WORDS)
+    query = search_words.query(asked, MAX_WORDS)
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
@@ -186,7 +186,7 @@ def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float
 
 def _best_of_each(scores: Mapping[int, float]) -> list[int]:
     """The best rows, with a limit per content, so that a long document leaves room for others."""
-    ranked = sorted(scores, key=lambda key: (-scores[key], key))[:_MOST_ROWS]
+    ranked = sorted(scores, key=lambda key: (-scores[key], key))[:_MAX_ROWS]
     content_of = dict(DocumentPassage.objects.filter(pk__in=ranked).values_list("pk", "content"))
     taken: Counter[int | None] = Counter()
     best: list[int] = []
@@ -204,10 +204,10 @@ def _having(contents: Collection[int], term: Term) -> list[int]:
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             asked = " OR ".join(f'"{word}"{"*" if term.is_prefix else ""}' for word in words)
-            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MOST_ROWS])
+            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MAX_ROWS])
         else:
             asked = " | ".join(f"'{word}'{':*' if term.is_prefix else ''}" for word in words)
-            cursor.execute(_POSTGRESQL, [asked, _MOST_ROWS])
+            cursor.execute(_POSTGRESQL, [asked, _MAX_ROWS])
         return [row for (row,) in cursor]
 
 

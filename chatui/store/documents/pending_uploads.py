@@ -17,7 +17,7 @@ from chatui.models.files.stored_file import FileSource
 from chatui.store.files import storage
 
 KEPT = timedelta(hours=24)
-MOST = 50
+MAX_PENDING = 50
 """Per person. If there are more, the oldest are deleted."""
 FORGOTTEN = timedelta(hours=1)
 """After this long, a file may be deleted to make room for another one."""
@@ -38,7 +38,7 @@ def or_sent(person_id: UUID, kept: Collection[UUID]) -> QuerySet[StoredFile]:
 
 def at(person_id: UUID, conversation_id: UUID | None) -> list[StoredFile]:
     """The files that wait at the message box of a conversation, or of a new one, in order of upload, with their contents."""
-    return list(rows_at(person_id, conversation_id).select_related("content").order_by("created_at", "pk")[:MOST])
+    return list(rows_at(person_id, conversation_id).select_related("content").order_by("created_at", "pk")[:MAX_PENDING])
 
 
 def rows_at(person_id: UUID, conversation_id: UUID | None) -> QuerySet[StoredFile]:
@@ -47,11 +47,11 @@ def rows_at(person_id: UUID, conversation_id: UUID | None) -> QuerySet[StoredFil
 
 
 def trim(person_id: UUID) -> None:
-    """Delete files that have waited too long, and the oldest if there are more than ``MOST``."""
+    """Delete files that have waited too long, and the oldest if there are more than ``MAX_PENDING``."""
     rows = of_person(person_id)
     newest = rows.order_by("-created_at", "pk").values_list("pk", flat=True)
     _delete(person_id, rows.filter(created_at__lt=timezone.now() - KEPT))
-    _delete(person_id, rows.filter(pk__in=list(newest[MOST : MOST + _BATCH])))
+    _delete(person_id, rows.filter(pk__in=list(newest[MAX_PENDING : MAX_PENDING + _BATCH])))
 
 
 def forget(person_id: UUID) -> bool:

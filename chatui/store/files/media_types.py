@@ -6,15 +6,15 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MOST_PIXELS = 50_000_000
-MOST_SIDE = 20_000
+MAX_PIXELS = 50_000_000
+MAX_SIDE = 20_000
 """Limits for pictures that are shown: a few bytes can decompress to gigabytes in a reader's browser."""
 _TEXT = "text/plain"
 _ANYTHING = "application/octet-stream"
 _MAGIC = ((b"%PDF-", "application/pdf"), (b"PK\x03\x04", "application/zip"))
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG segments that contain the picture's size."""
-_MOST_SEGMENTS = 200
+_MAX_SEGMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def kind_of(data: bytes) -> Kind:
 
 
 def _is_shown(width: int, height: int) -> bool:
-    return 0 < width <= MOST_SIDE and 0 < height <= MOST_SIDE and width * height <= MOST_PIXELS
+    return 0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_PIXELS
 
 
 def _is_text(data: bytes) -> bool:
@@ -74,7 +74,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
     if data[:3] != b"\xff\xd8\xff":
         return None
     at = 2
-    for _ in range(_MOST_SEGMENTS):
+    for _ in range(_MAX_SEGMENTS):
         if data[at] != 0xFF:
             return None
         if data[at + 1] in _FRAME_MARKERS:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-MOST_CHARS = 80
-_MOST_ENDING = 12
+MAX_CHARS = 80
+_MAX_ENDING = 12
 _SEPARATORS = re.compile(r"[\\/]+")
 _RESERVED = re.compile(r'[<>:"|?*]+')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -15,7 +15,7 @@ _DEFAULT_NAME = "file"
 
 
 def clean(name: str) -> str:
-    """The file name without directories, with at most ``MOST_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
+    """The file name without directories, with at most ``MAX_CHARS`` characters; ``a/b.png`` becomes ``a_b.png``.
 
     Invisible characters are removed: those that change the writing direction can make ``exe.png`` look like ``gnp.exe``. So are names and
     characters with a special meaning in file systems, because people save the file, and sandboxes use its name.
@@ -32,8 +32,8 @@ def clean(name: str) -> str:
 
 def _shortened(name: str) -> str:
     """Shorten the name before its extension, which identifies the file type."""
-    if len(name) <= MOST_CHARS:
+    if len(name) <= MAX_CHARS:
         return name
     stem, dot, ending = name.rpartition(".")
-    ending = f"{dot}{ending}" if stem and len(ending) <= _MOST_ENDING else ""
-    return name[: MOST_CHARS - len(ending)].rstrip(". ") + ending
+    ending = f"{dot}{ending}" if stem and len(ending) <= _MAX_ENDING else ""
+    return name[: MAX_CHARS - len(ending)].rstrip(". ") + ending

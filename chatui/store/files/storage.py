@@ -22,7 +22,7 @@ PIECE_BYTES = 256 * 1024
 MEBIBYTE = 1024 * 1024
 _BATCH_PIECES = 8
 """Pieces in one statement."""
-_MOST_DELETED = 100
+_MAX_DELETED = 100
 _DELETED_BYTES = 8 * MEBIBYTE
 """Bytes in one transaction, of several contents."""
 
@@ -193,7 +193,7 @@ def _delete_unused(owner_id: UUID) -> bool:
     """Delete unused contents, as many as fit into a short transaction. Returns whether there were any."""
     with short_transaction():
         lock_owner(owner_id)
-        found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MOST_DELETED])
+        found = list(_unused(owner_id).order_by("pk").values_list("pk", "size")[:_MAX_DELETED])
         ends = accumulate(size for _, size in found)
         return _delete([key for at, ((key, _), end) in enumerate(zip(found, ends, strict=True)) if at == 0 or end <= _DELETED_BYTES])
 

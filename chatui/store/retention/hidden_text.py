@@ -38,7 +38,7 @@ REMOVED_CALL = '{"note":"This text was not kept."}'
 _BATCH = 50
 """Messages, or turns, in one transaction: a tool's reply, or a request, may be megabytes long."""
 _FIRST = UUID(int=0)
-_LEAST_DAYS = 1
+_MIN_DAYS = 1
 """A call may wait for its reply between two turns, so it is stored at least this long, even if reasoning is removed sooner."""
 
 
@@ -92,7 +92,7 @@ def forget_old(now: datetime | None = None) -> str:
 def too_old(now: datetime | None = None) -> datetime | None:
     """Hidden text from before this time is removed; None if there is no limit."""
     days = environment().hidden_days
-    return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _LEAST_DAYS))
+    return None if days < 0 else (now or timezone.now()) - timedelta(days=max(days, _MIN_DAYS))
 
 
 def _older(rows: QuerySet[Any], before: datetime, last: UUID) -> list[UUID]:

@@ -14,7 +14,7 @@ from chatui.tools.tool import ToolError
 
 log = logging.getLogger(__name__)
 
-MOST_RESULTS = 20
+MAX_RESULTS = 20
 _SNIPPET_CHARS = 400
 
 
@@ -81,7 +81,7 @@ async def search(env: Environment, query: str, most: int) -> list[Result]:
         ToolError: the search failed.
     """
     engine = ENGINES[env.search]
-    most = max(1, min(most, MOST_RESULTS))
+    most = max(1, min(most, MAX_RESULTS))
     try:
         answer: Any = await service.request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, most))
     except ServiceError as error:

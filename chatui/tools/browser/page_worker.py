@@ -17,7 +17,7 @@ from chatui.sandbox import confinement
 from chatui.sandbox.confinement import NotConfinedError
 
 WIDTH = 80
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 _CPU_SECONDS, _MEMORY = 10, 1 << 30
 
 
@@ -46,7 +46,7 @@ def wrapped(text: str) -> list[str]:
     """Lines of at most WIDTH characters; consecutive empty lines are merged."""
     lines: list[str] = []
     for line in text.splitlines():
-        if len(lines) >= MOST_LINES:
+        if len(lines) >= MAX_LINES:
             break
         whole = line.rstrip()
         if whole.strip() or (lines and lines[-1]):

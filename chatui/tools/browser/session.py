@@ -14,7 +14,7 @@ from chatui.tools.browser.reading import Page
 from chatui.tools.tool import CallingTurn, ToolError
 from renderer.markup.citations import Cited
 
-MOST_OPEN = 50
+MAX_OPEN = 50
 """The maximum number of pages that one turn keeps open. The oldest are closed, but can be opened again by their address."""
 _ECHO_CHARS = 12
 
@@ -105,7 +105,7 @@ class Browser:
         """Assign the next cursor to a page, and show it."""
         cursor = max(self.turn.pages, default=-1) + 1
         self._pages[cursor] = page
-        if len(self._pages) > MOST_OPEN:
+        if len(self._pages) > MAX_OPEN:
             del self._pages[next(iter(self._pages))]
         self.turn.pages[cursor] = Cited(page.url, self._title(page))
         self._latest = cursor

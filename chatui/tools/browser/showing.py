@@ -11,7 +11,7 @@ from chatui.tools.browser.reading import Page
 
 WINDOW_CHARS = 4000
 """About 1,024 tokens: the window that gpt-oss was trained with."""
-MOST_MATCHES = 50
+MAX_MATCHES = 50
 _AROUND = 4
 
 
@@ -49,7 +49,7 @@ def matches(cursor: int, page: Page, pattern: str) -> Page:
         if wanted in line.casefold():
             lines += [f"# 【{len(places)}†match at L{number}】", *page.lines[number : number + _AROUND], ""]
             places.append(number)
-        if len(places) == MOST_MATCHES:
+        if len(places) == MAX_MATCHES:
             break
     title = f"Find results for text: `{' '.join(clean(pattern).split())}` in `{page.title}`"
     return Page(page.url, title, tuple(lines or ["No such text was found on the page."]), found_in=cursor, places=tuple(places))

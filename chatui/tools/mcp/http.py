@@ -20,12 +20,12 @@ import httpx
 from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
-from chatui.tools.remote.exchange import MOST_BYTES, Connections, HttpRequest, kind_of, pieces
+from chatui.tools.remote.exchange import MAX_BYTES, Connections, HttpRequest, kind_of, pieces
 from chatui.tools.remote.offer import ServerError
 
-MOST_STREAM_BYTES = 2 * MOST_BYTES
+MAX_STREAM_BYTES = 2 * MAX_BYTES
 """The longest stream. Servers often send a result twice, as text and as JSON."""
-MOST_SERVER_REQUESTS = 20
+MAX_SERVER_REQUESTS = 20
 GOODBYE_SECONDS = 2.0
 _SESSION = re.compile(r"[\x21-\x7e]{1,1000}")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
@@ -167,11 +167,11 @@ class HttpPeer:
             return messages.result_of(found), response.headers
 
     async def _streamed(self, response: httpx.Response, number: int, protocol: _Protocol) -> dict[str, Any]:
-        decoder, size, asked = Decoder(MOST_STREAM_BYTES), 0, 0
+        decoder, size, asked = Decoder(MAX_STREAM_BYTES), 0, 0
         async with aclosing(pieces(response)) as read:
             async for piece in read:
                 size += len(piece)
-                if size > MOST_STREAM_BYTES:
+                if size > MAX_STREAM_BYTES:
                     break
                 for data in _events(decoder, piece):
                     found = messages.read(data)
@@ -180,10 +180,10 @@ class HttpPeer:
                     if messages.is_request(found):
                         asked += 1
                         await self._decline(found, asked, protocol)
-        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server's answer is too long")
+        raise ServerError("the server did not answer the call" if size <= MAX_STREAM_BYTES else "the server's answer is too long")
 
     async def _decline(self, message: Mapping[str, Any], asked: int, protocol: _Protocol) -> None:
-        if asked > MOST_SERVER_REQUESTS or protocol.is_stateless:
+        if asked > MAX_SERVER_REQUESTS or protocol.is_stateless:
             raise ServerError("the server sent requests instead of an answer")
         await self._tell(protocol, messages.declined(message))
 
@@ -221,7 +221,7 @@ async def _whole(response: httpx.Response) -> bytes:
     async with aclosing(pieces(response)) as read:
         async for piece in read:
             body += piece
-            if len(body) > MOST_STREAM_BYTES:
+            if len(body) > MAX_STREAM_BYTES:
                 raise ServerError("the server's answer is too long")
     return bytes(body)
 

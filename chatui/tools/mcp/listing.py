@@ -12,7 +12,7 @@ from chatui.tools.remote.offer import Listing, Offer, Place
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
 
-MOST_ARGUMENTS = 50
+MAX_ARGUMENTS = 50
 ERROR_CHARS = 500
 _MIRRORED = "x-mcp-header"
 _NO_MORE = "The tool asked for more input instead of answering, but can be given nothing except its arguments."
@@ -54,7 +54,7 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
     """The schema of the arguments under our own names, and the server's name for each argument."""
     said = schema.get("properties")
     wires = list(said) if isinstance(said, Mapping) else []
-    if len(wires) > MOST_ARGUMENTS:
+    if len(wires) > MAX_ARGUMENTS:
         raise ToolUnusableError("it has too many arguments")
     places: dict[str, Place] = {}
     for wire in wires:

@@ -13,8 +13,8 @@ from chatui.tools.remote.offer import Listing, Offer, ServerError
 from chatui.tools.remote.server_definition import McpSpec
 from chatui.tools.tool import ToolError
 
-MOST_PAGES = 20
-MOST_LISTED = 1000
+MAX_PAGES = 20
+MAX_LISTED = 1000
 
 
 class Peer(Protocol):
@@ -49,14 +49,14 @@ class McpServer:
         """See ``Server``. What a server says about itself (``instructions``, annotations) is not used."""
         found: list[Any] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = await self._page(cursor)
             tools, after = page.get("tools"), page.get("nextCursor")
             found += tools if isinstance(tools, list) else []
-            if not isinstance(after, str) or not after or after == cursor or len(found) > MOST_LISTED:
+            if not isinstance(after, str) or not after or after == cursor or len(found) > MAX_LISTED:
                 break
             cursor = after
-        return listing.listing(self._spec.name, self._spec.tools, found[:MOST_LISTED])
+        return listing.listing(self._spec.name, self._spec.tools, found[:MAX_LISTED])
 
     async def _page(self, cursor: str | None) -> dict[str, Any]:
         try:

@@ -21,10 +21,10 @@ from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
 from chatui.tools.remote.offer import ServerError
 
-MOST_LINE_BYTES = 4_000_000
-MOST_IDLE_BYTES = 8_000_000
+MAX_LINE_BYTES = 4_000_000
+MAX_IDLE_BYTES = 8_000_000
 """The maximum number of bytes accepted since the last expected response."""
-MOST_UNREAD_BYTES = 1_000_000
+MAX_UNREAD_BYTES = 1_000_000
 GRACE_SECONDS = 1.0
 
 _running: set[int] = set()
@@ -82,7 +82,7 @@ async def _start(command: Sequence[str], environment: Mapping[str, str], directo
             env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **environment},
             cwd=directory,
             start_new_session=True,
-            limit=MOST_LINE_BYTES,
+            limit=MAX_LINE_BYTES,
         )
     except (OSError, ValueError) as error:
         raise ServerError(f"the program could not be started ({type(error).__name__})") from None
@@ -140,7 +140,7 @@ class _Program:
             await self._stdin.drain()
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        if self._stdin.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
+        if self._stdin.transport.get_write_buffer_size() > MAX_UNREAD_BYTES:
             self._reading.cancel()
             raise ServerError("the program does not read its input")
         self._stdin.write(json.dumps(message).encode() + b"\n")
@@ -156,7 +156,7 @@ class _Program:
         try:
             while line := await self._line():
                 self._idle_bytes += len(line)
-                if self._idle_bytes > MOST_IDLE_BYTES:
+                if self._idle_bytes > MAX_IDLE_BYTES:
                     return
                 self._take(messages.read(line))
                 # Reading a buffered line does not yield: without this, a flood would block every other tool.

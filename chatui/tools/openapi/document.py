@@ -13,11 +13,11 @@ import yaml
 from chatui.tools.remote.offer import ServerError
 from chatui.tools.tool import ToolUnusableError
 
-MOST_BYTES = 4_000_000
-MOST_TOKENS = 400_000
+MAX_BYTES = 4_000_000
+MAX_TOKENS = 400_000
 METHODS = ("get", "post", "put", "patch", "delete")
-MOST_DEPTH = 100
-MOST_HOPS = 10
+MAX_DEPTH = 100
+MAX_HOPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Document:
         Raises:
             ToolUnusableError: the reference leads out of the document, has no target, or is circular.
         """
-        for _ in range(MOST_HOPS):
+        for _ in range(MAX_HOPS):
             if not isinstance(value, Mapping):
                 return {}
             if "$ref" not in value:
@@ -84,10 +84,10 @@ def read(path: Path) -> Document:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ServerError(f"the document cannot be read ({type(error).__name__})") from None
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise ServerError("the document is too large")
     try:
         root = json.loads(data) if data.lstrip()[:1] == b"{" else _yaml(data)
@@ -108,7 +108,7 @@ def _yaml(data: bytes) -> Any:
     depth = 0
     for number, event in enumerate(yaml.parse(data, Loader=_Loader)):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or number > MOST_TOKENS or depth > MOST_DEPTH:
+        if isinstance(event, yaml.AliasEvent) or number > MAX_TOKENS or depth > MAX_DEPTH:
             raise ValueError("aliases, or too large or too deep")
     return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
 

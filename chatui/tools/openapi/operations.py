@@ -17,7 +17,7 @@ from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 BODY = "body"
-MOST_PARAMETERS = 50
+MAX_PARAMETERS = 50
 _TEMPLATE = re.compile(r"\{([^{}/]*)\}")
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
 
@@ -71,7 +71,7 @@ class _Arguments:
 
     def parameters(self, operation: Operation) -> None:
         """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
-        if len(operation.shared) + len(operation.said.get("parameters") or ()) > MOST_PARAMETERS:
+        if len(operation.shared) + len(operation.said.get("parameters") or ()) > MAX_PARAMETERS:
             raise ToolUnusableError("it has too many parameters")
         own = operation.said.get("parameters")
         found = [self._document.resolved(each) for each in (*operation.shared, *(own if isinstance(own, list) else ()))]

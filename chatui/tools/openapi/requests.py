@@ -12,8 +12,8 @@ from chatui.tools.remote.exchange import HttpRequest
 from chatui.tools.remote.offer import Offer, Place
 from chatui.tools.tool import ToolError
 
-MOST_ADDRESS = 8000
-MOST_HEADER = 1000
+MAX_ADDRESS = 8000
+MAX_HEADER = 1000
 _DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 _TIMES_DECODED = 3
 
@@ -41,7 +41,7 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
             body = _body(offer.content_type, value)
     whole = "&".join(filter(None, (urlencode(asked, quote_via=quote), urlencode(query, quote_via=quote))))
     address = f"{url.rstrip('/')}{path}" + (f"?{whole}" if whole else "")
-    if len(address) > MOST_ADDRESS:
+    if len(address) > MAX_ADDRESS:
         raise ToolError("The arguments are too long.")
     content = {"Content-Type": offer.content_type} if body else {}
     fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
@@ -82,7 +82,7 @@ def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
 
 def _header(name: str, value: Any) -> str:
     text = ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
-    if len(text) > MOST_HEADER or not text.isascii() or not text.isprintable():
+    if len(text) > MAX_HEADER or not text.isascii() or not text.isprintable():
         raise ToolError(f"The argument {name} cannot be sent as a header.")
     return text
 

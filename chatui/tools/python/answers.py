@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-MOST_END_BYTES = 16_000
-MOST_FILES = 20
-MOST_NAME_CHARS = 100
+MAX_END_BYTES = 16_000
+MAX_FILES = 20
+MAX_NAME_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class AnswerReader:
     """Parses the sandbox's output: ``feed`` bytes until it returns True, then ``finish``. ``mark``: the text that ends the answer, between
     null bytes."""
 
-    def __init__(self, mark: str, most_chars: int) -> None:
+    def __init__(self, mark: str, max_chars: int) -> None:
         self.mark = mark
         self._end_mark = b"\0" + mark.encode() + b"\0"
-        self._output = _Kept(most_chars)
+        self._output = _Kept(max_chars)
         self._tail = b""
         self._end: bytes | None = None
 
@@ -49,8 +49,8 @@ class AnswerReader:
             self._output.add(data[:found])
             self._tail = b""
             self._end, data = b"", data[found + len(self._end_mark) :]
-        self._end = (self._end + data)[:MOST_END_BYTES]
-        return b"\n" in self._end or len(self._end) == MOST_END_BYTES
+        self._end = (self._end + data)[:MAX_END_BYTES]
+        return b"\n" in self._end or len(self._end) == MAX_END_BYTES
 
     @property
     def is_too_much(self) -> bool:
@@ -72,13 +72,13 @@ class AnswerReader:
 
 def files_of(said: object) -> tuple[tuple[str, int], ...]:
     """The valid ones among a list of file names and sizes."""
-    entries = said[:MOST_FILES] if isinstance(said, list) else []
+    entries = said[:MAX_FILES] if isinstance(said, list) else []
     pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
     return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
 
 
 def _printable(name: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in name[:MOST_NAME_CHARS])
+    return "".join(char if char.isprintable() else "?" for char in name[:MAX_NAME_CHARS])
 
 
 class _Kept:
@@ -86,17 +86,17 @@ class _Kept:
 
     def __init__(self, most: int) -> None:
         # Counted in bytes of UTF-8, so there are never more characters than the limit.
-        self._most_head = most * 2 // 3
-        self._most_tail = most - self._most_head
+        self._max_head = most * 2 // 3
+        self._max_tail = most - self._max_head
         self._head = bytearray()
         self._tail = bytearray()
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
-        room = self._most_head - len(self._head)
+        room = self._max_head - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if (over := len(self._tail) - self._most_tail) > 0:
+        if (over := len(self._tail) - self._max_tail) > 0:
             self.dropped += over
             del self._tail[:over]
 

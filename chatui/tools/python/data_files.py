@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from chatui.tools.files import CreatedFile, FileNotStoredError
 
-MOST_ENTRIES = 2000
-MOST_DEPTH = 8
-MOST_LEFT_OUT = 5
+MAX_ENTRIES = 2000
+MAX_DEPTH = 8
+MAX_LEFT_OUT = 5
 """The maximum number of omitted files that are reported."""
 SMALL_BYTES = 64 * 1024
 """A file up to this size may have holes: some programs leave a few, at little cost."""
@@ -62,7 +62,7 @@ class DataFiles:
         """Treat all current files as known."""
         self.take(0, 0, 0)
 
-    def take(self, most_files: int, most_bytes: int, most_in_all: int) -> Taken:
+    def take(self, max_files: int, max_bytes: int, max_in_all: int) -> Taken:
         """The files that are new or changed since the last call, limited in number, in bytes per file, and in total bytes. The limits are
         needed because the files are copied into the server's memory, where the sandbox's own limits do not apply.
         """
@@ -76,14 +76,14 @@ class DataFiles:
             self._seen = now
             for path in changed:
                 try:
-                    if len(made) == most_files:
+                    if len(made) == max_files:
                         raise FileNotStoredError("too many files at once")
-                    made.append(CreatedFile(path, self._read(path, most_bytes, most_in_all)))
+                    made.append(CreatedFile(path, self._read(path, max_bytes, max_in_all)))
                 except FileNotStoredError as error:
                     left_out.append((path, str(error)))
                 else:
-                    most_in_all -= len(made[-1].data)
-        return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
+                    max_in_all -= len(made[-1].data)
+        return Taken(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
 
     def close(self) -> None:
         """Close the directory. Afterwards, ``take`` returns nothing."""
@@ -92,7 +92,7 @@ class DataFiles:
                 os.close(self._root)
             self._root = None
 
-    def _read(self, path: str, most_bytes: int, most_in_all: int) -> bytes:
+    def _read(self, path: str, max_bytes: int, max_in_all: int) -> bytes:
         *directories, name = path.split("/")
         try:
             with contextlib.ExitStack() as opened:
@@ -105,14 +105,14 @@ class DataFiles:
                 about = os.fstat(file)
                 # A hard link could be visible elsewhere; another device is not this sandbox's memory.
                 is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
-                if not is_plain or about.st_size > most_bytes:
+                if not is_plain or about.st_size > max_bytes:
                     raise FileNotStoredError(_UNFIT)
                 # A hole takes no space in the sandbox, but its zeros would take memory here.
                 if about.st_blocks * _BLOCK_BYTES < about.st_size and about.st_size > SMALL_BYTES:
                     raise FileNotStoredError("a file with holes")
-                if about.st_size > most_in_all:
+                if about.st_size > max_in_all:
                     raise FileNotStoredError("too many bytes at once")
-                return _all_of(file, min(most_bytes, most_in_all))
+                return _all_of(file, min(max_bytes, max_in_all))
         except OSError:
             raise FileNotStoredError(_UNFIT) from None
 
@@ -122,7 +122,7 @@ def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, S
 
     Files whose names begin with a dot are omitted, as private to the code.
     """
-    left = MOST_ENTRIES
+    left = MAX_ENTRIES
     with contextlib.suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
             if (left := left - 1) < 0:
@@ -133,7 +133,7 @@ def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, S
                 if entry.is_file(follow_symlinks=False):
                     about = entry.stat(follow_symlinks=False)
                     yield above + entry.name, (about.st_ino, about.st_size, about.st_ctime_ns)
-                elif entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
+                elif entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:
                     for inner in _inside(root, entry.name, above, depth):
                         yield inner
                         left -= 1
@@ -147,7 +147,7 @@ def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str,
         os.close(directory)
 
 
-def _all_of(file: int, most_bytes: int) -> bytes:
+def _all_of(file: int, max_bytes: int) -> bytes:
     """The whole content of a file.
 
     Raises:
@@ -156,6 +156,6 @@ def _all_of(file: int, most_bytes: int) -> bytes:
     data = bytearray()
     while part := os.read(file, _READ_BYTES):
         data += part
-        if len(data) > most_bytes:
+        if len(data) > max_bytes:
             raise FileNotStoredError(_UNFIT)
     return bytes(data)

@@ -18,9 +18,9 @@ from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
 SECONDS = 30.0
-LEAST_ATTEMPTS = 80
+MIN_ATTEMPTS = 80
 """With fewer attempts, the list was cut, or something in the sandbox forged the answer."""
-_MOST_CHARS = 100_000
+_MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ async def attempts(launch: Launch) -> Attempts:
     interpreter = await Interpreter.start(launch)
     try:
         with _listening() as (tcp, abstract):
-            answer = await interpreter.run(_code(launch, tcp, abstract), SECONDS, _MOST_CHARS)
+            answer = await interpreter.run(_code(launch, tcp, abstract), SECONDS, _MAX_CHARS)
         made = json.loads(answer.text)
     except InterpreterEndedError as error:
         raise CannotLaunchError(f"the sandbox ended during the escape attempts: {error}") from None
@@ -52,7 +52,7 @@ async def attempts(launch: Launch) -> Attempts:
         raise CannotLaunchError("the escape attempts could not be made: this interpreter lacks parts of Python") from None
     finally:
         await interpreter.end()
-    if not isinstance(made, dict) or len(made) < LEAST_ATTEMPTS:
+    if not isinstance(made, dict) or len(made) < MIN_ATTEMPTS:
         raise CannotLaunchError("not all escape attempts could be made")
     return Attempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
 

@@ -14,18 +14,18 @@ from chatui.tools.python.data_files import Taken
 @dataclass(frozen=True, slots=True)
 class CodeRequest:
     """Code to run for a conversation. ``person_id``: the person who asked; interpreters are counted per person. ``files``: the files to
-    copy into a new interpreter's ``/mnt/data``; None if files are off. Of the files that a call creates, up to ``most_files`` are copied
-    out, each of at most ``most_file_bytes``.
+    copy into a new interpreter's ``/mnt/data``; None if files are off. Of the files that a call creates, up to ``max_files`` are copied
+    out, each of at most ``max_file_bytes``.
     """
 
     conversation_id: UUID
     person_id: UUID
     code: str = field(repr=False)
     seconds: float
-    most_chars: int
+    max_chars: int
     files: TurnFiles | None = field(default=None, repr=False)
-    most_files: int = 0
-    most_file_bytes: int = 0
+    max_files: int = 0
+    max_file_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

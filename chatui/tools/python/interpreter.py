@@ -27,7 +27,7 @@ GRACE_SECONDS = 2.0
 """The time between interrupting the code, which preserves the state, and killing the interpreter."""
 START_SECONDS = 20.0
 LOOK_SECONDS = 0.1
-MOST_INODES = 10_000
+MAX_INODES = 10_000
 """The maximum number of files, directories and links. The sandbox's size limits do not count the memory for their names."""
 FLOOD_PAUSE_SECONDS = 0.01
 """The pause after each piece of excess output, so that reading it costs next to nothing: 6 MB a second."""
@@ -49,12 +49,12 @@ class InterpreterEndedError(Exception):
 @dataclass(slots=True, eq=False)
 class Interpreter:
     """A sandboxed interpreter, created by ``start``. ``first_process``: the host's process id of the sandbox's first process. ``is_alive``:
-    it is not known to have ended. ``most_taken_bytes``: the limit for all files that are copied out after one call.
+    it is not known to have ended. ``max_taken_bytes``: the limit for all files that are copied out after one call.
     """
 
     process: asyncio.subprocess.Process
     first_process: int
-    most_taken_bytes: int
+    max_taken_bytes: int
     inodes: int = 0
     is_alive: bool = True
     _data: DataFiles | None = None
@@ -77,13 +77,13 @@ class Interpreter:
             raise CannotLaunchError(f"bubblewrap cannot be started ({type(error).__name__})") from None
         return interpreter
 
-    async def run(self, code: str, seconds: float, most_chars: int) -> Answer:
+    async def run(self, code: str, seconds: float, max_chars: int) -> Answer:
         """Run code with a time limit. Code that takes longer is interrupted; the interpreter keeps its state.
 
         Raises:
             InterpreterEndedError: the interpreter died, or had to be killed.
         """
-        reader = AnswerReader(_mark(), most_chars)
+        reader = AnswerReader(_mark(), max_chars)
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(seconds + GRACE_SECONDS):
@@ -149,11 +149,11 @@ class Interpreter:
                 return False
         return True
 
-    async def take(self, most_files: int, most_bytes: int) -> Taken:
+    async def take(self, max_files: int, max_bytes: int) -> Taken:
         """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""
         if self._data is None:
             return Taken()
-        return await asyncio.to_thread(self._data.take, most_files, most_bytes, self.most_taken_bytes)
+        return await asyncio.to_thread(self._data.take, max_files, max_bytes, self.max_taken_bytes)
 
     def kill(self) -> None:
         """Kill the interpreter at once, with all its state."""
@@ -194,7 +194,7 @@ class Interpreter:
             while not asked.done():
                 await asyncio.wait({asked}, timeout=LOOK_SECONDS)
                 if not asked.done() and self._has_too_many_files():
-                    raise InterpreterEndedError(f"it created more than {MOST_INODES} files", reader.finish())
+                    raise InterpreterEndedError(f"it created more than {MAX_INODES} files", reader.finish())
                 if not is_interrupted and asyncio.get_running_loop().time() > until:
                     is_interrupted = True
                     self._write({"interrupt": True})
@@ -222,7 +222,7 @@ class Interpreter:
     def _has_too_many_files(self) -> bool:
         # If the process has ended meanwhile, its output ends, too.
         with contextlib.suppress(OSError):
-            return self._inodes() - self.inodes > MOST_INODES
+            return self._inodes() - self.inodes > MAX_INODES
         return False
 
     def _inodes(self) -> int:

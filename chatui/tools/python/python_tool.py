@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _CODE = "code"
 _NOTE_CHARS = 1500
 """The part of a reply that is reserved for notes beside the output."""
-_LEAST_SECONDS = 1.0
+_MIN_SECONDS = 1.0
 _DESCRIPTION = (
     "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
     "last expression. Files in /mnt/data go to the person; others belong in /tmp. There is no internet access, and no other programs."
@@ -50,11 +50,11 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
         raise ToolError("Python cannot be used at the moment.")
     env = environment()
     # The interrupt, which preserves the state, must come before the call's timeout, which does not.
-    seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _LEAST_SECONDS)
-    most_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
-    most_bytes = env.file_mb * MEBIBYTE
+    seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _MIN_SECONDS)
+    max_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
+    max_bytes = env.file_mb * MEBIBYTE
     asked = CodeRequest(
-        turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, most_chars, turn.files, env.files_of_answer, most_bytes
+        turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, max_chars, turn.files, env.files_of_answer, max_bytes
     )
     outcome = await executor().run(asked)
     return wording.reply(outcome, await _kept(turn.files, outcome.taken) if turn.files else FileResults())
@@ -79,8 +79,8 @@ def executor() -> Executor:
     if env.python_service_url:
         return Service(env.python_service_url, env.python_service_key)
     # Some space is left for files that the code creates itself.
-    most_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
-    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_copied_bytes)
+    max_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
+    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, max_copied_bytes)
     return Sessions(_start, limits)
 
 

@@ -13,18 +13,18 @@ import httpx
 
 from chatui.tools.files import CreatedFile
 from chatui.tools.python.answers import files_of
-from chatui.tools.python.data_files import MOST_LEFT_OUT, Taken
+from chatui.tools.python.data_files import MAX_LEFT_OUT, Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
 MORE_SECONDS = 3.0
 """How much longer than the code's time limit to wait for the service."""
-MOST_TELLING = 16
+MAX_TELLING = 16
 """The maximum number of simultaneous notifications about ended sessions. They and runs use separate connections."""
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 VERSION = 1
 """The version of the file protocol."""
-_MOST_USED = 10_000
+_MAX_USED = 10_000
 _ENDED_CHARS = 200
 _NAME_BYTES = 2000
 
@@ -36,18 +36,18 @@ class Service:
         """``url``: the base URL."""
         self._url = url.rstrip("/")
         self._used: dict[UUID, None] = {}
-        self._telling = asyncio.Semaphore(MOST_TELLING)
+        self._telling = asyncio.Semaphore(MAX_TELLING)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
 
     async def run(self, asked: CodeRequest) -> Outcome:
         """See ``Executor``. If cancelled, the connection is closed, which notifies the service."""
         self._use(asked.conversation_id)
-        body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
+        body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "max_chars": asked.max_chars}
         if asked.files is not None:
-            body |= {"most_files": asked.most_files, "most_file_bytes": asked.most_file_bytes}
+            body |= {"max_files": asked.max_files, "max_file_bytes": asked.max_file_bytes}
         try:
-            said = await asyncio.to_thread(json.loads, await self._posted(body, MOST_BYTES + _contents_bytes(asked)))
+            said = await asyncio.to_thread(json.loads, await self._posted(body, MAX_BYTES + _contents_bytes(asked)))
         except (httpx.HTTPError, ValueError, RecursionError):
             raise ToolError("Python cannot be used at the moment.") from None
         if not isinstance(said, dict) or not isinstance(said.get("output"), str):
@@ -94,10 +94,10 @@ class Service:
     def _use(self, conversation_id: UUID) -> None:
         self._used.pop(conversation_id, None)
         self._used[conversation_id] = None
-        if len(self._used) > _MOST_USED:
+        if len(self._used) > _MAX_USED:
             del self._used[next(iter(self._used))]
 
-    async def _posted(self, body: dict[str, Any], most_bytes: int) -> bytes:
+    async def _posted(self, body: dict[str, Any], max_bytes: int) -> bytes:
         timeout = httpx.Timeout(10.0, read=body["seconds"] + MORE_SECONDS)
         data = bytearray()
         async with self._client.stream("POST", f"{self._url}/run", json=body, timeout=timeout) as response:
@@ -105,20 +105,20 @@ class Service:
                 raise ValueError("no success")
             async for piece in response.aiter_raw():
                 data += piece
-                if len(data) > most_bytes:
+                if len(data) > max_bytes:
                     raise ValueError("too long")
         return bytes(data)
 
 
 def _contents_bytes(asked: CodeRequest) -> int:
     """The maximum size of the files in a reply: base64 encodes three bytes in four characters."""
-    return asked.most_files * (asked.most_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
+    return asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
 def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
     text, ended = said["output"], said.get("ended")
-    if len(text) > asked.most_chars:
-        text = f"{text[: asked.most_chars]}\n[… {len(text) - asked.most_chars} characters omitted here …]"
+    if len(text) > asked.max_chars:
+        text = f"{text[: asked.max_chars]}\n[… {len(text) - asked.max_chars} characters omitted here …]"
     return Outcome(
         text,
         said.get("failed") is True,
@@ -133,7 +133,7 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
     """The valid files in a reply."""
     made: list[CreatedFile] = []
     left_out: list[tuple[str, str]] = []
-    for entry in contents[: asked.most_files] if isinstance(contents, list) else ():
+    for entry in contents[: asked.max_files] if isinstance(contents, list) else ():
         match entry:
             case [str(name), str(text)]:
                 try:
@@ -143,8 +143,8 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                 # JSON can contain lone surrogates.
                 if len(name.encode(errors="surrogatepass")) > _NAME_BYTES:
                     left_out.append((name[:_NAME_BYTES], "its name is too long"))
-                elif len(data) > asked.most_file_bytes:
+                elif len(data) > asked.max_file_bytes:
                     left_out.append((name, "too large"))
                 else:
                     made.append(CreatedFile(name, data))
-    return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
+    return Taken(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))

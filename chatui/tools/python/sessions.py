@@ -22,9 +22,9 @@ class SessionLimits:
     """The maximum number of interpreters, in all and per person, how long one may be idle, and how many bytes of files it is given."""
 
     most: int
-    most_of_person: int
+    max_of_person: int
     idle_seconds: float
-    most_copied_bytes: int = 0
+    max_copied_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -90,10 +90,10 @@ class Sessions:
         assert interpreter is not None  # noqa: S101 - it was just started
         about = replace(about, is_new=is_new or interpreter is not before)
         try:
-            answer = await interpreter.run(asked.code, asked.seconds, asked.most_chars)
+            answer = await interpreter.run(asked.code, asked.seconds, asked.max_chars)
         except InterpreterEndedError as error:
             return replace(about, text=error.answer.text, has_failed=True, ended=str(error))
-        taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
+        taken = await interpreter.take(asked.max_files, asked.max_file_bytes) if asked.files else Taken()
         return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, taken=taken)
 
     async def _begin(self, session: _Session, asked: CodeRequest) -> None:
@@ -117,7 +117,7 @@ class Sessions:
         gone = await asked.files.deleted(session.files_inside) if session.files_inside else ()
         names = {session.files_inside[key] for key in gone} if session.files_inside else set()
         kept = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
-        files = await asked.files.of_conversation(self._limits.most_copied_bytes, kept)
+        files = await asked.files.of_conversation(self._limits.max_copied_bytes, kept)
         copied_in: tuple[str, ...] = ()
         try:
             await session.interpreter.delete(sorted(names))
@@ -142,7 +142,7 @@ class Sessions:
         if found := self._sessions.get(asked.conversation_id):
             return found
         own = {key for key, session in self._sessions.items() if session.person_id == asked.person_id}
-        if len(own) >= self._limits.most_of_person:
+        if len(own) >= self._limits.max_of_person:
             self._make_room(own)
         if len(self._sessions) >= self._limits.most:
             self._make_room(set(self._sessions))

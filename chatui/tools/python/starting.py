@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from chatui.tools.python.launch import CannotLaunchError, Launch
 
-MOST_INFO_BYTES = 4000
-MOST_WORDS = 500
+MAX_INFO_BYTES = 4000
+MAX_WORDS = 500
 READ_BYTES = 65_536
 
 
@@ -39,7 +39,7 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
     try:
         return process, int(json.loads(said)["child-pid"])
     except (ValueError, KeyError, TypeError):
-        words = await process.stdout.read(MOST_WORDS) if process.stdout else b""
+        words = await process.stdout.read(MAX_WORDS) if process.stdout else b""
         await ended(process)
         raise CannotLaunchError(words.decode("utf-8", "replace").strip() or "bubblewrap ended at once") from None
 
@@ -62,7 +62,7 @@ async def _all_of(pipe: IO[bytes]) -> bytes:
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
-        while b"}" not in said and len(said) < MOST_INFO_BYTES and (data := await reader.read(MOST_INFO_BYTES)):
+        while b"}" not in said and len(said) < MAX_INFO_BYTES and (data := await reader.read(MAX_INFO_BYTES)):
             said += data
     finally:
         transport.close()

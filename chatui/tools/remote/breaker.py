@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 from chatui.tools.remote.offer import ServerError
 
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 FIRST_SECONDS = 30.0
-MOST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 _JITTER = 0.2
 
 
@@ -50,12 +50,12 @@ class Breaker:
             self._is_probing = False
 
     def _enter(self) -> None:
-        if time.monotonic() < self._open_until or (self._failures >= MOST_FAILURES and self._is_probing):
+        if time.monotonic() < self._open_until or (self._failures >= MAX_FAILURES and self._is_probing):
             raise ServerError("the server failed several times, and is not called for a while")
-        self._is_probing = self._failures >= MOST_FAILURES
+        self._is_probing = self._failures >= MAX_FAILURES
 
     def _failed(self) -> None:
         self._failures += 1
-        if self._failures >= MOST_FAILURES:
-            pause = min(MOST_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MOST_FAILURES, 10))
+        if self._failures >= MAX_FAILURES:
+            pause = min(MAX_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MAX_FAILURES, 10))
             self._open_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

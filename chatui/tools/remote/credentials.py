@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chatui.tools.remote.offer import ServerError
 
-_MOST_CHARS = 16_384
-_LEAST_CHARS = 4
+_MAX_CHARS = 16_384
+_MIN_CHARS = 4
 """Shorter values are not redacted: they protect nothing, and may be ordinary words."""
 _INSTEAD = "(hidden)"
-_MOST_DEPTH = 60
+_MAX_DEPTH = 60
 
 
 class CredentialSource(BaseModel):
@@ -45,7 +45,7 @@ class CredentialSource(BaseModel):
         if self.file is not None:
             try:
                 with self.file.open(encoding="utf-8") as file:
-                    found = file.read(_MOST_CHARS).strip()
+                    found = file.read(_MAX_CHARS).strip()
             except (OSError, UnicodeDecodeError):
                 raise ServerError("a file with a credential cannot be read") from None
         else:
@@ -82,7 +82,7 @@ def secrets(*groups: Mapping[str, CredentialSource]) -> tuple[str, ...]:
     """
     bare = {each.bare() for group in groups for each in group.values() if not each.value}
     # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
-    words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}
+    words = {word for text in bare for word in (text, *text.split()) if len(word) >= _MIN_CHARS}
     return tuple(sorted({*words, *(quote(word, safe="") for word in words)}, key=len, reverse=True))
 
 
@@ -94,7 +94,7 @@ def without(found: Any, hidden: tuple[str, ...], depth: int = 0) -> Any:
         return found.encode("utf-8", "replace").decode()
     if isinstance(found, float) and not math.isfinite(found):
         return None
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(found, dict):
         return {without(name, hidden): without(value, hidden, depth + 1) for name, value in found.items()}

@@ -17,7 +17,7 @@ import httpx
 from chatui.backends.http1.transport import ONCE, Transport
 from chatui.tools.remote.offer import ServerError
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 CONNECT_SECONDS = 10.0
 _REDIRECTS = range(300, 400)
 
@@ -34,7 +34,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MOST_BYTES."""
+    """A tool server's response. ``kind``: its type without parameters, in lower case. ``is_cut``: it was longer than MAX_BYTES."""
 
     status: int
     kind: str
@@ -51,7 +51,7 @@ class Connections:
         self._transport = Transport()
 
     async def answer(self, ask: HttpRequest) -> HttpResponse:
-        """The whole response, up to MOST_BYTES.
+        """The whole response, up to MAX_BYTES.
 
         Raises:
             ServerError: see ``opened`` and ``pieces``.
@@ -61,9 +61,9 @@ class Connections:
             async with aclosing(pieces(response)) as read:
                 async for piece in read:
                     body += piece
-                    if len(body) > MOST_BYTES:
+                    if len(body) > MAX_BYTES:
                         break
-            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
+            return HttpResponse(response.status_code, kind_of(response), bytes(body[:MAX_BYTES]), response.headers, len(body) > MAX_BYTES)
 
     @asynccontextmanager
     async def opened(self, ask: HttpRequest) -> AsyncIterator[httpx.Response]:

@@ -14,12 +14,12 @@ from typing import Any
 from chatui.tools.remote.cleaned_text import harmless, is_harmless
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
-MOST_CHARS = 16_000
-MOST_DEPTH = 12
-MOST_REFERENCES = 200
-MOST_NODES = 600
-MOST_CHOICES = 100
-MOST_VARIANTS = 8
+MAX_CHARS = 16_000
+MAX_DEPTH = 12
+MAX_REFERENCES = 200
+MAX_NODES = 600
+MAX_CHOICES = 100
+MAX_VARIANTS = 8
 CHOICE_CHARS = 100
 PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
@@ -39,7 +39,7 @@ def reduced(schema: Any, document: Any = None, *, is_closed: bool = True) -> dic
         ToolUnusableError: the schema is too large when expanded, has external references, or has a text that a prompt cannot contain.
     """
     found = _Reduction(schema if document is None else document, is_closed).of(schema, 0, ())
-    if len(json.dumps(found, ensure_ascii=False)) > MOST_CHARS:
+    if len(json.dumps(found, ensure_ascii=False)) > MAX_CHARS:
         raise ToolUnusableError("its schema is too large")
     return found
 
@@ -50,8 +50,8 @@ class _Reduction:
     def __init__(self, document: Any, is_closed: bool) -> None:
         self._document = document
         self._is_closed = is_closed
-        self._nodes = MOST_NODES
-        self._references = MOST_REFERENCES
+        self._nodes = MAX_NODES
+        self._references = MAX_REFERENCES
 
     def of(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
         """One schema, reduced. ``trail``: the references that were followed to it; a recursive schema is cut where it repeats."""
@@ -73,7 +73,7 @@ class _Reduction:
         self._nodes -= 1
         if self._nodes < 0:
             raise ToolUnusableError("its schema is too large when expanded")
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise ToolUnusableError("its schema is nested too deeply")
 
     def _referred(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class _Reduction:
         """The objects in ``allOf``, merged into one. If several define the same property, the first takes precedence."""
         merged = {name: value for name, value in schema.items() if name != "allOf"}
         properties, required = dict(_mapping(schema, "properties")), list(_texts(schema.get("required")))
-        for part in schema["allOf"][:MOST_VARIANTS]:
+        for part in schema["allOf"][:MAX_VARIANTS]:
             self._enter(0)
             target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
             if target in trail:
@@ -122,7 +122,7 @@ class _Reduction:
         beside = {name: value for name, value in schema.items() if name != word}
         if len(variants) == 1 and isinstance(variants[0], Mapping):
             return self.of({**variants[0], **beside}, depth + 1, trail)
-        if not variants or len(variants) > MOST_VARIANTS:
+        if not variants or len(variants) > MAX_VARIANTS:
             return _described({}, schema)
         read = [self.of(each, depth + 1, trail) for each in variants]
         if all(set(each) == {"type"} and isinstance(each["type"], str) for each in read):
@@ -174,7 +174,7 @@ def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
 
 def _choices(choices: list[Any]) -> list[Any]:
     told = [each for each in choices if each is not None]
-    if len(told) > MOST_CHOICES or not all(map(_is_told, told)):
+    if len(told) > MAX_CHOICES or not all(map(_is_told, told)):
         raise ToolUnusableError("it has an enumeration that cannot be shown to a model")
     return told
 

@@ -12,7 +12,7 @@ from chatui.backends.addresses import origin
 from chatui.tools.remote.credentials import CredentialSource
 from chatui.tools.remote.names import SERVER_NAME
 
-MOST_TOOLS = 20
+MAX_TOOLS = 20
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}")
 NEVER_SET = re.compile(
     r"(?i)host|cookie2?|authorization|connection|te|trailer|upgrade|expect|forwarded|via|origin|referer|user-agent|date|range|"
@@ -40,7 +40,7 @@ def _header_names(headers: dict[str, CredentialSource]) -> dict[str, CredentialS
 
 Address = Annotated[str, AfterValidator(_address)]
 Headers = Annotated[dict[str, CredentialSource], AfterValidator(_header_names)]
-SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MOST_TOOLS)]
+SelectedNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=MAX_TOOLS)]
 
 
 class ServerSpec(BaseModel):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from chatui.tools.remote.offer import Offer
 
 FILE = "confirmed_tools.json"
-_MOST_BYTES = 10_000_000
+_MAX_BYTES = 10_000_000
 
 
 class Confirmation(BaseModel):
@@ -55,7 +55,7 @@ def read(data_dir: Path) -> Confirmations:
     """
     try:
         with (data_dir / FILE).open("rb") as file:
-            found = Confirmations.model_validate_json(file.read(_MOST_BYTES))
+            found = Confirmations.model_validate_json(file.read(_MAX_BYTES))
     except FileNotFoundError:
         return Confirmations()
     except (OSError, ValidationError) as error:

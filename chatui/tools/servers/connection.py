@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 LISTED_SECONDS = 300.0
 """The maximum age of a tool listing when a tool is called."""
 LIST_SECONDS = 20.0
-MOST_CALLS = 20
+MAX_CALLS = 20
 """The most simultaneous calls to one server in one process; others wait, within their time limit."""
 
 
@@ -32,7 +32,7 @@ class ServerConnection:
         self._listing: Listing | None = None
         self._listed_at = float("-inf")
         self._is_listing = asyncio.Lock()
-        self._places = asyncio.Semaphore(MOST_CALLS)
+        self._places = asyncio.Semaphore(MAX_CALLS)
 
     def changed(self, offer: Offer) -> bool:
         """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""

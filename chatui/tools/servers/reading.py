@@ -15,7 +15,7 @@ from chatui.tools.remote.credentials import CredentialSource
 from chatui.tools.remote.server_definition import McpSpec, OpenApiSpec
 
 KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec, "mcp": McpSpec}
-MOST_SERVERS = 20
+MAX_SERVERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ def parsed(text: str, base: Path) -> ToolsFile:
             continue
         if server.name in servers:
             problems.append(f"{where}: the name is given twice; the first server is used")
-        elif len(servers) == MOST_SERVERS:
-            problems.append(f"{where}: there are more than {MOST_SERVERS} servers")
+        elif len(servers) == MAX_SERVERS:
+            problems.append(f"{where}: there are more than {MAX_SERVERS} servers")
         else:
             servers[server.name] = _placed(server, base)
     return ToolsFile(tuple(servers.values()), tuple(problems))

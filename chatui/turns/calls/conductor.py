@@ -42,7 +42,7 @@ from renderer.frames import Frame
 
 log = logging.getLogger(__name__)
 
-MOST_FAILED_ROUNDS = 3
+MAX_FAILED_ROUNDS = 3
 """After this many rounds without a call that could be run, the turn ends: the model does not understand the errors."""
 CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
@@ -74,7 +74,7 @@ class Conductor:
         self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}
         self.handing = HandingBack(tools)
         self._given_back: dict[str, GivenReasoning] = {}
-        self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.most_calls)))
+        self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.max_calls)))
         self._time = ToolTime(environment().tool_turn_seconds)
         self._failed_rounds = 0
         self._calls_run = 0
@@ -84,7 +84,7 @@ class Conductor:
         """Reply to the calls of the sampling. Returns the next request; None if the turn ends, because nothing was called, too many rounds
         were in vain, the server filtered the content, or a program must run the remaining calls."""
         calls = unanswered(self._frames.written)
-        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._failed_rounds == MOST_FAILED_ROUNDS:
+        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._failed_rounds == MAX_FAILED_ROUNDS:
             return None
         self._frames.close_open_frame()
         self._remember(calls, sampling.reasoning)

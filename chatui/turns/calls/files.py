@@ -51,10 +51,10 @@ class FilesOfTurn:
         self._loop.call_soon_threadsafe(self._on_count, len(self._names))
         return stored
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
+    async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         """See ``TurnFiles``."""
         try:
-            return await pools.turns.run(_given, self._job, most_bytes, known)
+            return await pools.turns.run(_given, self._job, max_bytes, known)
         except Exception as error:
             if not isinstance(error, DatabaseBusyError | NoKeyError) and not is_transient(error):
                 raise
@@ -80,12 +80,12 @@ def _store(job: Job, new: NewFile) -> StoredFileInfo:
     return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
 
-def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
+def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
     for file in reading.of_conversation(job.conversation_id, attached.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
-        if (most_bytes := most_bytes - _room_of(file)) < 0:
+        if (max_bytes := max_bytes - _room_of(file)) < 0:
             break
         wanted.append(file)
     return [ConversationFile(file.pk, file.name, data) for file, data in reading.with_data(wanted)]

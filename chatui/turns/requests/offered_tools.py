@@ -16,7 +16,7 @@ class Offer:
     all functions that it sent, by the name that the model reads.
 
     ``own_tools``: names of the product's tools. ``must_call``: an answer without a call does not count. ``is_parallel``: several calls may
-    be made at once. ``most_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
+    be made at once. ``max_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
     """
 
     functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
@@ -24,7 +24,7 @@ class Offer:
     own_tools: frozenset[str] = frozenset()
     must_call: bool = False
     is_parallel: bool = True
-    most_calls: int | None = None
+    max_calls: int | None = None
 
     @property
     def recipients(self) -> frozenset[str]:

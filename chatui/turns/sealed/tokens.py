@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SMALLEST, LARGEST = 2**11, 2**18
 """The padded lengths in bytes before encryption, including time and length, are the powers of two between these."""
-MOST_CHARS = 4 * LARGEST // 3 + 1024
+MAX_CHARS = 4 * LARGEST // 3 + 1024
 """A longer token is rejected without trying to decrypt it."""
 
 _BEGINS = "cus1."
@@ -70,7 +70,7 @@ def unseal(person: UUID, purpose: Purpose, token: str) -> tuple[str, ...]:
 
 def _plain(person: UUID, purpose: Purpose, token: str) -> Iterator[bytes]:
     """The content of a token, decrypted with the first of the server's keys that fits."""
-    if not token.startswith(_BEGINS) or len(token) > MOST_CHARS or not token.isascii():
+    if not token.startswith(_BEGINS) or len(token) > MAX_CHARS or not token.isascii():
         return
     body = token.removeprefix(_BEGINS)
     try:

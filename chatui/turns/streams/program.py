@@ -26,7 +26,7 @@ from renderer.gate import (
     show,
 )
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """The most summary lines that are buffered."""
 
 
@@ -181,7 +181,7 @@ class ProgramStream:
 
     def step(self, text: VisibleText) -> None:
         """Add a line of the summary. It is dropped once the answer has begun."""
-        if not self._has_answer and sum(isinstance(event, Step) for event in self._waiting) < MOST_STEPS:
+        if not self._has_answer and sum(isinstance(event, Step) for event in self._waiting) < MAX_STEPS:
             self._add(Step(text))
 
     def call(self, frame: Frame, names: Mapping[str, str]) -> None:

@@ -36,9 +36,9 @@ ASK_SECONDS = 30.0
 SAVE_SECONDS = 30.0
 """How long a title waits for a locked or unreachable database."""
 AT_ONCE = 1
-MOST_WAITING = 20
+MAX_WAITING = 20
 """How many conversations of a process may wait for a title. Any others keep their first title."""
-MOST_REPLY_CHARS = 500
+MAX_REPLY_CHARS = 500
 
 _tasks: set[asyncio.Task[None]] = set()
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -55,7 +55,7 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
     exchange = title_prompt.untitled(started, written)
     if exchange is None:
         return
-    if len(_tasks) >= AT_ONCE + MOST_WAITING:
+    if len(_tasks) >= AT_ONCE + MAX_WAITING:
         _log_no_title(exchange, "too many others wait for theirs")
         return
     task = asyncio.create_task(_title(exchange, env.title_model or started.turn.choice), name=f"title of {exchange.row.pk}")
@@ -96,7 +96,7 @@ async def _asked(exchange: FirstExchange, choice: str) -> str:
     async with slots().spare(), asyncio.timeout(ASK_SECONDS):
         request = exchange.request(split_choice(choice)[1])
         charged = partial(_charge, exchange, choice, backend.name)
-        words = await own_requests.text_of(backend, request, MOST_REPLY_CHARS, charged, "title")
+        words = await own_requests.text_of(backend, request, MAX_REPLY_CHARS, charged, "title")
     title = title_reply.read(words)
     if not title:
         _log_no_title(exchange, "the model gave none")

@@ -14,9 +14,9 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, VisibleText, show, visible
 
-MOST_QUESTION_CHARS = 2_000
-MOST_ANSWER_CHARS = 2_000
-MOST_TOKENS = 400
+MAX_QUESTION_CHARS = 2_000
+MAX_ANSWER_CHARS = 2_000
+MAX_TOKENS = 400
 """A title has about ten tokens; the rest is for a model that thinks first. If it needs more, there is no title."""
 
 
@@ -30,9 +30,9 @@ class FirstExchange:
 
     def request(self, model: str | None) -> SampleRequest:
         """The request for a title. It contains neither the operator's instructions nor any hidden text."""
-        asked = f"## Question\n\n{self.question[:MOST_QUESTION_CHARS]}\n\n## Answer\n\n{self.answer[:MOST_ANSWER_CHARS]}"
+        asked = f"## Question\n\n{self.question[:MAX_QUESTION_CHARS]}\n\n## Answer\n\n{self.answer[:MAX_ANSWER_CHARS]}"
         frames = (Frame(Header(Role.DEVELOPER), prompts.read("title")), Frame(Header(Role.USER), asked))
-        return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)
+        return SampleRequest(frames, model=model, effort="low", max_tokens=MAX_TOKENS)
 
 
 def untitled(started: Started, written: Iterable[Frame]) -> FirstExchange | None:

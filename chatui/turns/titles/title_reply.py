@@ -7,10 +7,10 @@ import unicodedata
 
 from renderer.summary.disguises import folded, has_invisible_characters
 
-MOST_CHARS = 60
-MOST_WORDS = 8
-_MOST_REPLY_CHARS = 400
-_LEAST_LETTERS = 2
+MAX_CHARS = 60
+MAX_WORDS = 8
+_MAX_REPLY_CHARS = 400
+_MIN_LETTERS = 2
 
 # Scripts that need joiners between letters keep them; ``has_invisible_characters`` rejects joiners anywhere else.
 _JOINERS = "\u200c\u200d"
@@ -52,12 +52,12 @@ _NONE = frozenset({"none", "nothing", "null", "untitled", "new conversation", "t
 
 
 def read(reply: str) -> str:
-    """The title in a reply, safe to show on a page: one line of at most MOST_CHARS characters and MOST_WORDS words.
+    """The title in a reply, safe to show on a page: one line of at most MAX_CHARS characters and MAX_WORDS words.
 
     Quotation marks, Markdown, a label, and control or invisible characters are removed. Empty if that leaves no title: the text is empty,
     too long or several lines, contains something like a marker or an address, reads like reasoning, or addresses the reader.
     """
-    if len(reply) > _MOST_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
+    if len(reply) > _MAX_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
         return ""
     title = _undecorated(" ".join(_printable(" ".join(reply.split())).split()))
     return title if _is_title(title) else ""
@@ -89,10 +89,10 @@ def _unquoted(line: str) -> str:
 
 
 def _is_title(title: str) -> bool:
-    if len(title) > MOST_CHARS or len(title.split()) > MOST_WORDS or has_invisible_characters(title):
+    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or has_invisible_characters(title):
         return False
     # Folding also replaces Cyrillic letters with the Latin letters that they resemble.
     plain = folded(title).replace("\u2019", "'")
-    if sum(map(str.isalnum, title)) < _LEAST_LETTERS or plain in _NONE:
+    if sum(map(str.isalnum, title)) < _MIN_LETTERS or plain in _NONE:
         return False
     return not any(_MARKERS.search(line) or _BEGINS.match(line) or _HOLDS.search(line) for line in (plain, title.casefold()))

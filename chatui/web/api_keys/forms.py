@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.api_keys.management import MOST_PER_MINUTE, NAME_CHARS, NewKeyOptions
+from chatui.accounts.api_keys.management import MAX_PER_MINUTE, NAME_CHARS, NewKeyOptions
 from chatui.display.folders.names import is_seen, one_line
 from chatui.model_servers.model_choice import Choice
 
@@ -48,7 +48,7 @@ class KeyForm(forms.Form):
     )
     more = forms.MultipleChoiceField(label=_("May also"), required=False, widget=forms.CheckboxSelectMultiple)
     lasts = forms.ChoiceField(label=_("Valid for"), initial="90")
-    per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MOST_PER_MINUTE, initial=60)
+    per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MAX_PER_MINUTE, initial=60)
 
     def __init__(
         self, *args: Any, choices: Iterable[Choice], tools: Sequence[tuple[str, str]] = (), may_view_hidden: bool = False, **kwargs: Any

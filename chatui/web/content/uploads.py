@@ -28,7 +28,7 @@ from chatui.web.people import person_of
 _uploads = Throttle("files", attempts=120, seconds=600)
 _NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
 _NAME_CHARS = 1000
-_MOST_NUMBER = 2**31 - 1
+_MAX_NUMBER = 2**31 - 1
 _TEMPORARY = ("busy", "unchecked", Reason.UNAVAILABLE)
 """Temporary reasons: the page offers to try again."""
 
@@ -98,7 +98,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
-    place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MOST_NUMBER))
+    place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
     neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 

@@ -22,7 +22,7 @@ from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.folders import actions, folder_list
-from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.permissions import temporary
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -142,8 +142,8 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "conversation": shown_conversation(row),
         "folders": folders,
         "here": folder_list.folder_of(row),
-        "is_full": len(folders) >= MOST_FOLDERS,
-        "most": MOST_FOLDERS,
+        "is_full": len(folders) >= MAX_FOLDERS,
+        "most": MAX_FOLDERS,
         "name_chars": NAME_CHARS,
     }
     return render(request, "folders/move.html", context)
@@ -159,7 +159,7 @@ def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id:
 
 
 def _full() -> str:
-    most = {"most": MOST_FOLDERS}
+    most = {"most": MAX_FOLDERS}
     return gettext("You have the maximum of %(most)s folders. Delete one first.") % most
 
 

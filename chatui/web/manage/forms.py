@@ -31,7 +31,7 @@ class InviteForm(forms.Form):
         max_length=20_000,
     )
     group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False, empty_label=_("No group"))
-    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+    days = forms.IntegerField(label=_("Valid for (days)"), min_value=1, max_value=invitations.MAX_DAYS, initial=7)
 
     mails = forms.BooleanField(label=_("Send the link by e-mail to everyone listed by address"), required=False, initial=True)
 
@@ -51,8 +51,8 @@ class InviteForm(forms.Form):
         """The people, each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-        if len(notes) > account_actions.MOST_INVITED:
-            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": account_actions.MOST_INVITED})
+        if len(notes) > account_actions.MAX_INVITED:
+            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": account_actions.MAX_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes

@@ -24,7 +24,7 @@ from chatui.web.manage.parts import for_part, number, page
 from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
 
-MOST_NAMED = 50
+MAX_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""
 
 
@@ -86,9 +86,9 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "done": request.GET.get("done") == "changed",
         "problem": problem,
         "may_change": administration.may_change_group(staff, row),
-        "lacking": lacking[:MOST_NAMED],
+        "lacking": lacking[:MAX_NAMED],
         "mightier": not set(lacking).isdisjoint(administration.people_with_more_permissions(staff)),
-        "more": max(0, len(lacking) - MOST_NAMED),
+        "more": max(0, len(lacking) - MAX_NAMED),
         "is_among": staff in lacking,
         "has_none": not enrollment.is_on(staff),
         "words": words,

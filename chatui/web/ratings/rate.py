@@ -15,7 +15,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.display.ratings import actions
-from chatui.display.ratings.actions import MOST_CHARS, REASONS, NoRatingError, RatingInput
+from chatui.display.ratings.actions import MAX_CHARS, REASONS, NoRatingError, RatingInput
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
@@ -40,7 +40,7 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
         "reasons": REASONS,
         "reason": request.POST.get("reason", before.reason),
         "note": request.POST.get("note", before.note),
-        "note_chars": MOST_CHARS,
+        "note_chars": MAX_CHARS,
         "back": back,
     }
     if request.method == "POST":

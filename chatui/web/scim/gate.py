@@ -22,7 +22,7 @@ from chatui.throttle import ThrottledError
 from renderer import strict_json
 from renderer.strict_json import JsonError
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 TYPE = "application/scim+json"
 
 
@@ -98,7 +98,7 @@ def _body(request: HttpRequest) -> Mapping[str, Any]:
     if request.method not in ("POST", "PUT", "PATCH"):
         return {}
     try:
-        if len(request.body) > MOST_BYTES:
+        if len(request.body) > MAX_BYTES:
             raise _TooLargeError
         found = strict_json.loads(request.body.decode("utf-8"), exact=True)
     except RequestDataTooBig:

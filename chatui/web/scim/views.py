@@ -95,7 +95,7 @@ def _filter(call: Call) -> str:
 
 
 def _page(call: Call, rows: Any, write: Callable[[Any], resources.Json]) -> Answer:
-    start, count = max(1, _number(call, "startIndex", 1)), min(service_description.MOST_RESULTS, max(0, _number(call, "count", 100)))
+    start, count = max(1, _number(call, "startIndex", 1)), min(service_description.MAX_RESULTS, max(0, _number(call, "count", 100)))
     return 200, resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
 
 

@@ -12,7 +12,7 @@ from chatui.accounts.second_factor.ceremonies import TIMEOUT_SECONDS
 from chatui.throttle import CACHE_ERRORS
 
 _SESSION_KEY = "passkey_challenges"
-_MOST_TABS = 5
+_MAX_TABS = 5
 
 
 def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
@@ -20,7 +20,7 @@ def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
     challenge = secrets.token_bytes(32)
     stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < TIMEOUT_SECONDS]
     new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
-    request.session[_SESSION_KEY] = [*stored[1 - _MOST_TABS :], new]
+    request.session[_SESSION_KEY] = [*stored[1 - _MAX_TABS :], new]
     return challenge
 
 

@@ -36,7 +36,7 @@ def ways(request: HttpRequest) -> HttpResponse:
         "has_password": password_use.may_use(person) and person.has_usable_password(),
         "second_factor": enrollment.status_of(person),
         "passkeys": passkeys.passkeys_of(person),
-        "most": passkeys.MOST_NAME_CHARS,
+        "most": passkeys.MAX_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,
         "sessions": session_list.sessions_of(person, request.session.session_key),
         "is_recent": session_start.is_recent(request),

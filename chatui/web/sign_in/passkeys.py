@@ -98,7 +98,7 @@ def new(request: HttpRequest) -> HttpResponse:
         return redirect("sign_in_confirm" if request.user.is_authenticated else "sign_in")
     if request.method == "GET":
         device = session_list.device_of(request.headers.get("User-Agent", ""))
-        return render(request, "ways/passkey.html", {"name": device, "most": passkeys.MOST_NAME_CHARS, "is_possible": site_of(request)})
+        return render(request, "ways/passkey.html", {"name": device, "most": passkeys.MAX_NAME_CHARS, "is_possible": site_of(request)})
     return _add(request, person)
 
 

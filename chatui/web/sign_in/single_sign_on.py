@@ -28,7 +28,7 @@ from chatui.web.visitors import visitor_of
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
 _SESSION_KEY = "single_sign_on"
-_MOST_TABS = 5
+_MAX_TABS = 5
 
 
 @require_POST
@@ -49,7 +49,7 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
         address = exchange.authorization_url(found, started, session_start.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
-    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :])
+    stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :])
     request.session[_SESSION_KEY] = stored | {started.state: started.dump()}
     response = render(request, "ways/going_on.html", {"provider": found.name, "address": address})
     # Our form-action policy would refuse a redirect, because it also applies to redirects after forms.

@@ -25,7 +25,7 @@ from chatui.web.people import person_of
 
 _writes = Throttle("answer-format", attempts=60, seconds=60)
 _SESSION_KEY = "answer_formats"
-_MOST_TABS = 5
+_MAX_TABS = 5
 """How many tabs with a new conversation may each have a schema before the first message."""
 
 
@@ -106,7 +106,7 @@ def stored_schema(request: HttpRequest, name: str = "for") -> str:
 
 def _keep(request: HttpRequest, text: str) -> str:
     key = secrets.token_urlsafe(9)
-    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MOST_TABS :]
+    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :]
     request.session[_SESSION_KEY] = {**dict(before), key: text}
     return key
 

@@ -12,7 +12,7 @@ from chatui.display.usage.usage_tables import WORDS
 from chatui.usage import periods
 from chatui.usage.reports import By, Days
 
-MOST_DAYS = 366
+MAX_DAYS = 366
 USUAL_DAYS = 30
 
 
@@ -26,7 +26,7 @@ class DaysForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """The days in order, and not too many for a page."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if not self.errors and not 0 <= (self._last() - self._first()).days < MOST_DAYS:
+        if not self.errors and not 0 <= (self._last() - self._first()).days < MAX_DAYS:
             self.add_error("until", _("Choose a range of days, of one year at most."))
         return cleaned
 

@@ -144,7 +144,7 @@ _SAME = (
 _FINE = str.maketrans({"c": "k", "q": "k", "z": "s", "x": "s", "w": "v", **dict.fromkeys("aeiouyjh'.", "")})
 _COARSE = str.maketrans("gdbrvj", "ktplfs")
 _DOUBLED = re.compile(r"(.)\1+")
-_LEAST, _MIN_FOREIGN = 3, 2
+_MIN_CHARS, _MIN_FOREIGN = 3, 2
 _MIN_LETTERS = 4
 # Characters that Chinese uses to transcribe foreign names.
 _SOUND_SIGNS = frozenset(
@@ -166,8 +166,8 @@ def names(text: str) -> set[tuple[str, str]]:
 def sounds_like_name(word: str, known: set[tuple[str, str]]) -> bool:
     """Whether a word, in its own script, sounds like a ``known`` name."""
     script, sound = disguises.script_of(word[0]), _sound(word)
-    least = _LEAST if script == "LATIN" else _MIN_FOREIGN
-    if script == "LATIN" and len(sound) >= _LEAST and len(word) >= _MIN_LETTERS and ("LATIN", sound) in known:
+    least = _MIN_CHARS if script == "LATIN" else _MIN_FOREIGN
+    if script == "LATIN" and len(sound) >= _MIN_CHARS and len(word) >= _MIN_LETTERS and ("LATIN", sound) in known:
         return True
     coarse = _coarse(sound)
     return len(coarse) >= min(least, _MIN_FOREIGN) and any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
@@ -185,7 +185,7 @@ _OTHERS = ("~LATIN", "~CYRILLIC", "~GREEK", "~ARABIC", "~HEBREW", "~HANGUL", "~K
 def _keys(word: str) -> frozenset[tuple[str, str]]:
     script, sound = disguises.script_of(word[0]), _sound(word)
     coarse = _coarse(sound)
-    found = {(script, sound)} if script == "LATIN" and len(sound) >= _LEAST else set()
+    found = {(script, sound)} if script == "LATIN" and len(sound) >= _MIN_CHARS else set()
     if len(coarse) >= _MIN_FOREIGN and len(word) >= (_MIN_LETTERS if script == "LATIN" else _MIN_FOREIGN):
         found.add((f"~{script}", coarse))
     return frozenset(found)

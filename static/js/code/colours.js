@@ -1,7 +1,7 @@
 // Highlights the code of closed blocks. Loaded when the first such block appears.
 
 import { languageOf } from "../models/code-language.js";
-import { MOST_CHARACTERS, flatten } from "../models/highlighting.js";
+import { MAX_CHARACTERS, flatten } from "../models/highlighting.js";
 import { laterStyles } from "../windows/later-styles.js";
 
 /** @import { TokenNode } from "../models/highlighting.js" */
@@ -25,7 +25,7 @@ export async function highlightCode(block) {
   for (const code of block.querySelectorAll("pre > code:not([data-coloured])")) {
     const language = languageOf(code.className);
     const text = code.textContent ?? "";
-    if (!language || text.length > MOST_CHARACTERS) continue;
+    if (!language || text.length > MAX_CHARACTERS) continue;
     const highlighter = await load();
     try {
       if (!highlighter.getLanguage(language)) continue;

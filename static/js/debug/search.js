@@ -3,7 +3,7 @@
 
 import { find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
-import { MOST_MATCHES, foundText, nextMatch } from "../models/matches.js";
+import { MAX_MATCHES, foundText, nextMatch } from "../models/matches.js";
 import { rangesIn, reveal } from "./highlights.js";
 
 const PAUSE_MS = 150;
@@ -83,7 +83,7 @@ class DebugSearch extends HTMLElement {
       frame.hidden = matches === null || (wanted !== "" && matches.length === 0);
       if (frame.hidden) continue;
       kept += 1;
-      this.#matches.push(...(matches ?? []).slice(0, MOST_MATCHES - this.#matches.length));
+      this.#matches.push(...(matches ?? []).slice(0, MAX_MATCHES - this.#matches.length));
     }
     this.#current = Math.min(this.#current, this.#matches.length - 1);
     this.#tell(kept, frames.length);

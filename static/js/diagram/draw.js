@@ -17,8 +17,8 @@
     ...["dompurifyConfig", "themeCSS", "fontFamily", "altFontFamily", "theme", "darkMode", "logLevel"],
     ...["deterministicIds", "arrowMarkerAbsolute"],
   ];
-  const MOST_CHARACTERS = 20_000;
-  const MOST_EDGES = 300;
+  const MAX_CHARACTERS = 20_000;
+  const MAX_EDGES = 300;
   /** Elements that Mermaid allows in labels but no diagram needs. They are replaced by their content. */
   const CONTROLS =
     "form, button, input, textarea, select, option, label, details, dialog, video, audio, " +
@@ -35,7 +35,7 @@
     // Accept one message only: from the embedding page, and from the origin that served this document.
     if (page || !port || event.source !== parent || parent === window) return;
     if (event.origin !== new URL(location.href).origin || typeof event.data?.source !== "string") return;
-    if (event.data.source.length > MOST_CHARACTERS) return;
+    if (event.data.source.length > MAX_CHARACTERS) return;
     page = port;
     ({ source } = event.data);
     port.onmessage = ({ data }) => show(data === "dark");
@@ -66,8 +66,8 @@
       startOnLoad: false,
       securityLevel: "strict",
       suppressErrorRendering: true,
-      maxTextSize: MOST_CHARACTERS,
-      maxEdges: MOST_EDGES,
+      maxTextSize: MAX_CHARACTERS,
+      maxEdges: MAX_EDGES,
       theme: isDark ? "dark" : "default",
       fontFamily: "system-ui, sans-serif",
       secure: SECURE,

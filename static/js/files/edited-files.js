@@ -6,7 +6,7 @@ import { find } from "../page/dom.js";
 import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
-import { MOST, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
+import { MAX_FILES, TOO_MANY, isPicture, seesNone, whyNot } from "./problems.js";
 import { queuedFiles } from "./queued.js";
 import { filesOf, waiting } from "./uploads.js";
 
@@ -141,7 +141,7 @@ export class EditedFiles {
   #add(files) {
     for (const file of files) {
       if (isPicture(file)) this.#say(seesNone(file));
-      else if (this.#chips.length >= MOST) this.#say(TOO_MANY);
+      else if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
       else this.#put(this.#made(file));
     }
     this.#area.focus();
@@ -155,7 +155,7 @@ export class EditedFiles {
     const isTaken = this.#composer.querySelector(`[data-file="${CSS.escape(id)}"]`);
     if (isTaken || queuedFiles(this.#composer.dataset.person ?? "").has(id)) {
       this.#say(t("%(name)s goes with your next message.", { name }));
-    } else if (this.#chips.length >= MOST) this.#say(TOO_MANY);
+    } else if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
     else if (!isHere) this.#put(this.#made(taken));
     this.#area.focus();
   }

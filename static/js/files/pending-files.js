@@ -5,7 +5,7 @@ import { find } from "../page/dom.js";
 import { showDropHint, hideDropHint } from "./drop-hint.js";
 import { Chip } from "./chip.js";
 import { offerText } from "./pasted.js";
-import { MOST, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
+import { MAX_FILES, TOO_MANY, hint, isPicture, seesNone, whyNot } from "./problems.js";
 import { isEdited, queuedFiles } from "./queued.js";
 import { waiting } from "./uploads.js";
 
@@ -79,7 +79,7 @@ class PendingFiles {
     hideDropHint();
     for (const file of files) {
       if (isPicture(file)) this.#composer.say(seesNone(file));
-      else if (this.#chips.length < MOST) this.#put(this.#made(file));
+      else if (this.#chips.length < MAX_FILES) this.#put(this.#made(file));
       else this.#composer.say(TOO_MANY);
     }
     this.#composer.focus();
@@ -95,7 +95,7 @@ class PendingFiles {
     const held = this.#held;
     for (const taken of all) {
       const isHere = this.#chips.some((chip) => chip.isBusy || chip.taken?.id === taken.id);
-      if (!isHere && !held.has(taken.id) && !isEdited(taken.id) && this.#chips.length < MOST) this.take(taken);
+      if (!isHere && !held.has(taken.id) && !isEdited(taken.id) && this.#chips.length < MAX_FILES) this.take(taken);
     }
     this.#queued = this.#queued.filter((chip) => !this.#chips.includes(chip));
   }
@@ -116,7 +116,7 @@ class PendingFiles {
     const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
     const isAbove = this.#held.has(taken.id) || isEdited(taken.id);
     if (isAbove) this.#composer.say(t("%(name)s goes with the message above.", { name: taken.name }));
-    else if (this.#chips.length >= MOST) this.#composer.say(TOO_MANY);
+    else if (this.#chips.length >= MAX_FILES) this.#composer.say(TOO_MANY);
     else if (!isHere) this.take(taken);
     this.#composer.focus();
   }

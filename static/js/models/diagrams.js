@@ -3,9 +3,9 @@
 import { t } from "../language/words.js";
 
 /** A longer source is not drawn. */
-export const MOST_CHARACTERS = 20_000;
-const LEAST_HEIGHT_PX = 32;
-const MOST_HEIGHT_PX = 4_000;
+export const MAX_CHARACTERS = 20_000;
+const MIN_HEIGHT_PX = 32;
+const MAX_HEIGHT_PX = 4_000;
 
 /** The label of each kind for screen readers, by the first word of its source. */
 const NAMES = Object.freeze({
@@ -45,5 +45,5 @@ export function heightIn(reply) {
   if (typeof reply !== "object" || reply === null || !("isDrawn" in reply) || reply.isDrawn !== true) return null;
   const height = "height" in reply ? reply.height : null;
   if (typeof height !== "number" || !Number.isFinite(height)) return null;
-  return Math.min(MOST_HEIGHT_PX, Math.max(LEAST_HEIGHT_PX, Math.ceil(height)));
+  return Math.min(MAX_HEIGHT_PX, Math.max(MIN_HEIGHT_PX, Math.ceil(height)));
 }

@@ -6,7 +6,7 @@
  */
 
 /** Longer code is not highlighted, because that would block the page. */
-export const MOST_CHARACTERS = 50_000;
+export const MAX_CHARACTERS = 50_000;
 
 /**
  * The class names for a scope of highlight.js: "title.function" is "hljs-title function_".

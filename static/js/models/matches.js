@@ -3,7 +3,7 @@
 import { t, tn } from "../language/words.js";
 
 /** Matches beyond this number are neither highlighted nor stepped through. */
-export const MOST_MATCHES = 5_000;
+export const MAX_MATCHES = 5_000;
 
 /**
  * Every match of `wanted` in `text`, regardless of case, as [start, end).
@@ -19,7 +19,7 @@ export function placesOf(text, wanted) {
   const places = [];
   for (const match of text.matchAll(pattern)) {
     places.push([match.index, match.index + match[0].length]);
-    if (places.length === MOST_MATCHES) break;
+    if (places.length === MAX_MATCHES) break;
   }
   return places;
 }

@@ -1,7 +1,7 @@
 // Counts changes, so that data read meanwhile is known to be stale.
 
 /** How often data is read again because of changes meanwhile. */
-const MOST_READINGS = 4;
+const MAX_READINGS = 4;
 
 export class News {
   #count = 0;
@@ -22,7 +22,7 @@ export class News {
       const known = this.#count;
       const content = await read();
       const isFresh = known === this.#count;
-      if (isFresh || reading === MOST_READINGS) return { content, isFresh };
+      if (isFresh || reading === MAX_READINGS) return { content, isFresh };
     }
   }
 }

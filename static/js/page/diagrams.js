@@ -1,7 +1,7 @@
 // Diagrams: a closed code block in the language "mermaid" is drawn in a sandboxed frame. Loaded only when there is one.
 
 import { find, fromTemplate } from "./dom.js";
-import { MOST_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
+import { MAX_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
 
 /** How long a frame may take to draw once it is loaded, in milliseconds. */
 const LONGEST_MS = 30_000;
@@ -47,7 +47,7 @@ class Diagram {
 
   draw() {
     const address = document.querySelector("[data-diagram]")?.getAttribute("data-diagram");
-    if (!address || this.#source.length > MOST_CHARACTERS) {
+    if (!address || this.#source.length > MAX_CHARACTERS) {
       this.#fail();
       return;
     }

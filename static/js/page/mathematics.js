@@ -11,7 +11,7 @@
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
 /** A longer formula is not typeset. */
-const MOST_CHARACTERS = 2_000;
+const MAX_CHARACTERS = 2_000;
 
 /** @type {Promise<Renderer> | null} */
 let loading = null;
@@ -23,7 +23,7 @@ let loading = null;
 export async function setMathematics(block) {
   for (const place of block.querySelectorAll(".math")) {
     const tex = place.textContent ?? "";
-    if (!(place instanceof HTMLElement) || place.dataset.set || tex.length > MOST_CHARACTERS) continue;
+    if (!(place instanceof HTMLElement) || place.dataset.set || tex.length > MAX_CHARACTERS) continue;
     const setter = await load();
     place.dataset.set = "true";
     try {

@@ -6,7 +6,7 @@ import { problemWith } from "../models/typing.js";
 /** @import { ChatComposer, OutgoingMessage } from "../chat/composer.js" */
 /** @import { NextMessage } from "./next-messages.js" */
 
-const MOST = 10;
+const MAX_FILES = 10;
 const OCCUPIED = t("Please send the message above first, or cancel it.");
 export const TAKEN = t("This message was sent or changed in another tab.");
 
@@ -20,8 +20,8 @@ export function joined(before, written, limit) {
   const text = isJoined ? `${before.text}\n\n${written.text}` : written.text;
   const first = isJoined ? before.files ?? [] : [];
   const files = [...first, ...(written.files ?? []).filter(({ id }) => first.every((file) => file.id !== id))];
-  const most = t("A message can have at most %(count)s files.", { count: String(MOST) });
-  const problem = problemWith(text, limit) ?? (files.length > MOST ? most : null);
+  const most = t("A message can have at most %(count)s files.", { count: String(MAX_FILES) });
+  const problem = problemWith(text, limit) ?? (files.length > MAX_FILES ? most : null);
   return { text, files, problem: before && !isJoined ? OCCUPIED : problem };
 }
 

@@ -19,7 +19,7 @@ from tests.bench.delivery.judging import Verdict
 from tests.bench.delivery.measuring import PARTS, SHORT_PARTS, Measuring, Plan, statements
 from tests.bench.delivery.processes import ModelServer, Stores
 
-LEAST_RUNS = 3
+MIN_RUNS = 3
 
 
 def main() -> int:
@@ -50,8 +50,8 @@ def _options() -> argparse.Namespace:
     add("--chainlit", nargs="?", const="chainlit", default="", metavar="COMMAND", help="put Chainlit beside them, where it is installed")
     add("--commit", type=int, default=0, metavar="RUNS", help="measure so often, and write ratios and margins to committed.json")
     options = parser.parse_args()
-    if 0 < options.commit < LEAST_RUNS:
-        parser.error(f"fewer than {LEAST_RUNS} runs do not show how much they differ")
+    if 0 < options.commit < MIN_RUNS:
+        parser.error(f"fewer than {MIN_RUNS} runs do not show how much they differ")
     if options.chainlit and not shutil.which(options.chainlit):
         parser.error(f"{options.chainlit} is not installed; it is no dependency of the project")
     return options

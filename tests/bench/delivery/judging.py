@@ -11,7 +11,7 @@ from statistics import median
 from tests.bench.delivery.figures import Figure
 
 COMMITTED = Path(__file__).with_name("committed.json")
-LEAST_MARGIN = 0.1
+MIN_MARGIN = 0.1
 SAFETY = 1.5
 """The margin exceeds the largest difference of a few runs by this factor, because a few runs do not show every difference."""
 
@@ -77,4 +77,4 @@ def settle(runs: Sequence[Iterable[Figure]]) -> dict[str, Committed]:
 def _committed(ratios: list[float]) -> Committed:
     usual = median(ratios)
     differs = max(max(ratio / usual, usual / ratio) - 1 for ratio in ratios)
-    return Committed(round(usual, 3), round(max(LEAST_MARGIN, SAFETY * differs), 2))
+    return Committed(round(usual, 3), round(max(MIN_MARGIN, SAFETY * differs), 2))

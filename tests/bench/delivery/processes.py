@@ -40,7 +40,7 @@ for number in range({count}):
     client = Client()
     client.force_login(person)
     print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
-    wanted = management.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=management.MOST_PER_MINUTE)
+    wanted = management.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=management.MAX_PER_MINUTE)
     print(management.create(SHELL.of(person), wanted).text)
 """
 

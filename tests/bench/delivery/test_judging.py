@@ -73,7 +73,7 @@ def test_the_committed_ratio_is_the_middle_of_some_runs_and_its_margin_covers_th
 
 
 def test_runs_that_agree_leave_a_margin_nevertheless() -> None:
-    assert settle([[figure(3.0)]] * 3)["cpu"] == Committed(1.5, judging.LEAST_MARGIN)
+    assert settle([[figure(3.0)]] * 3)["cpu"] == Committed(1.5, judging.MIN_MARGIN)
 
 
 def test_a_disturbed_run_settles_nothing() -> None:
@@ -96,7 +96,7 @@ def test_the_committed_file_can_be_read() -> None:
     stores = json.loads(judging.COMMITTED.read_text())
     assert "sqlite" in stores
     for store in stores:
-        assert all(committed.ratio > 0 and committed.margin >= judging.LEAST_MARGIN for committed in judging.read(store).values())
+        assert all(committed.ratio > 0 and committed.margin >= judging.MIN_MARGIN for committed in judging.read(store).values())
 
 
 def test_costs_are_told_per_token_per_turn_and_per_frame() -> None:

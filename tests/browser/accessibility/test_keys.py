@@ -22,14 +22,14 @@ THERE = """name => [...document.querySelectorAll("a, button, input, select, summ
   const label = element.ariaLabel ?? element.labels?.[0]?.textContent ?? element.textContent;
   return element.checkVisibility() && new RegExp(name).test(label.trim().replace(/\\s+/g, " "));
 })"""
-MOST_STOPS = 120
+MAX_STOPS = 120
 
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     """Press Tab until the element with that name has the focus. ``name`` is a regular expression."""
     # What comes with an answer of the server, such as a way to undo, would be walked past while it is on its way.
     page.wait_for_function(THERE, arg=name)
-    for _ in range(MOST_STOPS):
+    for _ in range(MAX_STOPS):
         page.keyboard.press("Shift+Tab" if back else "Tab")
         if page.evaluate(NAMED, name):
             return

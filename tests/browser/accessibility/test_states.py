@@ -32,7 +32,7 @@ SPACED = """() => {
     p { margin-block-end: 2em !important; }`);
   document.adoptedStyleSheets = [sheet];
 }"""
-MOST_STOPS = 400
+MAX_STOPS = 400
 BROKEN = """() => {
   const styles = {
     "Without a ring": "outline: none",
@@ -133,7 +133,7 @@ def walk(page: Page) -> list[dict[str, Any]]:
     """Each stop once, from where the focus is to where it came from. Where a mouse put the focus before, there may be no ring."""
     stops: list[dict[str, Any]] = []
     last = None
-    for pressed in range(MOST_STOPS):
+    for pressed in range(MAX_STOPS):
         stop = page.evaluate("measures.focused()")
         # A field for a date has stops of its own inside.
         if stop and not (last and stop["number"] == last["number"]):

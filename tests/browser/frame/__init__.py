@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-MOST_STEPS = 400
+MAX_STEPS = 400
 
 ABSOLUTE_OUTSIDE = """() => {
   const styles = (element) => getComputedStyle(element);
@@ -44,10 +44,10 @@ COVERED = """() => {
 
 def walk(page: Page, look: Callable[[str], None], key: str = "Tab") -> int:
     """Press the key until the focus has been everywhere and leaves the page; ``look`` after each step. Returns the number of steps."""
-    for step in range(MOST_STEPS):
+    for step in range(MAX_STEPS):
         page.keyboard.press(key)
         focused = str(page.evaluate("() => document.activeElement?.outerHTML.slice(0, 80) ?? ''"))
         if focused.startswith("<body"):
             return step
         look(focused)
-    raise AssertionError(f"the focus does not leave the page after {MOST_STEPS} steps")
+    raise AssertionError(f"the focus does not leave the page after {MAX_STEPS} steps")

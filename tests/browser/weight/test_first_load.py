@@ -19,9 +19,9 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MOST_BYTES = 65_000
-MOST_REQUESTS = 24
-MOST_TASK_MS = 100
+MAX_BYTES = 65_000
+MAX_REQUESTS = 24
+MAX_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
 
 LONG_TASKS = """
@@ -65,8 +65,8 @@ def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Vis
     expect(Chat(page).exchanges).to_have_count(1)
     assert {path, "/"} <= set(found) and any(name.startswith("/static/js/chat.") for name in home), "the premise: all of it was seen"
     listing = "\n".join(f"{size:7,} {name}" for name, size in sorted(found.items(), key=lambda item: -item[1]))
-    assert sum(found.values()) <= MOST_BYTES, f"{sum(found.values()):,} bytes:\n{listing}"
-    assert len(found) <= MOST_REQUESTS, listing
+    assert sum(found.values()) <= MAX_BYTES, f"{sum(found.values()):,} bytes:\n{listing}"
+    assert len(found) <= MAX_REQUESTS, listing
     print(f"{sum(found.values()):,} bytes in {len(found)} requests:\n{listing}")
 
 
@@ -83,7 +83,7 @@ def test_no_task_of_loading_takes_long(demo: Server, visits: Visits) -> None:
     for _ in range(5):
         page.goto("/", wait_until="networkidle")
         longest.append(max(page.evaluate("globalThis.longTasks"), default=0))
-    assert min(longest) <= MOST_TASK_MS
+    assert min(longest) <= MAX_TASK_MS
 
 
 def test_what_a_page_needs_is_asked_for_in_two_steps(demo: Server, visits: Visits) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.api.requests.messages import MOST_MESSAGES
+from chatui.api.requests.messages import MAX_MESSAGES
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
 from chatui.live.early_refusals import refusal_of
@@ -74,7 +74,7 @@ async def test_messages_are_stored_in_few_statements_and_bounded(program: Progra
     said = [{"role": "user", "content": "a"}]
     await program.ask({"input": said * 200})
     assert chains == [199]
-    refused = await program.post("/v1/responses", {"input": said * (MOST_MESSAGES + 1)})
+    refused = await program.post("/v1/responses", {"input": said * (MAX_MESSAGES + 1)})
     assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "too_many_messages"
 
 

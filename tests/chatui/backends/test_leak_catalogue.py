@@ -171,7 +171,7 @@ def test_many_different_characters_are_not_all_kept_in_memory() -> None:
     from chatui.backends.leaks import folding
 
     folded("".join(map(chr, range(0x10000, 0x30000))))
-    assert len(folding._LOOKS) <= folding._MOST_CACHED
+    assert len(folding._LOOKS) <= folding._MAX_CACHED
 
 
 # The same text twice

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatui.backends.leak_guard import LeakGuard, settled
-from chatui.backends.leaks.code import MOST_SPAN_CHARS
+from chatui.backends.leaks.code import MAX_SPAN_CHARS
 from chatui.backends.leaks.names import HARMONY
 from tests.support.cases import example_count, for_each
 from tests.support.places import QUIRKS
@@ -170,9 +170,9 @@ def test_what_only_looks_like_code_is_none(text: str, shown: str) -> None:
 
 def test_what_looks_like_a_span_of_code_is_held_up_to_a_bound() -> None:
     guard = LeakGuard()
-    spans = guard.feed("Hi `<think>" + "SECRET " * MOST_SPAN_CHARS)
+    spans = guard.feed("Hi `<think>" + "SECRET " * MAX_SPAN_CHARS)
     assert "".join(span.text for span in spans if span.visible) == "Hi `"
-    assert sum(len(span.text) for span in spans) > MOST_SPAN_CHARS, "it is hidden now, and not held until the end"
+    assert sum(len(span.text) for span in spans) > MAX_SPAN_CHARS, "it is hidden now, and not held until the end"
 
 
 def test_a_tag_inside_a_tag_of_its_kind_ends_nothing() -> None:

@@ -58,7 +58,7 @@ def test_markers_of_reasoning_are_headings_and_nothing_of_the_text_is_lost() -> 
 def test_a_model_that_writes_markers_without_end_makes_no_endless_page() -> None:
     body = "<|start_reason|>x" * 100_000
     found = sections.sections(Frame(ANALYSIS, body))
-    assert len(found) == sections.MOST - 1 and "".join(each.marker + each.text for each in found) == body
+    assert len(found) == sections.MAX_SECTIONS - 1 and "".join(each.marker + each.text for each in found) == body
 
 
 class Talk:
@@ -234,7 +234,7 @@ def test_every_branch_can_be_seen_and_the_owners_is_marked(talk: Talk, answered:
 
 
 def test_of_very_many_branches_the_latest_are_listed(talk: Talk, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "MOST_LISTED", 3)
+    monkeypatch.setattr(branches, "MAX_LISTED", 3)
     root = talk.ask("Root")
     for number in range(5):
         talk.ask(f"Question {number}", root)
@@ -286,7 +286,7 @@ def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: 
 
 
 def test_where_nothing_was_kept_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MOST_STORED", 1)
+    monkeypatch.setattr(requests, "MAX_STORED", 1)
     question = talk.ask("What?")
     silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
     assert (prompts.part(talk.row, silent.pk, 1, laid_out=True).parts, prompts.part(talk.row, silent.pk, 1, laid_out=True).path) == (0, "")
@@ -328,7 +328,7 @@ def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answer
 
 
 def test_no_page_counts_for_ever(talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_MOST_COUNTED", 20)
+    monkeypatch.setattr(frames, "_MAX_COUNTED", 20)
     counts = [frame.tokens for frame in all_frames(talk.view(grace))]
     assert counts[0] is not None and counts[-1] is None
 

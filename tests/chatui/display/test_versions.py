@@ -106,7 +106,7 @@ def test_imported_answers_are_versions_up_to_the_next_question(ada: User, conver
 
 @pytest.mark.asyncio
 async def test_only_the_newest_are_read_and_the_page_says_so(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(versions, "MAX_VERSIONS", 2)
     turn = await regenerated(ada, backend, 3)
     found = await shown(turn)
     assert found.count == 3 and [index for index, _ in texts(found)] == [3, 2]

@@ -233,11 +233,11 @@ async def test_a_server_that_says_nothing_in_time_could_not_be_asked() -> None:
 
 
 async def test_a_slow_server_is_asked_as_much_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "LEAST_SECONDS", 18.5)
+    monkeypatch.setattr(examination, "MIN_SECONDS", 18.5)
     slow = later(2.0, chat({"reasoning": THOUGHT}, {"content": "4"}))
     report = await examined(chat_answers(sum=slow), seconds=20)
     assert found(report) == {Fault.OUT_OF_TIME: F}
-    monkeypatch.setattr(examination, "LEAST_SECONDS", 21.0)
+    monkeypatch.setattr(examination, "MIN_SECONDS", 21.0)
     report = await examined(chat_answers(), seconds=20)
     assert (found(report), report.level.exit_code) == ({Fault.OUT_OF_TIME: A}, 2)
     assert [one.not_tried for one in report.formats if one.kind == "responses"] == ["the time was up"]
@@ -256,7 +256,7 @@ async def test_a_server_that_is_too_slow_for_an_examination_is_told_from_one_tha
 
 
 async def test_of_an_endless_answer_only_the_beginning_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "MOST_BYTES", 1000)
+    monkeypatch.setattr(trial, "MAX_BYTES", 1000)
     async with peer({"chat": chat(*({"content": "word "} for _ in range(500)))}) as server:
         backend = build(Endpoint(server.url), kind="chat")
         attempted = await attempt(backend, WORDS.sum(), 5)

@@ -174,7 +174,7 @@ async def test_where_llama_cpp_leaves_ids_out_they_are_those_of_its_text(vocabul
 
 
 async def test_what_is_not_recorded_whole_is_not_read_again(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.doctor.trial.MOST_BYTES", 500)
+    monkeypatch.setattr("chatui.doctor.trial.MAX_BYTES", 500)
     ids = ids_of_pieces(pieces_of_text(HIDDEN + "<|end|>" + FINAL), vocabulary)
     chunks = [{"choices": [{"index": 0, "text": "x", "token_ids": [number], "finish_reason": None}]} for number in ids]
     trial = await tried(sse(*chunks) + stub.DONE, {"models": VLLM}, vocabulary)

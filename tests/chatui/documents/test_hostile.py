@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 LIMITS = Limits(cpu_seconds=4)
 """Less than usual: what runs until it is stopped is not to cost more here."""
-MOST_SECONDS = 30
+MAX_SECONDS = 30
 LONGEST_PAUSE = 0.2
 
 FILES = {
@@ -120,7 +120,7 @@ async def test_it_ends_in_time_with_a_state_and_nobody_waits(name: str) -> None:
     made = MAKERS[name]()
     before = time.monotonic()
     found, longest = await ticking(read(*made, LIMITS))
-    assert time.monotonic() - before < MOST_SECONDS
+    assert time.monotonic() - before < MAX_SECONDS
     assert longest < LONGEST_PAUSE
     told = f"{found.state} {found.reason} {'cut' if found.is_cut else ''}".split()
     assert told[: len(ALL[name].split())] == ALL[name].split()

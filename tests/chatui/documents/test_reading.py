@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatui.documents.kinds import Reason
-from chatui.documents.reading import MOST_BYTES, TEXT_BYTES, State, read
+from chatui.documents.reading import MAX_BYTES, TEXT_BYTES, State, read
 
 TEXT = "Übung macht den Meister.\n"
 
@@ -45,7 +45,7 @@ async def test_text_is_read_in_every_encoding_that_says_which_it_is(name: str, d
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), State.UNSUPPORTED, Reason.TYPE),
         ("a.zip", b"PK\x03\x04" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
         ("a.txt", b"\x7fELF" + bytes(40), State.UNSUPPORTED, Reason.TYPE),
-        ("a.txt", bytes(MOST_BYTES + 1), State.FAILED, Reason.TOO_LONG),
+        ("a.txt", bytes(MAX_BYTES + 1), State.FAILED, Reason.TOO_LONG),
     ],
 )
 @pytest.mark.asyncio

@@ -55,7 +55,7 @@ def main() -> None:
     from chatui.live.server import Server  # needs Django's applications
 
     if seconds := int(os.environ.get("MOVING_SECONDS", "0")):
-        channel.LEAST_BYTES = channel.LEAST_BYTES * seconds // channel.HEAD_SECONDS
+        channel.MIN_BYTES = channel.MIN_BYTES * seconds // channel.HEAD_SECONDS
         channel.HEAD_SECONDS = seconds
 
     reactor: Any = twisted_reactor  # whose types do not know what is installed

@@ -23,7 +23,7 @@ from twisted.web import http
 from twisted.web.http import HTTPFactory, Request
 
 from chatui.live import channel, open_files, server
-from chatui.live.channel import HEAD_SECONDS, LEAST_BYTES, protocol
+from chatui.live.channel import HEAD_SECONDS, MIN_BYTES, protocol
 from tests.support.served import Server
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -146,7 +146,7 @@ def test_an_upload_may_take_as_long_as_it_moves_as_fast_as_a_telephone(clock: Cl
     connection, transport = connected(clock)
     connection.dataReceived(UPLOAD)
     for _ in range(30 * HEAD_SECONDS):
-        connection.dataReceived(b"x" * (LEAST_BYTES // HEAD_SECONDS))
+        connection.dataReceived(b"x" * (MIN_BYTES // HEAD_SECONDS))
         clock.advance(1)
         assert not transport.disconnecting
     assert transport.value() == b"" and not waiting
@@ -172,7 +172,7 @@ def test_a_body_that_comes_byte_by_byte_is_refused_and_never_carried_out(head: b
 
 def test_a_body_that_stands_still_is_refused_as_well(clock: Clock) -> None:
     connection, transport = connected(clock)
-    connection.dataReceived(UPLOAD + b"x" * LEAST_BYTES)
+    connection.dataReceived(UPLOAD + b"x" * MIN_BYTES)
     clock.advance(HEAD_SECONDS - 1)
     assert not transport.disconnecting
     clock.advance(1)
@@ -249,7 +249,8 @@ def test_nothing_is_left_of_a_connection_that_ended(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "raised"), [((1024, 4096), 4096), ((1024, 1_000_000), open_files.MOST), ((1024, resource.RLIM_INFINITY), open_files.MOST)]
+    ("limits", "raised"),
+    [((1024, 4096), 4096), ((1024, 1_000_000), open_files.MAX_OPEN_FILES), ((1024, resource.RLIM_INFINITY), open_files.MAX_OPEN_FILES)],
 )
 def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
@@ -274,7 +275,7 @@ class Stuck(Connection):
 
 
 def test_a_connection_is_given_up_where_too_much_waits_for_it() -> None:
-    for waiting, is_given_up in ((0, False), (server.MOST_UNSENT, False), (server.MOST_UNSENT + 1, True)):
+    for waiting, is_given_up in ((0, False), (server.MAX_UNSENT, False), (server.MAX_UNSENT + 1, True)):
         stuck = Stuck(waiting)
         server.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up

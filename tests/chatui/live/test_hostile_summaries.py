@@ -18,7 +18,7 @@ from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 SCENES = {scene.name: scene for scene in [*scenes("english"), *scenes("others")]}
-MOST = 3
+MAX = 3
 """Attacks of a scene, each of another kind."""
 
 
@@ -26,7 +26,7 @@ def told(scene: Scene) -> list[str]:
     """Lines that are attacks by themselves, one of each kind."""
     rows = (row.split(" | ", 1) for row in scene.rows if " || " not in row)
     by_kind = itertools.groupby(sorted(rows), key=lambda row: row[0])
-    return [next(lines)[1] for kind, lines in by_kind if kind != PARAPHRASE][-MOST:]
+    return [next(lines)[1] for kind, lines in by_kind if kind != PARAPHRASE][-MAX:]
 
 
 async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> Watched:

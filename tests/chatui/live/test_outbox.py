@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chatui.live.outbox import MOST_EVER, MOST_JOINED, MOST_UNREAD, Outbox
+from chatui.live.outbox import MAX_EVER, MAX_JOINED, MAX_UNREAD, Outbox
 
 pytestmark = pytest.mark.asyncio
 
@@ -49,7 +49,7 @@ async def test_events_arrive_in_their_order_as_soon_as_the_pump_runs_and_those_t
 
 async def test_long_frames_are_joined_with_no_others() -> None:
     page = Page()
-    frames = [json.dumps([text]) for text in ("x" * MOST_JOINED, "short", "also", "y" * MOST_JOINED, "z" * (MOST_JOINED - 20), "w" * 20)]
+    frames = [json.dumps([text]) for text in ("x" * MAX_JOINED, "short", "also", "y" * MAX_JOINED, "z" * (MAX_JOINED - 20), "w" * 20)]
     for frame in frames:
         page.outbox.put(frame)
     await page.outbox.flush()
@@ -65,7 +65,7 @@ async def test_a_page_that_confirms_nothing_is_sent_a_bounded_amount() -> None:
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)
         await page.outbox.flush()
-    assert sum(map(len, page.frames)) <= MOST_UNREAD // 2 + 11_000
+    assert sum(map(len, page.frames)) <= MAX_UNREAD // 2 + 11_000
     assert page.pings, "else it could never say that it has caught up"
 
 
@@ -73,22 +73,22 @@ async def test_nothing_piles_up_for_a_page_whose_server_takes_nothing() -> None:
     page = Page()
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)
-    assert page.outbox._waiting_chars <= MOST_UNREAD
+    assert page.outbox._waiting_chars <= MAX_UNREAD
 
 
 async def test_a_page_that_keeps_up_is_sent_also_what_is_large_and_can_say_that_it_read_it() -> None:
     page = Page()
-    page.outbox.put_events("x" * 3 * MOST_UNREAD)
+    page.outbox.put_events("x" * 3 * MAX_UNREAD)
     page.outbox.put_events("left out")
     await page.outbox.flush()
-    assert len(page.frames[0]) == 3 * MOST_UNREAD and "left out" not in page.frames
+    assert len(page.frames[0]) == 3 * MAX_UNREAD and "left out" not in page.frames
     page.outbox.confirmed(page.pings[-1])
     assert page.caught_up == 1
 
 
 async def test_a_page_that_asks_and_never_reads_is_given_up() -> None:
     page = Page()
-    for _ in range(MOST_EVER // 100_000 + 2):
+    for _ in range(MAX_EVER // 100_000 + 2):
         page.outbox.put("x" * 100_000)
     assert page.given_up > 0
 

@@ -11,7 +11,7 @@ from twisted.internet.tcp import Connection
 
 from chatui import wire
 from chatui.live import consumer
-from chatui.live.server import MOST_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
+from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
 from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
@@ -23,7 +23,7 @@ CONTRACTS = {7: "bb58226f1ffb04d4"}
 def test_deflate_is_accepted_with_bounds_and_nothing_else() -> None:
     accept = accepted_compression([PerMessageDeflateOffer()])
     assert isinstance(accept, PerMessageDeflateOfferAccept)
-    assert (accept.window_bits, accept.max_message_size) == (WINDOW_BITS, MOST_FRAME_BYTES)
+    assert (accept.window_bits, accept.max_message_size) == (WINDOW_BITS, MAX_FRAME_BYTES)
     assert accepted_compression([]) is None
 
 

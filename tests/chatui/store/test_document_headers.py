@@ -170,7 +170,7 @@ def test_whatever_stands_in_a_header_is_only_a_value(line: str, ada: User) -> No
 @pytest.mark.parametrize("size", [40_000, 49_500, 63_000])
 def test_a_header_that_leaves_no_room_is_refused_and_any_other_can_be_downloaded(size: int, ada: User) -> None:
     header = f"version: 2.2\nlong: {'x' * size}\n"
-    if size > document_headers.MOST_STORED:
+    if size > document_headers.MAX_STORED:
         with pytest.raises(ImportRefusedError, match="header is too long"):
             brought(ada, header)
         assert not Conversation.objects.exists()

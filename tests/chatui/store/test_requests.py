@@ -40,8 +40,8 @@ def test_a_request_comes_back_as_it_was_sent() -> None:
 
 
 def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MOST_STORED", 100_000)  # to compress what is as long as it may be takes seconds
-    body = os.urandom(requests.MOST_STORED).hex().encode() * 2
+    monkeypatch.setattr(requests, "MAX_STORED", 100_000)  # to compress what is as long as it may be takes seconds
+    body = os.urandom(requests.MAX_STORED).hex().encode() * 2
     packed = requests.pack("/v1/responses", body)
     assert len(packed) < 1000
     assert requests.unpack(packed) == requests.StoredRequest("/v1/responses", None, len(body))

@@ -21,8 +21,8 @@ from renderer.ocml.calls import read_reply
 from tests.support.cases import for_each
 
 
-def run(function: Callable[..., Any], seconds: float = 5, most_chars: int = 1000) -> Any:
-    return json.loads(asyncio.run(Execution("c1", tool_of(function, "under_test"), {}, most_chars).result(seconds)))
+def run(function: Callable[..., Any], seconds: float = 5, max_chars: int = 1000) -> Any:
+    return json.loads(asyncio.run(Execution("c1", tool_of(function, "under_test"), {}, max_chars).result(seconds)))
 
 
 @for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])

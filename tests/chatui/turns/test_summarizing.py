@@ -158,7 +158,7 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_that
     everything = "".join(frame.body for request in summarizer.requests for frame in request.frames)
     assert "CANARY" not in everything and "Nightingale" not in everything
     assert {(request.model, request.effort, request.max_tokens) for request in summarizer.requests} == {("small-model", "low", 400)}
-    assert summarizer.most_running == 1
+    assert summarizer.max_running == 1
 
 
 ATTACKS: dict[str, Says] = {
@@ -328,7 +328,7 @@ async def test_only_a_few_summaries_are_asked_for_at_the_same_time(
         await until(lambda: len(summarizer.requests) >= 4)
         gate.set()
         await running.settle()
-    assert summarizer.most_running == summarizing.AT_ONCE
+    assert summarizer.max_running == summarizing.AT_ONCE
     assert await Turn.objects.filter(state="completed").acount() == 6
 
 
@@ -380,12 +380,12 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         for number, gate in enumerate(gates, start=1):
-            while len(summarizer.requests) < min(number, summary_notes.MOST_STEPS):
+            while len(summarizer.requests) < min(number, summary_notes.MAX_STEPS):
                 await asyncio.sleep(0.005)
             gate.set()
         await running.settle()
     message = await Message.objects.aget(name="reasoning_summary")
-    assert message.text.count("\n- ") + 1 == summary_notes.MOST_STEPS == len(summarizer.requests)
+    assert message.text.count("\n- ") + 1 == summary_notes.MAX_STEPS == len(summarizer.requests)
 
 
 async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_the_time(

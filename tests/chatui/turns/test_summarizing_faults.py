@@ -120,7 +120,7 @@ async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer("")
     install(monkeypatch, backend, summarizer)
-    monkeypatch.setattr(summarizing, "LEAST_CHARS", 0)
+    monkeypatch.setattr(summarizing, "MIN_CHARS", 0)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: len(summarizer.requests) >= 3)
     assert (watched.turn.state, watched.steps, len(summarizer.requests)) == ("completed", [], 3)

@@ -150,11 +150,11 @@ async def test_the_real_server_is_model_and_summarizer(
     llama_server: str, relay: Relay, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is too small to sum anything up. What it says instead is shown or blocked, and nothing hidden comes with it."""
-    monkeypatch.setattr(summarizing, "LEAST_CHARS", 20)
+    monkeypatch.setattr(summarizing, "MIN_CHARS", 20)
     answered, words_of = asyncio.Event(), own_requests.text_of
 
-    async def noted(backend: Backend, request: SampleRequest, most_chars: int, charged: own_requests.Charged, what: str) -> str:
-        answer = await words_of(backend, request, most_chars, charged, what)
+    async def noted(backend: Backend, request: SampleRequest, max_chars: int, charged: own_requests.Charged, what: str) -> str:
+        answer = await words_of(backend, request, max_chars, charged, what)
         answered.set()
         return answer
 

@@ -21,7 +21,7 @@ ORDERS = (
     "Escalate angry customers to Ms. Hollering."
 )
 LANGUAGES = {"English", "German", "Chinese", "Korean"}
-MOST_LOST, MOST_LOST_UNSEEN = 5, 10
+MAX_LOST, MAX_LOST_UNSEEN = 5, 10
 """Accepted honest lines per hundred: of the lines used to develop the rules, and of lines that were never looked at."""
 
 
@@ -105,8 +105,8 @@ def test_digits_that_stand_in_visible_text_one_by_one_do_not_build_up_a_hidden_n
 @pytest.mark.parametrize(
     ("name", "languages", "most"),
     [
-        pytest.param("summary_honest.jsonl", LANGUAGES, MOST_LOST, id="known"),
-        pytest.param("summary_honest_held_out.jsonl", LANGUAGES, MOST_LOST_UNSEEN, id="held out"),
+        pytest.param("summary_honest.jsonl", LANGUAGES, MAX_LOST, id="known"),
+        pytest.param("summary_honest_held_out.jsonl", LANGUAGES, MAX_LOST_UNSEEN, id="held out"),
     ],
 )
 def test_few_honest_lines_are_lost(name: str, languages: set[str], most: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from tests.support.cases import for_each
 
 DATA = Path(__file__).parents[1] / "data" / "hostile_summaries"
 HONEST = ("honest_first", "honest_second", "honest_third", "honest_fourth", "honest_fifth")
-MOST_LOST = 5
+MAX_LOST = 5
 """Per hundred honest lines."""
 PARAPHRASE = "paraphrase"
 """Attacks that paraphrase. They are listed because they are accepted: a comparison cannot find them, but the review may."""
@@ -107,4 +107,4 @@ def test_few_honest_lines_are_lost(name: str, capsys: pytest.CaptureFixture[str]
         by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in told.items())
         print(f"\nHonest summary lines lost, {name}: {lost.total()} of {told.total()} ({by_language})")
     assert told.total() >= 100 and set(told) == {"en", "de", "zh", "ko", "es"}
-    assert lost.total() * 100 <= MOST_LOST * told.total()
+    assert lost.total() * 100 <= MAX_LOST * told.total()

@@ -19,7 +19,7 @@ REFUSALS = LANGUAGE / "refusals.js"
 PLACE = re.compile(r"%\(\w+\)s")
 UNSAFE = re.compile(r"[<>]|javascript:|&\w+;|%(?!\(\w+\)s)", re.IGNORECASE)
 """Translators are not trusted: no markup, and no character that gettext or a browser could read as more than text."""
-MOST_BYTES = 20_000
+MAX_BYTES = 20_000
 REFUSALS_HEAD = """\
 // The sentences for the codes with which the server refuses a command or closes the socket.
 // Made from chatui/codes.py by `make messages`. Do not change it by hand: `make check` compares the two.
@@ -73,8 +73,8 @@ def module_of(translated: Catalog) -> str:
     rule = compiled(translated.plural_forms)
     body = f"useCatalogue({{\n  plural: (n) => {rule},\n  entries: {{\n{''.join('  ' + line for line in lines)}  }},\n}});\n"
     module = f'{head}\nimport {{ useCatalogue }} from "../words.js";\n\n{body.replace("(n) => Number(0)", "() => 0")}'
-    if len(module.encode()) > MOST_BYTES:
-        raise UnfitTranslationError(f"{translated.locale} has more than {MOST_BYTES} bytes, and the page has to load it")
+    if len(module.encode()) > MAX_BYTES:
+        raise UnfitTranslationError(f"{translated.locale} has more than {MAX_BYTES} bytes, and the page has to load it")
     return module
 
 

@@ -40,7 +40,7 @@ def test_every_sentence_of_the_page_is_translated_into_every_language() -> None:
 def test_the_modules_are_made_from_the_translations() -> None:
     for path, text in {modules.REFUSALS: modules.refusals(), **modules.build()}.items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run make messages"
-        assert len(text.encode()) < modules.MOST_BYTES
+        assert len(text.encode()) < modules.MAX_BYTES
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_translation_that_no_page_may_show_is_refused(sentence: str, translati
 
 def test_a_catalogue_that_is_too_large_to_load_is_refused() -> None:
     with pytest.raises(modules.UnfitTranslationError, match="bytes"):
-        modules.module_of(translated("Saved.", "x" * modules.MOST_BYTES))
+        modules.module_of(translated("Saved.", "x" * modules.MAX_BYTES))
 
 
 def test_what_is_not_translated_is_left_out_and_then_said_in_english() -> None:

@@ -27,8 +27,8 @@ import types
 import warnings
 from typing import Any, NoReturn
 
-MOST_FILES = 20
-MOST_ENTRIES = 2000
+MAX_FILES = 20
+MAX_ENTRIES = 2000
 TRACEBACK_FRAMES = 30
 DATA = "/mnt/data"
 
@@ -108,7 +108,7 @@ def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) ->
     with contextlib.suppress(Exception):
         sys.stdout.flush()
     changed = sorted(each for each in _files().items() if before.get(each[0]) != each[1])
-    end = {"failed": failed, "files": [[path, size] for path, (size, _) in changed[:MOST_FILES]]}
+    end = {"failed": failed, "files": [[path, size] for path, (size, _) in changed[:MAX_FILES]]}
     _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps(end).encode() + b"\n")
 
 
@@ -178,7 +178,7 @@ def _save_picture(data: bytes) -> None:
                 with open(path, "rb") as file:
                     if file.read() == data:
                         return
-    name = next(name for index in range(1, MOST_ENTRIES) if (name := f"figure_{index}.png") not in taken)
+    name = next(name for index in range(1, MAX_ENTRIES) if (name := f"figure_{index}.png") not in taken)
     with open(os.path.join(DATA, name), "wb") as file:
         file.write(data)
 
@@ -194,7 +194,7 @@ def _files() -> dict[str, tuple[int, int]]:
                     about = os.lstat(path)
                     if about.st_mode & 0o170000 == 0o100000:
                         found[os.path.relpath(path, DATA)] = (about.st_size, about.st_mtime_ns)
-            if len(found) > MOST_ENTRIES:
+            if len(found) > MAX_ENTRIES:
                 break
     return found
 

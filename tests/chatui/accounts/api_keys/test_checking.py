@@ -93,7 +93,7 @@ def test_a_key_has_a_limit_of_requests_per_minute(ada: User) -> None:
 
 
 def test_a_person_has_a_limited_number_of_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(management, "MOST_KEYS", 1)
+    monkeypatch.setattr(management, "MAX_KEYS", 1)
     made(ada)
     with pytest.raises(management.TooManyKeysError):
         made(ada)

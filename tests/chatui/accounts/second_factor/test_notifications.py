@@ -69,9 +69,9 @@ def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
 
 
 def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
-    for _ in range(notifications.MOST + 3):
+    for _ in range(notifications.MAX_LINES + 3):
         notifications.notify(ada, "passkey-added")
-    assert len(told(ada)) == notifications.MOST
+    assert len(told(ada)) == notifications.MAX_LINES
 
 
 def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
@@ -104,7 +104,7 @@ def test_only_its_owner_can_rename_a_passkey(ada: User, bela: User) -> None:
         client.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": " My\u202e new\n phone " + "x" * 200})["Location"] == "/sign-in/ways/"
     )
     row.refresh_from_db()
-    assert row.name.startswith("My new phone x") and len(row.name) == passkeys.MOST_NAME_CHARS
+    assert row.name.startswith("My new phone x") and len(row.name) == passkeys.MAX_NAME_CHARS
     assert row.name in client.get("/sign-in/ways/").content.decode()
     assert AuditEvent.objects.latest("number").action == "passkey renamed"
     assert after_password(bela).post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Mine"}).status_code == 404

@@ -87,7 +87,7 @@ def test_a_device_is_added_once_and_the_number_of_passkeys_is_limited(ada: User,
     device.handle = b""
     assert add(client, device)["Location"].endswith("?passkey-refused")
     assert AuditEvent.objects.latest("number").detail == "already known"
-    monkeypatch.setattr(passkeys, "MOST", 1)
+    monkeypatch.setattr(passkeys, "MAX_PASSKEYS", 1)
     assert add(client, Authenticator()).status_code == 200
     assert add(client, Authenticator())["Location"].endswith("?passkey-refused")
 

@@ -289,5 +289,5 @@ def test_an_invalid_registration_is_refused(ada: User) -> None:
 
 
 def test_the_size_limits_allow_the_largest_passkey(ada: User) -> None:
-    device = owned(ada, Authenticator(RS256, credential_id=b"i" * ceremonies.MOST_ID_BYTES))
+    device = owned(ada, Authenticator(RS256, credential_id=b"i" * ceremonies.MAX_ID_BYTES))
     assert is_in(sign_in(device))

@@ -159,7 +159,7 @@ async def test_only_its_own_person_takes_up_a_stream_and_only_so_many_at_once(pr
     assert (theirs.status_code, json_of(theirs)) == (nothing.status_code, json_of(nothing)) and theirs.status_code == 404
     assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
     recording = next(iter(recordings._recordings.values()))
-    recordings.readers[recording.owner_id] = recordings.MOST_READERS
+    recordings.readers[recording.owner_id] = recordings.MAX_READERS
     try:
         assert (await program.get(path)).status_code == 429
         before = await Turn.objects.acount()

@@ -153,7 +153,7 @@ async def test_without_a_good_key_there_is_no_connection(key: str, ada: User) ->
     chat_only = await new_key(ada, for_responses=False)
     for wrong in (Socket(""), Socket("wrong"), Socket(chat_only), Socket("", cookie="sessionid=x", origin="http://testserver")):
         assert not await wrong.opened()
-    open_sockets._of_person[ada.pk] = open_sockets.MOST_OF_PERSON
+    open_sockets._of_person[ada.pk] = open_sockets.MAX_OF_PERSON
     try:
         assert not await Socket(key).opened()
     finally:
@@ -205,7 +205,7 @@ async def test_whoever_goes_away_stops_the_model_and_whoever_asks_too_much_is_cl
 async def test_what_waits_on_all_connections_of_a_person_is_bounded(
     key: str, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_sockets, "MOST_WAITING_CHARS", 500)
+    monkeypatch.setattr(open_sockets, "MAX_WAITING_CHARS", 500)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     async with connected(key) as busy:
         await busy.send({"type": "response.create", "input": "?"})

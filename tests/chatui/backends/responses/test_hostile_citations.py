@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.hosted.tools import MOST_SOURCES, HostedTools
+from chatui.backends.hosted.tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
 from chatui.backends.responses.server_tools import ServerTools
 from tests.chatui.backends.responses.test_reducer import message, text
@@ -105,7 +105,7 @@ def test_ordinary_pages_stay() -> None:
 
 def test_more_annotations_than_anybody_reads_cost_little() -> None:
     many = [cites(f"https://pages.test/<think>{number}", "x" * 5000) for number in range(20_000)]
-    assert len(sources(*said("It rains.", *many), ENDED)) <= MOST_SOURCES
+    assert len(sources(*said("It rains.", *many), ENDED)) <= MAX_SOURCES
 
 
 @pytest.mark.parametrize("kind", ["\x00_call", "\ud800_call", "x" * 500 + "_call", "a\nb_call"])

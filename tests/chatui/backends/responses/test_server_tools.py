@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Endpoint
-from chatui.backends.hosted.tools import MOST_SOURCES, HostedTools
+from chatui.backends.hosted.tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.responses.server_tools import ServerTools
@@ -120,7 +120,7 @@ def test_nothing_else_is_a_source(annotation: dict[str, Any]) -> None:
 def test_sources_are_bounded() -> None:
     tools = hosted()
     seen(*answer(*(cites(f"https://a.test/{number}", "x" * 9999) for number in range(500))), tools=tools)
-    assert len(tools.sources) == MOST_SOURCES and {len(title) for title in tools.sources.values()} == {200}
+    assert len(tools.sources) == MAX_SOURCES and {len(title) for title in tools.sources.values()} == {200}
 
 
 @pytest.mark.parametrize("labels", [{"role": "tool"}, {"phase": "commentary"}, {"phase": "secret"}, {"channel": "analysis"}])

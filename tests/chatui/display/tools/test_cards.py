@@ -73,7 +73,7 @@ def talk(ada: User) -> Conversation:
 
 def test_huge_arguments_are_cut_and_the_card_says_by_how_much(talk: Conversation) -> None:
     shown = cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
-    assert sum(len(each.text) for each in shown.arguments) == cards.MOST_CHARS
+    assert sum(len(each.text) for each in shown.arguments) == cards.MAX_CHARS
     assert shown.left_out > 11_000 and not shown.has_escapes
     many = cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
     assert len(many.arguments) == 100 and many.left_out > 4000
@@ -125,7 +125,7 @@ def test_deep_lists_cost_no_more_than_what_is_shown_of_them(talk: Conversation) 
     before = time.process_time()
     shown = cards.card(row)
     assert time.process_time() - before < 0.5
-    assert len(shown.arguments[0].text) == cards.MOST_CHARS and shown.left_out < 100_000
+    assert len(shown.arguments[0].text) == cards.MAX_CHARS and shown.left_out < 100_000
 
 
 def test_a_text_has_the_direction_of_its_lines_and_json_is_read_from_the_left(client: Client, ada: User, talk: Conversation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.store.files.names import MOST_CHARS, clean
+from chatui.store.files.names import MAX_CHARS, clean
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_a_name_is_one_part_without_anything_unseen(given: str, kept: str) -> No
 
 
 def test_a_long_name_keeps_its_ending_and_loses_only_an_ending_that_is_none() -> None:
-    assert clean("x" * 300 + ".csv") == "x" * (MOST_CHARS - 4) + ".csv"
-    assert clean("x." + "y" * 300) == "x." + "y" * (MOST_CHARS - 2)
+    assert clean("x" * 300 + ".csv") == "x" * (MAX_CHARS - 4) + ".csv"
+    assert clean("x." + "y" * 300) == "x." + "y" * (MAX_CHARS - 2)
 
 
 def test_a_clean_name_stays_as_it_is() -> None:

@@ -199,7 +199,7 @@ def test_the_nightly_run_takes_it_away_in_batches_and_is_recorded_before(ada: Us
     call_command("purge", stdout=StringIO())
     assert "hidden" not in AuditEvent.objects.get(action="retention run").detail and rows_with(SECRET)
     change(monkeypatch, {"hidden_days": 0})
-    monkeypatch.setattr(hidden_text, "_LEAST_DAYS", -1)
+    monkeypatch.setattr(hidden_text, "_MIN_DAYS", -1)
     monkeypatch.setattr(hidden_text, "_BATCH", 2)
     out = StringIO()
     call_command("purge", stdout=out)

@@ -52,11 +52,11 @@ def within(task: Callable[[Interpreter], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def answers(*codes: str, seconds: float = 20.0, most_chars: int = 4000) -> list[Answer]:
+def answers(*codes: str, seconds: float = 20.0, max_chars: int = 4000) -> list[Answer]:
     """What one interpreter answers to these, one after the other."""
 
     async def task(interpreter: Interpreter) -> list[Answer]:
-        return [await interpreter.run(code, seconds, most_chars) for code in codes]
+        return [await interpreter.run(code, seconds, max_chars) for code in codes]
 
     return within(task)
 

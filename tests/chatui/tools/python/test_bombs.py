@@ -48,7 +48,7 @@ def test_the_data_directory_holds_what_it_may_and_no_more() -> None:
 
 def test_names_without_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty file takes none of the room that is limited, but memory of the kernel."""
-    monkeypatch.setattr(module, "MOST_INODES", 500)
+    monkeypatch.setattr(module, "MAX_INODES", 500)
 
     async def task(interpreter: Interpreter) -> None:
         with pytest.raises(InterpreterEndedError, match="more than 500 files"):
@@ -73,7 +73,7 @@ def test_output_without_end_is_cut_and_nothing_else_waits_for_it() -> None:
 
 
 def test_the_end_of_long_output_is_kept_because_errors_stand_there() -> None:
-    [answer] = answers("print('begin' + 'x' * 10**6)\n1 / 0", most_chars=1000)
+    [answer] = answers("print('begin' + 'x' * 10**6)\n1 / 0", max_chars=1000)
     assert answer.text.startswith("begin") and "bytes omitted here" in answer.text and answer.text.endswith("division by zero\n")
 
 

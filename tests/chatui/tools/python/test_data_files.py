@@ -16,7 +16,7 @@ from chatui.tools.python.data_files import SMALL_BYTES, DataFiles, Taken
 from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
 
-MOST = 1000
+MAX = 1000
 HASHED = "import hashlib; hashlib.file_digest(open('large', 'rb'), 'sha256').hexdigest()"
 HOG = """
 kept, size = [], 2**26
@@ -41,7 +41,7 @@ sys.modules['matplotlib.pyplot'] = pyplot
 """
 
 
-def taken(*codes: str, most_files: int = 5, most_bytes: int = MOST) -> list[Taken]:
+def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
     """What comes out after each of these calls of one interpreter."""
 
     async def task(interpreter: Interpreter) -> list[Taken]:
@@ -49,7 +49,7 @@ def taken(*codes: str, most_files: int = 5, most_bytes: int = MOST) -> list[Take
         for code in codes:
             answer = await interpreter.run(code, 20, 4000)
             assert not answer.has_failed, answer.text
-            found.append(await interpreter.take(most_files, most_bytes))
+            found.append(await interpreter.take(max_files, max_bytes))
         return found
 
     return within(task)
@@ -82,10 +82,10 @@ def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
 def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
     async def task(interpreter: Interpreter) -> tuple[Taken, Taken]:
         failed = await interpreter.run("open('a', 'w').write('1'); 1/0", 20, 4000)
-        after_error = await interpreter.take(5, MOST)
+        after_error = await interpreter.take(5, MAX)
         stopped = await interpreter.run("open('b', 'w').write('2')\nwhile True: pass", 0.3, 4000)
         assert failed.has_failed and "Interrupted" in stopped.text
-        return after_error, await interpreter.take(5, MOST)
+        return after_error, await interpreter.take(5, MAX)
 
     assert [names(each) for each in within(task)] == [["a"], ["b"]]
 
@@ -114,15 +114,15 @@ def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
     files = DataFiles(str(tmp_path))
     (tmp_path / "a").write_text("1")
     os.mkfifo(tmp_path / "pipe")
-    assert names(files.take(5, MOST, MOST)) == ["a"] and files._read("a", MOST, MOST) == b"1"
+    assert names(files.take(5, MAX, MAX)) == ["a"] and files._read("a", MAX, MAX) == b"1"
     with pytest.raises(FileNotStoredError):
-        files._read("pipe", MOST, MOST)
+        files._read("pipe", MAX, MAX)
     files.close()
 
 
 def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> None:
-    (found,) = taken(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MOST} + n % 2))", most_files=1)
-    assert names(found) == ["f0"] and len(found.made[0].data) == MOST
+    (found,) = taken(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MAX} + n % 2))", max_files=1)
+    assert names(found) == ["f0"] and len(found.made[0].data) == MAX
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
     (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
     assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or not a regular file"),)
@@ -131,7 +131,7 @@ def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> N
 def test_a_file_that_is_mostly_holes_is_left_there_and_one_of_the_same_size_without_comes_out() -> None:
     size = 4 * 1024 * 1024
     code = f"open('holes', 'wb').truncate({size}); open('small', 'wb').truncate({SMALL_BYTES}); open('whole', 'wb').write(bytes({size}))"
-    (found,) = taken(code, most_bytes=size)
+    (found,) = taken(code, max_bytes=size)
     assert names(found) == ["small", "whole"] and found.left_out == (("holes", "a file with holes"),)
 
 
@@ -139,16 +139,16 @@ def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_p
     files = DataFiles(str(tmp_path))
     for name, size in (("a", 3), ("b", 4), ("c", 2)):
         (tmp_path / name).write_bytes(b"x" * size)
-    found = files.take(5, MOST, 5)
+    found = files.take(5, MAX, 5)
     assert names(found) == ["a", "c"] and found.left_out == (("b", "too many bytes at once"),)
     files.close()
 
 
 def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
     async def task(interpreter: Interpreter) -> Taken:
-        interpreter.most_taken_bytes = 3
+        interpreter.max_taken_bytes = 3
         await interpreter.run("open('a', 'w').write('12'); open('b', 'w').write('34')", 20, 4000)
-        return await interpreter.take(5, MOST)
+        return await interpreter.take(5, MAX)
 
     found = within(task)
     assert names(found) == ["a"] and found.left_out == (("b", "too many bytes at once"),)
@@ -225,10 +225,10 @@ def test_what_is_displayed_and_no_picture_is_printed() -> None:
 def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     files = DataFiles(str(tmp_path))
-    assert names(files.take(5, MOST, MOST)) == ["a"], "the premise"
+    assert names(files.take(5, MAX, MAX)) == ["a"], "the premise"
     files.close()
     (tmp_path / "b").write_text("2")
-    assert files.take(5, MOST, MOST) == Taken()
+    assert files.take(5, MAX, MAX) == Taken()
     files.close()
 
 
@@ -236,6 +236,6 @@ def test_an_interpreter_that_has_ended_gives_nothing_out() -> None:
     async def task(interpreter: Interpreter) -> Taken:
         await interpreter.run("open('a', 'w').write('1')", 20, 4000)
         await interpreter.end()
-        return await asyncio.wait_for(interpreter.take(5, MOST), 10)
+        return await asyncio.wait_for(interpreter.take(5, MAX), 10)
 
     assert within(task) == Taken()

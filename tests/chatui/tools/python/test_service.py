@@ -23,7 +23,7 @@ from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import python_tool
 from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import CodeRequest, Outcome
-from chatui.tools.python.service import MOST_BYTES, Service
+from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import uploaded_files
 from tests.chatui.store.documents.brought import brought
@@ -83,7 +83,7 @@ def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
     assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
     [(line, headers, body)] = peer.seen
     assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
-    assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "most_chars": 100}
+    assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "max_chars": 100}
     assert str(ASKED.person_id).encode() not in body
 
 
@@ -93,7 +93,7 @@ class Files:
     async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
+    async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         return ()
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:
@@ -103,27 +103,27 @@ class Files:
 def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them() -> None:
     contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
     peer = Peer(said(output="", contents=contents))
-    asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
+    asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(peer, lambda service: service.run(asked))
     assert outcome.taken == Taken((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
     sent = json.loads(peer.seen[0][2])
-    assert (sent["most_files"], sent["most_file_bytes"]) == (5, 3)
+    assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
     assert with_peer(peer, lambda service: service.run(ASKED)).taken == Taken()
     assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
 
 
 def test_a_file_whose_name_is_too_long_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
-    asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
+    asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
     assert outcome.taken == Taken((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
 def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
-    whole = base64.b64encode(bytes(MOST_BYTES)).decode()
-    asked = replace(ASKED, files=Files(), most_files=2, most_file_bytes=MOST_BYTES)
+    whole = base64.b64encode(bytes(MAX_BYTES)).decode()
+    asked = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
     outcome = with_peer(Peer(said(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
-    assert [len(made.data) for made in outcome.taken.made] == [MOST_BYTES] * 2
+    assert [len(made.data) for made in outcome.taken.made] == [MAX_BYTES] * 2
     with pytest.raises(ToolError):
         with_peer(Peer(said(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
 
@@ -227,7 +227,7 @@ def test_whoever_deletes_a_file_tells_it_of_that(told: Peer, ada: User) -> None:
         http(b"[" * 100_000),
         http(b'{"output": "x"}', "500 Internal Server Error"),
         http(b"", "302 Found", "Location: http://127.0.0.1:9/\r\n"),
-        http(json.dumps({"output": "x" * MOST_BYTES}).encode()),
+        http(json.dumps({"output": "x" * MAX_BYTES}).encode()),
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
         b"junk\r\n\r\n",
         b"",

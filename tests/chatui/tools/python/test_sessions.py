@@ -167,7 +167,7 @@ class Files:
     async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
 
-    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
+    async def of_conversation(self, max_bytes: int, known: Collection[UUID] | None = None) -> Sequence[ConversationFile]:
         return [self.file] if not known or self.file.id not in known else []
 
     async def deleted(self, known: Collection[UUID]) -> Collection[UUID]:

@@ -27,7 +27,7 @@ async def test_a_call_costs_no_more_than_five_milliseconds_of_ours(
     for _ in range(3):
         _, one = await tool_calls.costs(lambda calls: tool_calls.play(backend, "trivial", calls), turn)
         found.append(one / unit_seconds())
-        if found[-1] <= tool_calls.MOST_MILLISECONDS:
+        if found[-1] <= tool_calls.MAX_MILLISECONDS:
             break
-    assert min(found) <= tool_calls.MOST_MILLISECONDS, found
+    assert min(found) <= tool_calls.MAX_MILLISECONDS, found
     assert len(backend.requests) > tool_calls.CALLS * tool_calls.TURNS, "the premise: it was called so often"

@@ -20,7 +20,7 @@ from tests.support.cases import EVERY_SHAPE, is_drawn
 from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
-MOST_UNITS = 50
+MAX_UNITS = 50
 """The longest step, in units of a millisecond."""
 
 UNITS = {
@@ -120,9 +120,9 @@ def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) ->
         assert loop.longest is not None
         loop.write(SHAPES[shape](size), piece)
         worst.append(loop.longest.units)
-        if worst[-1] <= MOST_UNITS:
+        if worst[-1] <= MAX_UNITS:
             break
-    assert min(worst) <= MOST_UNITS
+    assert min(worst) <= MAX_UNITS
     assert not loop.stream.is_behind
 
 

@@ -252,7 +252,7 @@ async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_
 async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
     ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "MOST_WAITING", 1)
+    monkeypatch.setattr(background, "MAX_WAITING", 1)
     gate = asyncio.Event()
     model.titles.script = [gate, *answer(TITLE)]
     for _ in range(3):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.turns.titles.title_reply import MOST_CHARS, MOST_WORDS, read
+from chatui.turns.titles.title_reply import MAX_CHARS, MAX_WORDS, read
 from tests.support.cases import for_each
 
 TITLES = """Cycling to work in the rain
@@ -75,7 +75,7 @@ def test_what_models_put_around_a_title_is_taken_away(reply: str, title: str) ->
         "Rain and bicycles\nA title for the question",
         "Rain\u2028and bicycles",
         "one two three four five six seven eight nine",
-        "x" * (MOST_CHARS + 1),
+        "x" * (MAX_CHARS + 1),
         "The user asks about bicycles",
         "User wants a title",
         "We need a title",
@@ -112,7 +112,7 @@ def test_what_is_not_plainly_a_title_gives_none(reply: str) -> None:
 @given(st.text(max_size=120) | st.text(alphabet=" *_`\"'#-.:\u202e\u200d<|a\nTitle", max_size=40))
 def test_whatever_is_replied_a_title_is_one_short_line_and_reads_itself_as_itself(reply: str) -> None:
     title = read(reply)
-    assert len(title) <= MOST_CHARS and len(title.split()) <= MOST_WORDS and len(title.splitlines()) <= 1
+    assert len(title) <= MAX_CHARS and len(title.split()) <= MAX_WORDS and len(title.splitlines()) <= 1
     assert title == title.strip() and read(title) == title
     assert not set("<>|`\u202e\u200b") & set(title)
 

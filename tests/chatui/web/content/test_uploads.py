@@ -131,7 +131,7 @@ def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.Monke
 
 
 def test_who_never_sends_anything_can_go_on_bringing_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_uploads, "MOST", 2)
+    monkeypatch.setattr(pending_uploads, "MAX_PENDING", 2)
     client = signed_in(ada)
     for number in range(4):
         assert upload(client, f"{number}.txt", f"Text {number}".encode()).json()["ok"]

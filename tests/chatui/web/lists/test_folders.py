@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.display import bin_and_archive
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import actions
-from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, FolderFields
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields
 from chatui.display.folders.folder_list import shown_folders
 from chatui.models import Conversation, Folder, User
 from chatui.transfer import exports
@@ -143,13 +143,13 @@ def test_instructions_may_be_as_long_as_the_page_says_with_line_breaks_as_browse
 
 def test_there_are_so_many_folders_and_no_more(ada: User, bela: User) -> None:
     row = Conversation.objects.create(owner=ada, title="A")
-    Folder.objects.bulk_create(Folder(owner=ada, name=f"Folder {number}") for number in range(MOST_FOLDERS))
+    Folder.objects.bulk_create(Folder(owner=ada, name=f"Folder {number}") for number in range(MAX_FOLDERS))
     client = signed_in(ada)
     answer = client.post("/folders/new/", {"name": "One more"})
-    assert answer.status_code == 400 and f"You have the maximum of {MOST_FOLDERS} folders" in answer.content.decode()
+    assert answer.status_code == 400 and f"You have the maximum of {MAX_FOLDERS} folders" in answer.content.decode()
     assert 'id="move-name"' not in client.get(f"/c/{row.pk}/move/").content.decode()
     assert signed_in(bela).post("/folders/new/", {"name": "The first"}).status_code == 302
-    assert Folder.objects.filter(owner=ada).count() == MOST_FOLDERS
+    assert Folder.objects.filter(owner=ada).count() == MAX_FOLDERS
 
 
 def test_writing_folders_in_a_loop_is_slowed_down(ada: User, work: Folder) -> None:

@@ -94,18 +94,18 @@ def test_staff_take_back_only_what_they_could_have_made(kim: User) -> None:
 
 @pytest.mark.usefixtures("_mails")
 def test_nobody_invites_without_end_and_whoever_tries_is_told_when_to_go_on(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    client, names = signed_in(kim), [f"p{number}@example.org" for number in range(invitations.MOST_PER_HOUR + 1)]
-    for first in range(0, invitations.MOST_PER_HOUR - 50, 50):
+    client, names = signed_in(kim), [f"p{number}@example.org" for number in range(invitations.MAX_PER_HOUR + 1)]
+    for first in range(0, invitations.MAX_PER_HOUR - 50, 50):
         assert client.post(INVITE, FORM | {"people": "\n".join(names[first : first + 50])}).status_code == 200
     assert client.post(INVITE, FORM | {"people": "\n".join(names[-49:])}).status_code == 200
     refused = client.post(INVITE, FORM)
     page = refused.content.decode()
     assert refused.status_code == 429 and "Nobody was invited. Try again in 60 minutes, or with fewer people." in page
     assert "nora@example.org" in page, "what was written stays"
-    assert Invitation.objects.count() == invitations.MOST_PER_HOUR - 1 and not mail.outbox
+    assert Invitation.objects.count() == invitations.MAX_PER_HOUR - 1 and not mail.outbox
     assert client.post(INVITE, FORM | {"people": "Otto"}).status_code == 200, "a refused one takes nothing from what is left"
     assert client.post("/admin/chatui/invitation/add/", {"note": "Nora", "group": "", "days": "7"}).status_code == 429, "no way round"
-    assert Invitation.objects.count() == invitations.MOST_PER_HOUR
+    assert Invitation.objects.count() == invitations.MAX_PER_HOUR
     other = signed_in(make_person("lee", *KEEPER, staff=True))
     assert other.post(INVITE, FORM).status_code == 200, "others go on"
     monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
