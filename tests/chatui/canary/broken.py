@@ -94,7 +94,7 @@ def patch() -> None:
     while_broken("label", deltas, "other_label", lambda part, **_: None)
     while_broken("index", search_index, "_terms", indexes_everything)
     while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
-    while_broken("archive", exports, "everything", everything)
+    while_broken("archive", exports, "all_files", everything)
     while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
     while_broken("find", find_in_conversation, "matching_messages", finds_hidden)
