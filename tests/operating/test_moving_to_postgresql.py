@@ -130,7 +130,7 @@ def test_what_cannot_be_moved_is_refused_with_the_reason(tmp_path: Path) -> None
         environment = small.environment | {"CHATUI_DATABASE_URL": address}
         assert "does not exist" in refusal(environment, tmp_path / "nothing")
         (tmp_path / "text").write_text("no database")
-        assert "no database of this product" in refusal(environment, tmp_path / "text")
+        assert "not a database of this product" in refusal(environment, tmp_path / "text")
         with closing(sqlite3.connect(file, isolation_level=None)) as database:
             database.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('chatui', '9999_later', '2027-01-01')")
             assert "newer version" in refusal(environment, file)

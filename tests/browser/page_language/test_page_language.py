@@ -191,13 +191,13 @@ def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(
 def pseudo(route: Route) -> None:
     """The catalogue of a language that is English with accents, in brackets, and 40 % longer. It imports what the real one does."""
     answer = route.fetch()
-    head = answer.text().partition("speak({")[0]
+    head = answer.text().partition("useCatalogue({")[0]
     tail = "\n})();" if "(()=>{" in head else ""  # where scripts are joined, a module is the body of a function
     entries = {}
     for item in page_sentences():
         key = f"{item.context}\x04{item.id}" if item.context else item.id
         entries[key] = [stretched(item.id), stretched(item.plural)] if item.plural else stretched(item.id)
-    route.fulfill(response=answer, body=f"{head}speak({{ plural: (n) => Number(n !== 1), entries: {json.dumps(entries)} }});{tail}")
+    route.fulfill(response=answer, body=f"{head}useCatalogue({{ plural: (n) => Number(n !== 1), entries: {json.dumps(entries)} }});{tail}")
 
 
 def stretched(sentence: str) -> str:
