@@ -117,7 +117,7 @@ def test_a_document_stays_longer_than_what_was_said_after_it(vocabulary: Vocabul
     frames = [document, *[ASK, ANSWER] * 5, ASK]
     expected = build(Prompt([document, ASK, ANSWER, ASK]), vocabulary)
     fitted = build_within(Prompt(frames), vocabulary, len(expected))
-    assert (fitted.ids, fitted.turns_left_out, fitted.is_least) == (expected, 4, False)
+    assert (fitted.ids, fitted.turns_left_out, fitted.is_minimal) == (expected, 4, False)
     line = replace(document, body='[The document "a.txt" was attached here. It does not fit any more, so its text is left out.]')
     without = build_within(Prompt(frames), vocabulary, 200)
     assert without.ids == build(Prompt([line, *[ASK, ANSWER] * 5, ASK]), vocabulary) and without.turns_left_out == 1
