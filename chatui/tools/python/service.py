@@ -13,7 +13,7 @@ import httpx
 
 from chatui.tools.files import CreatedFile
 from chatui.tools.python.answers import files_of
-from chatui.tools.python.data_files import MAX_LEFT_OUT, Taken
+from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
@@ -125,11 +125,11 @@ def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
         files_of(said.get("files")),
         is_new=said.get("new") is True,
         ended=ended[:_ENDED_CHARS] if isinstance(ended, str) else "",
-        taken=_taken(said.get("contents"), asked) if asked.files is not None else Taken(),
+        copied_out=_copied(said.get("contents"), asked) if asked.files is not None else CopiedFiles(),
     )
 
 
-def _taken(contents: object, asked: CodeRequest) -> Taken:
+def _copied(contents: object, asked: CodeRequest) -> CopiedFiles:
     """The valid files in a reply."""
     made: list[CreatedFile] = []
     left_out: list[tuple[str, str]] = []
@@ -147,4 +147,4 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                     left_out.append((name, "too large"))
                 else:
                     made.append(CreatedFile(name, data))
-    return Taken(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
+    return CopiedFiles(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
