@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.cleaned_text import cleaned
 from chatui.tools.remote.names import argument_name, tool_name
 from chatui.tools.remote.offer import Listing, Offer, Place
 from chatui.tools.remote.schemas import reduced
@@ -38,7 +38,7 @@ def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listi
 
 def _offer(server: str, said: Mapping[str, Any], name: str) -> Offer:
     words = next((each for each in (said.get("description"), said.get("title")) if isinstance(each, str) and each.strip()), "")
-    description = harmless(words, DESCRIPTION_CHARS)
+    description = cleaned(words, DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
         raise ToolUnusableError("it has no description, so the model would not know what it is for")
     schema = said.get("inputSchema")
@@ -93,5 +93,5 @@ def _part(part: Mapping[str, Any]) -> str:
     if kind == "resource" and isinstance(inner := part.get("resource"), Mapping):
         return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is not text was returned]"
     if kind == "resource_link":
-        return f"[a link was returned: {harmless(str(part.get('uri', '')), 200)}]"
+        return f"[a link was returned: {cleaned(str(part.get('uri', '')), 200)}]"
     return {"image": "[an image was returned]", "audio": "[a sound was returned]"}.get(str(kind), "")

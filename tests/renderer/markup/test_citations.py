@@ -9,15 +9,20 @@ import pytest
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen
-from renderer.markup.citations import Cited, Pages, cited
+from renderer.markup.citations import CitableSource, Pages, cited
 from renderer.markup.growing import STEP_COST, GrowingMarkdown
 
-TEA = Cited("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
-PAGES = {0: Cited("", "Results"), 3: TEA, 4: Cited("javascript:alert(1)", "x"), 5: Cited("https://x.example/)](https://e.example", "y")}
+TEA = CitableSource("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
+PAGES = {
+    0: CitableSource("", "Results"),
+    3: TEA,
+    4: CitableSource("javascript:alert(1)", "x"),
+    5: CitableSource("https://x.example/)](https://e.example", "y"),
+}
 LINK = 'href="https://www.tea.example/green?a=1&amp;b=2"'
 
 
-def rendered(text: str, pages: dict[int, Cited] = PAGES) -> str:
+def rendered(text: str, pages: dict[int, CitableSource] = PAGES) -> str:
     return "".join(block.html for block in html.render_blocks(text, pages=pages))
 
 
@@ -68,7 +73,7 @@ def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> 
 
 
 def test_pages_that_are_opened_while_it_is_written_count() -> None:
-    pages: dict[int, Cited] = {}
+    pages: dict[int, CitableSource] = {}
     growing = GrowingMarkdown(pages)
     pages[3] = TEA
     growing.feed(VisibleText("Tea【3†L1】."))
@@ -77,7 +82,7 @@ def test_pages_that_are_opened_while_it_is_written_count() -> None:
 
 
 def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -> None:
-    growing = GrowingMarkdown({3: Cited("https://tea.example/" + "a" * 1900, "T" * 200)})
+    growing = GrowingMarkdown({3: CitableSource("https://tea.example/" + "a" * 1900, "T" * 200)})
     growing.feed(VisibleText("a【3†L1】" * 100))
     assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
@@ -87,7 +92,7 @@ def test_a_text_that_only_cites_has_so_many_links_and_no_more() -> None:
 
 
 def test_sources_are_what_is_cited_each_once_in_order() -> None:
-    other = Cited("https://o.example/", "Other")
+    other = CitableSource("https://o.example/", "Other")
     assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
 
 
@@ -95,7 +100,7 @@ _KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
 _HERE = f"/documents/{_KEY}/1/#here"
 
 
-@pytest.mark.parametrize("pages", [None, {0: Cited("/settings/", "x"), 3: Cited(_HERE, "notes.pdf")}])
+@pytest.mark.parametrize("pages", [None, {0: CitableSource("/settings/", "x"), 3: CitableSource(_HERE, "notes.pdf")}])
 @pytest.mark.parametrize(
     "address",
     [
