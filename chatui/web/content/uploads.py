@@ -99,7 +99,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
     place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
-    neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
+    neighbours = {"previous": place.number - 1, "next": place.number + 1 if place.number < place.count else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
 
