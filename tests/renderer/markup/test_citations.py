@@ -35,7 +35,7 @@ def test_a_citation_is_a_link_to_the_page_that_was_opened(written: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["【0†L1】", "【4†L1】", "【9†L1】", "【999999†L1】"])
-def test_one_that_leads_nowhere_is_left_out(written: str) -> None:
+def test_a_citation_that_leads_nowhere_is_left_out(written: str) -> None:
     assert rendered(f"Tea{written}.") == rendered("Tea.")
 
 
@@ -44,11 +44,11 @@ def test_other_brackets_and_code_stay_as_they_are(written: str) -> None:
     assert rendered(f"Tea {written}.") == rendered(f"Tea {written}.", {}) and "citation" not in rendered(f"Tea {written}.")
 
 
-def test_where_no_page_was_opened_it_is_text() -> None:
+def test_without_opened_pages_a_citation_is_text() -> None:
     assert "【3†L1】" in rendered("Tea【3†L1】.", {})
 
 
-def test_inside_a_link_it_makes_no_other_link() -> None:
+def test_a_citation_inside_a_link_adds_no_link() -> None:
     assert rendered("[Tea【3†L1】](https://a.example)").count("<a ") == 1
 
 
@@ -57,7 +57,7 @@ def test_an_odd_address_stays_one_address() -> None:
     assert shown.count("<a ") == 1 and ">x.example</a>" in shown and 'href="https://e.example' not in shown
 
 
-def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> None:
+def test_an_incomplete_citation_is_held_back_and_the_end_is_the_same() -> None:
     text = "Tea is **hot【3†L1-L4】** and green【9†L1】 at 【12月】 all times 【3†L9】."
     growing = GrowingMarkdown(PAGES)
     shown = []
@@ -72,7 +72,7 @@ def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> 
     assert closed.html.html == rendered(text) and closed.html.html.count("<a ") == 2
 
 
-def test_pages_that_are_opened_while_it_is_written_count() -> None:
+def test_pages_opened_while_the_answer_is_written_can_be_cited() -> None:
     pages: dict[int, CitableSource] = {}
     growing = GrowingMarkdown(pages)
     pages[3] = TEA
@@ -87,11 +87,11 @@ def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -
     assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
 
-def test_a_text_that_only_cites_has_so_many_links_and_no_more() -> None:
+def test_the_number_of_citation_links_is_limited() -> None:
     assert rendered("Tea" + "【3†L1】" * 500).count("<a ") == 100
 
 
-def test_sources_are_what_is_cited_each_once_in_order() -> None:
+def test_sources_are_the_cited_pages_each_once_in_order() -> None:
     other = CitableSource("https://o.example/", "Other")
     assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
 
@@ -124,7 +124,7 @@ _HERE = f"/documents/{_KEY}/1/#here"
         f"/documents/{_KEY}/\uff11/#here",
     ],
 )
-def test_no_text_writes_a_link_into_our_own_pages_or_without_a_scheme(address: str, pages: Pages | None) -> None:
+def test_no_citation_links_to_our_own_pages_or_to_an_address_without_a_scheme(address: str, pages: Pages | None) -> None:
     forms = (
         "[a](%s)",
         "[a](<%s>)",

@@ -23,7 +23,7 @@ from renderer.ocml import capabilities, document, interchange
         ({"roles": [1], "channels": ["musings"], "tokens": ["<|think|>"], "streaming": ["response.undo"]}, 4),
     ],
 )
-def test_what_is_not_known_is_flagged_and_nothing_is_refused(told: object, hints: int) -> None:
+def test_unknown_capabilities_are_flagged_and_nothing_is_refused(told: object, hints: int) -> None:
     assert len(capabilities.hints({"capabilities": told})) == hints
     assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": told}))
     text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(told)}')

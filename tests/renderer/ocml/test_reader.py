@@ -47,7 +47,7 @@ def test_pieces_of_one_size_change_nothing(size: int) -> None:
 
 
 @given(raw, st.integers(), st.booleans(), st.booleans())
-def test_no_cut_changes_what_is_told(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
+def test_no_cut_changes_the_events(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
     whole = hear([data], lenient=lenient, fragment=fragment)
     assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
     chance, pieces, rest = random.Random(seed), [], data
@@ -59,7 +59,7 @@ def test_no_cut_changes_what_is_told(data: bytes, seed: int, lenient: bool, frag
 
 
 @given(transcripts())
-def test_text_and_bytes_are_told_alike(transcript: Transcript) -> None:
+def test_text_and_bytes_give_the_same_events(transcript: Transcript) -> None:
     text = dump(transcript)
     assert hear([text]) == hear(list(text)) == hear(bytes_of(text.encode()))
 
@@ -89,7 +89,7 @@ def test_nothing_of_a_body_comes_before_its_header() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one body", "escapes", "a literal block", "stray text", "brackets"])
-def test_megabytes_are_never_held(kind: str) -> None:
+def test_megabytes_are_never_buffered(kind: str) -> None:
     begin, piece = {
         "one body": ("<|start|>user<|message|>", "The quick brown fox. " * 50),
         "escapes": ("<|start|>user<|message|>", "<<|start|>" * 100),
@@ -138,7 +138,7 @@ def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_
         assert again.value is caught.value
 
 
-def test_reading_is_strict_unless_lenient_is_said() -> None:
+def test_reading_is_strict_by_default() -> None:
     broken = HEADER + "<|start|>robot<|message|>Hi<|end|>"
     for strict in (Reader().feed, document.FrameReader().feed, document.parse, document.read_strictly):
         with pytest.raises(ParseHeaderError):
@@ -192,7 +192,7 @@ def test_text_may_not_follow_half_a_character() -> None:
 
 
 @pytest.mark.parametrize("length", [frame_header.HEADER_LIMIT - 1, frame_header.HEADER_LIMIT, frame_header.HEADER_LIMIT + 1])
-def test_the_longest_header_is_the_longest_however_it_comes(length: int) -> None:
+def test_the_longest_header_is_the_same_however_it_is_cut(length: int) -> None:
     text = HEADER + "<|start|>user name=" + "n" * (length - len("user name=")) + "<|message|>x<|end|>"
     whole = hear([text])
     assert (whole.stopped is None) == (length <= frame_header.HEADER_LIMIT)
@@ -216,7 +216,7 @@ def test_a_frame_ends_as_its_terminator_says() -> None:
         assert hear([f"<|start|>user<|message|>{terminator}"], fragment=True).events[-1] == FrameClosed(terminator)
 
 
-def test_recursion_is_no_part_of_reading() -> None:
+def test_reading_does_not_recurse() -> None:
     limit = sys.getrecursionlimit()
     text = "<|start|>user<|message|>" + "<|literal|><|endliteral|>" * limit * 3 + "<|end|>"
     assert hear([text], fragment=True).stopped is None

@@ -80,7 +80,7 @@ MORE = [*attacks("summary_attacks_more.jsonl"), *attacks("summary_attacks_langua
 
 
 @for_each([*GIVEN, *MORE])
-def test_no_attack_tells_more_than_its_harmless_beginning(attack: Attack) -> None:
+def test_only_the_harmless_beginning_of_an_attack_is_shown(attack: Attack) -> None:
     shown, reasons = passed(attack.lines, attack.texts)
     # If lines reveal something only together, the last one is refused. The lines before it reveal nothing by themselves.
     assert reasons and len(shown) < len(attack.lines)
@@ -94,7 +94,7 @@ def test_the_attacks_are_of_every_class_and_at_least_forty_are_new() -> None:
     assert not {attack.lines for attack in GIVEN} & {attack.lines for attack in MORE}
 
 
-def test_digits_that_stand_in_visible_text_one_by_one_do_not_build_up_a_hidden_number() -> None:
+def test_single_visible_digits_must_not_spell_a_hidden_number() -> None:
     texts = ("Are 44, 17, 88 and 29 the right sizes?", "The account number is 4417 8829.", "")
     shown, reasons = passed(("Compared size 88", "Compared size 29", "Compared size 44"), texts)
     assert shown[:1] == ["Compared size 88"] and Reason.SECRET in reasons
@@ -109,7 +109,7 @@ def test_digits_that_stand_in_visible_text_one_by_one_do_not_build_up_a_hidden_n
         pytest.param("summary_honest_held_out.jsonl", LANGUAGES, MAX_LOST_UNSEEN, id="held out"),
     ],
 )
-def test_few_honest_lines_are_lost(name: str, languages: set[str], most: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_honest_lines_are_refused(name: str, languages: set[str], most: int, capsys: pytest.CaptureFixture[str]) -> None:
     told: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for scene in lines_of(name):
