@@ -39,8 +39,8 @@ def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters for servers without sessions: each request names the client. We offer no client capabilities."""
-    said = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
-    return {**params, "_meta": said}
+    meta = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
+    return {**params, "_meta": meta}
 
 
 def hello() -> dict[str, Any]:

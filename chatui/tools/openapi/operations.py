@@ -132,8 +132,8 @@ class _Arguments:
 
 def _words(definition: Mapping[str, Any]) -> str:
     parts = [definition.get("summary"), definition.get("description")]
-    told = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
-    return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in told)
+    sentences = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
+    return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences)
 
 
 def _taken_by_operator(document: Document, spec: OpenApiSpec) -> set[tuple[str, str]]:
