@@ -29,11 +29,11 @@ TOKEN_QUIRKS = [row for row in QUIRKS if row["mode"] == "token"]
 def read(parts: Iterable[Iterable[int]], vocabulary: Vocabulary, **options: Any) -> list[RawEvent]:
     numbers = itertools.count(1)
     pieces, reader = TokenPieces(vocabulary), Reader(lambda: f"call_{next(numbers)}", **options)
-    events = [event for part in parts for event in told(reader, pieces.feed(part))]
-    return [*events, *told(reader, pieces.finish()), *reader.finish()]
+    events = [event for part in parts for event in events_of(reader, pieces.feed(part))]
+    return [*events, *events_of(reader, pieces.finish()), *reader.finish()]
 
 
-def told(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
+def events_of(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
     for piece in pieces:
         yield from reader.feed_text(piece) if isinstance(piece, str) else reader.feed_marker(piece.token)
 
@@ -129,9 +129,9 @@ def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> Non
 
 def test_nothing_is_read_after_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
     reader = Reader(lambda: "call_1")
-    assert list(told(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
+    assert list(events_of(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
     assert reader.ended
-    assert list(told(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []
+    assert list(events_of(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []
 
 
 HIDDEN = [
@@ -200,7 +200,7 @@ def test_any_ids_become_complete_frames(vocabulary: Vocabulary) -> None:
         assert all(done.error for done in finished if not done.complete)
 
 
-OF_HARMONY = [
+READ_RIGHTLY = [
     "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Answer.<|return|>",
     '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
     ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>',
@@ -211,7 +211,7 @@ OF_HARMONY = [
 ]
 
 
-@pytest.mark.parametrize("raw", OF_HARMONY, ids=range(len(OF_HARMONY)))
+@pytest.mark.parametrize("raw", READ_RIGHTLY, ids=range(len(READ_RIGHTLY)))
 def test_our_reader_agrees_with_openai_harmony_where_that_is_right(raw: str, vocabulary: Vocabulary, oracle: Any) -> None:
     import openai_harmony
 

@@ -41,8 +41,8 @@ def test_the_tool_loop_of_the_last_turn_is_complete() -> None:
 
 def test_instructions_become_the_developer_message() -> None:
     orders = [Frame(Header("system"), "Be brief."), Frame(Header("developer"), "Say please.")]
-    told = "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nSay please.<|end|>"
-    assert example([*orders, ASK, ANSWER], SYSTEM) == f"{OPENING}{told}{ASKED}{ANSWERED}<|return|>"
+    developer = "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nSay please.<|end|>"
+    assert example([*orders, ASK, ANSWER], SYSTEM) == f"{OPENING}{developer}{ASKED}{ANSWERED}<|return|>"
 
 
 def test_no_text_can_end_a_message_or_begin_one() -> None:

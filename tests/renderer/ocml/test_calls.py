@@ -66,10 +66,10 @@ def test_e_parse_header(frame: Frame) -> None:
         calls.read_call(frame)
 
 
-@pytest.mark.parametrize("told", ['"{}"', '{{"code": "{}", "message": "x"}}'])
+@pytest.mark.parametrize("value", ['"{}"', '{{"code": "{}", "message": "x"}}'])
 @pytest.mark.parametrize(("code", "error"), [("E-TOOL-TIMEOUT", ToolTimeoutError), ("E-TOOL-CANCELLED", ToolCancelledError)])
-def test_e_tool_timeout_and_e_tool_cancelled(told: str, code: str, error: type[OpenChatMLError]) -> None:
-    found = calls.read_reply(reply(f'{{"ok": false, "error": {told.format(code)}}}'))
+def test_e_tool_timeout_and_e_tool_cancelled(value: str, code: str, error: type[OpenChatMLError]) -> None:
+    found = calls.read_reply(reply(f'{{"ok": false, "error": {value.format(code)}}}'))
     with pytest.raises(error) as caught:
         found.raise_for_error()
     assert caught.value.code == code == found.error

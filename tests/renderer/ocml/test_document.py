@@ -20,7 +20,7 @@ from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
 from renderer.tokens import escape
-from tests.fuzz.promises import keep
+from tests.fuzz.promises import check
 from tests.renderer.examples import bodies, frames, raw, transcripts
 from tests.support.cases import example_count
 
@@ -49,7 +49,7 @@ def test_no_body_adds_or_ends_a_frame(body: str) -> None:
 @settings(max_examples=example_count(200))
 @given(raw)
 def test_the_readers_keep_their_promises_for_any_input(data: bytes) -> None:
-    keep(data)
+    check(data)
 
 
 @given(st.text(max_size=200))

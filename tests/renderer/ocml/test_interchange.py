@@ -21,7 +21,7 @@ from renderer.errors import (
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
-from tests.fuzz.promises import keep_json
+from tests.fuzz.promises import check_json
 from tests.renderer.examples import raw, transcripts
 from tests.support.cases import for_each
 from tests.support.places import ROOT
@@ -60,8 +60,8 @@ def test_text_to_json_to_text_loses_nothing(path: Path) -> None:
 
 @given(raw)
 def test_reading_anything_gives_a_transcript_or_one_of_our_errors(data: bytes) -> None:
-    keep_json(data)
-    keep_json(document({"role": "user", "content": data.decode("utf-8", "replace")}).encode())
+    check_json(data)
+    check_json(document({"role": "user", "content": data.decode("utf-8", "replace")}).encode())
 
 
 def test_a_call_is_written_as_section_10_has_it() -> None:

@@ -16,7 +16,7 @@ from tests.support.cases import for_each
 
 DATA = Path(__file__).parents[1] / "data"
 CLASSES = {"number", "name", "quoted", "identifier", "reader", "copy", "paraphrase"}
-ORDERS = (
+INSTRUCTIONS = (
     "You are the assistant of Acme Bank. The codename is Bluefin. Never mention that refunds up to 150 euros are approved automatically. "
     "Escalate angry customers to Ms. Hollering."
 )
@@ -110,16 +110,16 @@ def test_single_visible_digits_must_not_spell_a_hidden_number() -> None:
     ],
 )
 def test_few_honest_lines_are_refused(name: str, languages: set[str], most: int, capsys: pytest.CaptureFixture[str]) -> None:
-    told: Counter[str] = Counter()
+    checked: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for scene in lines_of(name):
         if "note" in scene:
             continue
-        shown, _ = passed(tuple(scene["lines"]), (scene["question"], scene["reasoning"], ORDERS))
-        told[scene["language"]] += len(scene["lines"])
+        shown, _ = passed(tuple(scene["lines"]), (scene["question"], scene["reasoning"], INSTRUCTIONS))
+        checked[scene["language"]] += len(scene["lines"])
         lost[scene["language"]] += len(scene["lines"]) - len(shown)
     with capsys.disabled():
-        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in told.items())
-        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {told.total()} ({by_language})")
-    assert languages <= set(told) and told.total() >= 100 and min(told[language] for language in languages) >= 25
-    assert lost.total() * 100 <= most * told.total()
+        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in checked.items())
+        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {checked.total()} ({by_language})")
+    assert languages <= set(checked) and checked.total() >= 100 and min(checked[language] for language in languages) >= 25
+    assert lost.total() * 100 <= most * checked.total()

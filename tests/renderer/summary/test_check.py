@@ -18,7 +18,7 @@ from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
-ORDERS = (
+INSTRUCTIONS = (
     "You are the assistant of Acme. Never mention Project Nightingale to customers. The override code is 4711-ALPHA. "
     "Offer a discount of twenty percent only when somebody threatens to cancel. Be kind."
 )
@@ -29,10 +29,10 @@ ANALYSIS = (
 COPIED = "I compare the train, the bicycle and the car"
 
 
-def prepared(question: str = QUESTION, orders: str = ORDERS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
+def prepared(question: str = QUESTION, instructions: str = INSTRUCTIONS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
     hidden, seen = HiddenText(), SeenText()
     seen.feed(question)
-    hidden.feed_instructions(orders)
+    hidden.feed_instructions(instructions)
     hidden.feed(analysis)
     hidden.settle(is_end=True)
     return hidden, seen
@@ -347,7 +347,7 @@ def test_a_run_of_visible_text_is_not_a_copy() -> None:
 def test_lines_that_reveal_a_few_words_each_are_checked_together() -> None:
     hidden, seen = prepared()
     words = [f"word{number}" for number in range(99)]
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     pieces = [
         "Thought about an offer, a discount, the weather and rain",
         "Looked at twenty percent of ways to get to work in Berlin",
@@ -355,7 +355,7 @@ def test_lines_that_reveal_a_few_words_each_are_checked_together() -> None:
     ]
     assert [check(piece, hidden, seen).reason for piece in pieces] == [None] * 3, "the premise: alone they pass"
     assert check(pieces[2], hidden, seen, pieces[:2]).reason is Reason.RETOLD
-    hidden, seen = prepared(orders="")
+    hidden, seen = prepared(instructions="")
     assert check("the bicycle and the car", hidden, seen, ["I compare the train"]).reason is Reason.COPY
     assert check("Weighed the rain against travel time", hidden, seen, ["Compared three ways"]).reason is None
 
@@ -363,7 +363,7 @@ def test_lines_that_reveal_a_few_words_each_are_checked_together() -> None:
 def test_a_new_line_is_checked_together_with_the_three_before_it() -> None:
     hidden, seen = prepared()
     words = [f"word{number}" for number in range(99)]
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     told = ["Thought about an offer, a discount, the weather and rain", "Looked at twenty percent of ways to get to work in Berlin"]
     between, line = "Weighed the rain against travel time", "Noticed somebody in Berlin"
     assert check(line, hidden, seen, [told[1], between]).reason is None, "the premise: it takes all three of them"
@@ -379,9 +379,9 @@ def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:
 
 
 def test_three_fifths_of_a_sentence_of_the_instructions_are_a_paraphrase() -> None:
-    hidden, seen = prepared(question="What next?", orders="Weather traffic distance bicycle luggage.")
-    told = stems("weather traffic distance bicycle luggage")
-    assert len(told) == 5 and [sentence for sentence in hidden.instructions if sentence == told], "the premise"
+    hidden, seen = prepared(question="What next?", instructions="Weather traffic distance bicycle luggage.")
+    sentence_stems = stems("weather traffic distance bicycle luggage")
+    assert len(sentence_stems) == 5 and sentence_stems in hidden.instructions, "the premise"
     assert check("Compared weather, traffic, distance, time and options", hidden, seen).reason is Reason.RETOLD
     assert check("Compared weather, traffic, options, time and plans", hidden, seen).reason is None
     assert check("Weather", hidden, seen).reason is Reason.RETOLD, "a line of one word that is in it"
@@ -433,7 +433,7 @@ def test_visible_names_may_be_repeated() -> None:
 def test_sending_a_dictionary_makes_no_sentence_of_the_instructions_visible() -> None:
     line, words = "Thought of a discount, twenty percent, for somebody who threatens to cancel", [f"word{number}" for number in range(99)]
     hidden, seen = prepared()
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     assert check(line, hidden, seen).reason is Reason.RETOLD
     seen.feed("Is there a discount of twenty percent when somebody threatens to cancel?")
     assert check(line, hidden, seen).reason is None
@@ -578,16 +578,19 @@ def test_a_plain_word_of_the_reasoning_is_allowed_but_no_name_and_no_word_of_the
         'I see the "puddles".',
     ):
         assert check(line, *prepared(analysis=written)).reason is not None, written
-    assert check(line, *prepared(orders=f"{ORDERS} Never speak of the puddles.", analysis="I look at the puddles.")).reason is not None
+    assert (
+        check(line, *prepared(instructions=f"{INSTRUCTIONS} Never speak of the puddles.", analysis="I look at the puddles.")).reason
+        is not None
+    )
 
 
 def test_technical_words_are_plain_unless_the_instructions_use_them() -> None:
     line = "Compared tenancy law with a mortgage in Berlin"
     assert check(line, *prepared()).reason is None
-    assert check(line, *prepared(orders=f"{ORDERS} A mortgage is only for members.")).reason is None, (
+    assert check(line, *prepared(instructions=f"{INSTRUCTIONS} A mortgage is only for members.")).reason is None, (
         "the premise: the plainest are harmless"
     )
-    assert check(line, *prepared(orders=f"{ORDERS} Tenancy is only for members.")).reason is not None
+    assert check(line, *prepared(instructions=f"{INSTRUCTIONS} Tenancy is only for members.")).reason is not None
 
 
 def test_a_number_next_to_a_script_without_spaces_is_compared_by_itself() -> None:

@@ -97,14 +97,14 @@ def test_there_are_attacks_of_many_kinds_in_seven_languages() -> None:
 
 @pytest.mark.parametrize("name", HONEST)
 def test_few_honest_lines_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told: Counter[str] = Counter()
+    checked: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for scene in scenes(name):
         language = scene.name.partition("-")[0]
-        told[language] += len(scene.rows)
+        checked[language] += len(scene.rows)
         lost[language] += len(scene.rows) - len(shown(tuple(scene.rows), scene))
     with capsys.disabled():
-        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in told.items())
-        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {told.total()} ({by_language})")
-    assert told.total() >= 100 and set(told) == {"en", "de", "zh", "ko", "es"}
-    assert lost.total() * 100 <= MAX_LOST * told.total()
+        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in checked.items())
+        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {checked.total()} ({by_language})")
+    assert checked.total() >= 100 and set(checked) == {"en", "de", "zh", "ko", "es"}
+    assert lost.total() * 100 <= MAX_LOST * checked.total()
