@@ -22,7 +22,7 @@ from renderer.gate import Audience, may_see, show
 from renderer.harmony.side_record import SideRecord
 from renderer.harmony.vocabulary import VocabularyError
 from renderer.ocml import document
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 PIECE_BYTES = 64 * 1024
 GOOD = 0
@@ -275,4 +275,4 @@ def _shown_json(frame: Frame, audience: Audience) -> str:
 
 def _shown(frame: Frame, audience: Audience) -> str:
     header = " ".join(value if name == "role" else f"{name}={value}" for name, value in frame.header.as_written().items())
-    return f"── {header}\n{harmless(show(frame, audience))}\n"
+    return f"── {header}\n{safe_for_terminal(show(frame, audience))}\n"

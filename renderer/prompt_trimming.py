@@ -23,28 +23,28 @@ _PLACEHOLDER = "[{} was attached here. It does not fit any more, so its text is 
 class Trimmed:
     """The frames that stay, in order, and their ``length``, in the unit of ``length_of``.
 
-    ``turns_left_out``: how many questions were removed or lost part of their turn. ``is_least``: no more can be left out.
+    ``turns_left_out``: how many questions were removed or lost part of their turn. ``is_minimal``: no more can be left out.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
     length: float
     turns_left_out: int
-    is_least: bool
+    is_minimal: bool
 
 
-def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], most: float | None, *, least: int = 1) -> Trimmed:
-    """The conversation, trimmed to a length of at most ``most``. The ``least`` last turns always stay.
+def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], max_length: float | None, *, min_turns: int = 1) -> Trimmed:
+    """The conversation, trimmed to a length of at most ``max_length``. The last ``min_turns`` turns always stay.
 
     Earlier documents stay while they fit, the newest first; each of the others is replaced by one line. The remaining room is filled with
     the last of the earlier turns.
     """
-    split = max(len(turns) - least, 0)
+    split = max(len(turns) - min_turns, 0)
     earlier, always = turns[:split], [frame for turn in turns[split:] for frame in turn]
     lengths = [[length_of(frame) for frame in turn] for turn in turns]
     whole = sum(map(sum, lengths))
-    if most is None or whole <= most:
-        return Trimmed(tuple(frame for turn in turns for frame in turn), whole, 0, is_least=not split)
-    choice = _Choice(most - sum(map(sum, lengths[split:])), length_of)
+    if max_length is None or whole <= max_length:
+        return Trimmed(tuple(frame for turn in turns for frame in turn), whole, 0, is_minimal=not split)
+    choice = _Choice(max_length - sum(map(sum, lengths[split:])), length_of)
     documents = [choice.documents(earlier[number], lengths[number]) for number in range(split - 1, -1, -1)][::-1]
     first = choice.first(earlier, lengths)
     frames: list[Frame] = []
@@ -54,7 +54,7 @@ def trim(turns: Sequence[Sequence[Frame]], length_of: Callable[[Frame], float], 
         stays = [frame for _, frame in sorted((messages | documents[number]).items(), key=itemgetter(0))]
         left_out += 0 if stays == list(turn) else questions(turn)
         frames += stays
-    return Trimmed((*frames, *always), most - choice.left, left_out, is_least=first == split and not choice.has_document)
+    return Trimmed((*frames, *always), max_length - choice.left, left_out, is_minimal=first == split and not choice.has_document)
 
 
 class _Choice:

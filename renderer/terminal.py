@@ -11,6 +11,6 @@ import re
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def harmless(text: str) -> str:
+def safe_for_terminal(text: str) -> str:
     """``text`` with control characters written like ``\\x1b``. Works character by character, so a stream may be cut anywhere."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -1,7 +1,7 @@
 """Hides reasoning that a server without channels puts into the answer. It reads the whole answer, and hides if in doubt.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
-(``analysis…assistantfinal…``), inside tags such as ``<think>``, behind a label in plain words (``labels``), or as data (``structured``).
+(``analysis…assistantfinal…``), inside tags such as ``<think>``, after a label in plain words (``labels``), or as data (``structured``).
 If there is such a sign outside code, and the answer does not just mention it, the text that belongs to it is hidden; if the sign shows that
 the text before it was reasoning, that is withdrawn.
 """
@@ -14,7 +14,7 @@ from enum import Enum, auto
 from chatui.backends.leaks import judgement, structured
 from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.judgement import STOP_TOKENS, Span
-from chatui.backends.leaks.labels import Label, Undecided, answer_behind, label_of
+from chatui.backends.leaks.labels import Label, Undecided, answer_after, label_of
 from chatui.backends.leaks.leak_patterns import Kind
 from chatui.backends.leaks.prose import Found, Prose
 
@@ -205,7 +205,7 @@ class LeakGuard:
             return [Span(False, text, is_withheld=True)]
         if is_data:
             return self._of_data(text)
-        if label and not judgement.is_collapsed(text) and (spans := self._behind_label(text, label, complete=complete)):
+        if label and not judgement.is_collapsed(text) and (spans := self._after_label(text, label, complete=complete)):
             return spans
         begun = bare(folded(text)).lstrip()
         is_prose = not _GLUED.match(begun) and not judgement.is_collapsed(text) and (bool(label) or begun.startswith(_DOUBTFUL))
@@ -226,9 +226,9 @@ class LeakGuard:
             return [*spans, *judgement.judge(text, complete=True)]
         return [*spans, *self.finish(complete=True)]
 
-    def _behind_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
+    def _after_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
         """The spans after a label; empty if the label seems to be a heading of an honest answer."""
-        at = answer_behind(text, label) if complete else None
+        at = answer_after(text, label) if complete else None
         if at is not None:
             self._leave()
             return [Span(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]

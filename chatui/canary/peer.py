@@ -138,9 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
         asked = self.server.peer.kind_of(self.path)
         if asked and asked[1] == "/v1/models":
             names = self.server.peer.models(asked[0])
-            self._say(200, "application/json", {"data": [{"id": name, "object": "model"} for name in names]})
+            self._respond(200, "application/json", {"data": [{"id": name, "object": "model"} for name in names]})
         else:
-            self._say(404, "application/json", {"error": "not found"})
+            self._respond(404, "application/json", {"error": "not found"})
 
     def do_POST(self) -> None:
         asked = self.server.peer.kind_of(self.path)
@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(size) if 0 < size <= _MAX_BODY_BYTES else b"{}"
         playing = self.server.peer.find(asked[0], json.loads(body).get("model")) if asked and asked[1] in _PATHS else None
         if playing is None:
-            self._say(404, "application/json", {"error": "not found"})
+            self._respond(404, "application/json", {"error": "not found"})
             return
         if _asks_for_title(body) or playing.is_called_again:
             self._play(playing.script)
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
                 playing.pause()
         self.close_connection = True
 
-    def _say(self, status: int, content_type: str, body: object) -> None:
+    def _respond(self, status: int, content_type: str, body: object) -> None:
         content = json.dumps(body).encode()
         self.send_response_only(status)
         self.send_header("Content-Type", content_type)

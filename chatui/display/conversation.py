@@ -35,7 +35,7 @@ from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html, questions
-from renderer.markup.citations import Cited, Pages
+from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
@@ -104,7 +104,7 @@ class ShownAnswer:
     turns_left_out: int
     context: int | None
     continuation: str
-    sources: tuple[Cited, ...] = ()
+    sources: tuple[CitableSource, ...] = ()
     cards: tuple[ShownCard, ...] = ()
     rated: ShownRating | None = None
     files: tuple[ShownFile, ...] = ()

@@ -28,7 +28,7 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Message, SentDocument
 from chatui.models.turn import TurnState
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
 
 
@@ -57,7 +57,7 @@ class Below(NamedTuple):
     plain: wire.PlainEnd | None = None
 
 
-def answer_end(ended: EndedTurn, language: str, sources: Sequence[Cited] = ()) -> Below:
+def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource] = ()) -> Below:
     """The part below the answer of a turn that has ended. Takes at most five statements, and none if ``reads_nothing``. ``sources``: those
     that the answer cites."""
     is_demo = connected.is_demo()

@@ -114,7 +114,7 @@ def may_erase(staff: User, person: User) -> bool:
     return can and person != staff and has_no_more_permissions(staff, person)
 
 
-def movable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
+def changeable_people(staff: User, group: Group, people: Collection[UUID]) -> set[UUID]:
     """Which of these accounts they may add to that group, or remove from it."""
     if not staff.has_perms(("chatui.view_user", "chatui.change_user")) or not assignable_groups(staff).filter(pk=group.pk).exists():
         return set()

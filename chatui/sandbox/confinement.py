@@ -49,7 +49,7 @@ def limit(limits: Limits) -> None:
 
 
 def confine() -> None:
-    """From now on, refuse every system call except those of ``system_calls.READING``.
+    """From now on, refuse every system call except those of ``system_calls.ALLOWED_FOR_READING``.
 
     Systems other than Linux have no such filter: there, the resource limits must suffice.
 

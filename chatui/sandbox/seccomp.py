@@ -45,17 +45,17 @@ def program(machine: str) -> bytes:
     Raises:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
     """
-    examined = system_calls.numbers(system_calls.EXAMINED, _known(machine))
+    restricted = system_calls.numbers(system_calls.RESTRICTED, _known(machine))
     lines = [
         *_beginning(machine),
         *_answers(system_calls.numbers(system_calls.ALLOWED, machine).values(), _ALLOW),
         *_answers(system_calls.numbers(system_calls.REFUSED, machine).values(), _ERROR | errno.EPERM),
-        *_answers(system_calls.numbers(system_calls.MISSING, machine).values(), _ERROR | errno.ENOSYS),
-        *_examined(examined["clone"], 0, (_CLONE_THREAD,), _ANY_BIT),
-        *_examined(examined["socketpair"], 0, (_AF_UNIX,)),
-        *_examined(examined["prctl"], 0, _NAMING),
-        *_examined(examined["prlimit64"], 0, (0,)),
-        *_examined(examined["ioctl"], 1, _HARMLESS_IOCTL),
+        *_answers(system_calls.numbers(system_calls.UNIMPLEMENTED, machine).values(), _ERROR | errno.ENOSYS),
+        *_restricted(restricted["clone"], 0, (_CLONE_THREAD,), _ANY_BIT),
+        *_restricted(restricted["socketpair"], 0, (_AF_UNIX,)),
+        *_restricted(restricted["prctl"], 0, _NAMING),
+        *_restricted(restricted["prlimit64"], 0, (0,)),
+        *_restricted(restricted["ioctl"], 1, _HARMLESS_IOCTL),
         _line(_RETURN, _ERROR | errno.ENOSYS),
     ]
     return b"".join(lines)
@@ -68,7 +68,7 @@ def program_of_reader(machine: str) -> bytes:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
     """
     allowed = system_calls.numbers(system_calls.ALLOWED, _known(machine))
-    names = system_calls.READING.replace("\n", "; ").strip("; ").split("; ")
+    names = system_calls.ALLOWED_FOR_READING.replace("\n", "; ").strip("; ").split("; ")
     numbers = [allowed[name] for name in names if name in allowed]
     return b"".join([*_beginning(machine), *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])
 
@@ -94,7 +94,7 @@ def _answers(numbers: Iterable[int], answer: int) -> list[bytes]:
     return [line for number in numbers for line in (_line(_EQUAL, number, 0, 1), _line(_RETURN, answer))]
 
 
-def _examined(number: int, argument: int, values: tuple[int, ...], how: int = _EQUAL) -> list[bytes]:
+def _restricted(number: int, argument: int, values: tuple[int, ...], how: int = _EQUAL) -> list[bytes]:
     """Allow a call only if this argument has one of these values. Only its low 32 bits are compared: for the kernel, it is an ``int``."""
     tests = [line for value in values for line in (_line(how, value, 0, 1), _line(_RETURN, _ALLOW))]
     body = [_line(_LOAD, _ARGUMENTS + 8 * argument), *tests, _line(_RETURN, _ERROR | errno.EPERM)]

@@ -32,17 +32,17 @@ getsockopt 55 209; recvfrom 45 207; sendto 44 206; shutdown 48 210
 """
 """The calls that a model's code may make. Python does not run without them."""
 
-READING = """
+ALLOWED_FOR_READING = """
 brk; mmap; munmap; mprotect; mremap; madvise; read; readv; pread64; write; writev; lseek; fstat; close; futex; clock_getres; clock_gettime
 gettimeofday; time; times; getrusage; getrandom; getpid; gettid; sched_yield; rt_sigaction; rt_sigprocmask; rt_sigreturn; sigaltstack
 restart_syscall; exit; exit_group
 """
 """The calls of ``ALLOWED`` that suffice to convert input bytes to text. None of them opens a file or socket, or starts a process."""
 
-EXAMINED = """clone 56 220; ioctl 16 29; prctl 157 167; prlimit64 302 261; socketpair 53 199"""
+RESTRICTED = """clone 56 220; ioctl 16 29; prctl 157 167; prlimit64 302 261; socketpair 53 199"""
 """Allowed with some arguments only, see ``seccomp``."""
 
-MISSING = """clone3 435 435"""
+UNIMPLEMENTED = """clone3 435 435"""
 """Fails with ENOSYS, as on a kernel without it, so that libraries use ``clone``: a filter cannot see its arguments, which are in memory."""
 
 REFUSED = """

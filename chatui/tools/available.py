@@ -32,7 +32,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     known = catalogue.tools()
     if is_demo:
         return {name: each for name, each in known.items() if each.is_for_demo}
-    servers.keep_fresh()
+    servers.refresh_if_due()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}

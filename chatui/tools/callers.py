@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.cleaned_text import cleaned
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
 
@@ -47,11 +47,11 @@ def function_of(name: str, description: str, parameters: Mapping[str, Any] | Non
         raise ToolUnusableError("its name must be 1 to 64 letters, digits, _ or -")
     return Tool(
         name=model_name(name),
-        description=harmless(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
+        description=cleaned(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
         parameters=_parameters(parameters, is_strict),
         run=_never,
         source=SOURCE,
-        is_callers=True,
+        is_run_by_caller=True,
     )
 
 

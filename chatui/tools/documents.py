@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.tools.files import Excerpt
 from chatui.tools.tool import CallingTurn, Tool, ToolError
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 NAME = "find_in_documents"
 MAX_EXCERPTS = 8
@@ -38,9 +38,9 @@ def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
     return call
 
 
-def _cursor(pages: dict[int, Cited], excerpt: Excerpt) -> int:
+def _cursor(pages: dict[int, CitableSource], excerpt: Excerpt) -> int:
     """The cursor by which the model cites an excerpt. An excerpt has the same cursor throughout a conversation."""
-    cited = Cited(excerpt.url, _title(excerpt))
+    cited = CitableSource(excerpt.url, _title(excerpt))
     known = next((cursor for cursor, page in pages.items() if page == cited), None)
     cursor = max(pages, default=-1) + 1 if known is None else known
     pages[cursor] = cited

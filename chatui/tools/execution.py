@@ -81,7 +81,7 @@ class Execution:
             ToolError: the tool reports an error.
             ToolFailedError: the tool failed in another way.
         """
-        if self.tool.is_callers:
+        if self.tool.is_run_by_caller:
             raise ToolFailedError("a program's own function")
         _running.add(self)
         try:

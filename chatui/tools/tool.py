@@ -12,7 +12,7 @@ from uuid import UUID
 
 from chatui.tools.files import TurnDocuments, TurnFiles
 from renderer.harmony.system_messages import FunctionTool
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A tool's whole name must match this: it becomes a type in the TypeScript that the model reads, and a part of headers."""
@@ -48,7 +48,7 @@ class CallingTurn:
     asked_by_id: UUID
     questions: tuple[str, ...] = field(default=(), repr=False)
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
-    pages: dict[int, Cited] = field(default_factory=dict, repr=False)
+    pages: dict[int, CitableSource] = field(default_factory=dict, repr=False)
     files: TurnFiles | None = field(default=None, repr=False)
     documents: TurnDocuments | None = field(default=None, repr=False)
 
@@ -68,7 +68,7 @@ class Tool:
     used now; if not, it is not offered. It must not wait. ``title``: the title that people see; by default, the name in words.
     ``reads_private_data``: it can return data that not everybody may know. ``sends_outside``: its arguments can leave the organization. By
     default, a tool does both (``combinations``). ``revision``: if it differs, a call does something else, even if the definition is the
-    same. ``is_callers``: a function of the calling program. Its calls are handed back to that program, and never run here.
+    same. ``is_run_by_caller``: a function of the calling program. Its calls are handed back to that program, and never run here.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Tool:
     reads_private_data: bool = True
     sends_outside: bool = True
     revision: str = ""
-    is_callers: bool = False
+    is_run_by_caller: bool = False
 
     @property
     def shown_title(self) -> str:

@@ -30,16 +30,16 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
 
 @dataclass(frozen=True, slots=True)
 class PassageInContext:
-    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``many``."""
+    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``count``."""
 
     name: str = field(repr=False)
     file_id: UUID
     label: str
     before: VisibleText = field(repr=False)
     text: VisibleText = field(repr=False)
-    behind: VisibleText = field(repr=False)
+    after: VisibleText = field(repr=False)
     number: int
-    many: int
+    count: int
 
 
 def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
@@ -52,8 +52,8 @@ def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContex
     found = passages.surroundings(file.content_id, number)
     if found is None:
         raise NotFoundError
-    before, text, behind = (transcripts.own_words(each) for each in (found.before, found.text, found.behind))
-    return PassageInContext(file.name, file.pk, found.label, before, text, behind, found.number, found.many)
+    before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
+    return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count)
 
 
 def delete(person: User, file_id: UUID) -> None:

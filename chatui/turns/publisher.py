@@ -28,7 +28,7 @@ from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
 from renderer.gate import Audience, VisibleText
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Publisher:
         self._is_ready = True
 
     @property
-    def pages(self) -> dict[int, Cited]:
+    def pages(self) -> dict[int, CitableSource]:
         """The pages that the answer may cite, by cursor. A tool that opens a page adds it here."""
         return self._people.pages
 

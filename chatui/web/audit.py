@@ -120,15 +120,15 @@ def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int = 200) -> HttpResponse:
-    asked = {name: value for name in form.fields if (value := form.data.get(name, ""))}
+    filters = {name: value for name in form.fields if (value := form.data.get(name, ""))}
     since = datetime.combine(timezone.now().date(), time.min, UTC) - timedelta(days=COUNTED_DAYS - 1)
     refused = Filters(code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
     context = {
         "form": form,
-        "asked": asked,
+        "filters": filters,
         "lines": page.lines,
-        "older": _address(asked, below=page.older),
-        "newer": _address(asked, above=page.newer),
+        "older": _address(filters, below=page.older),
+        "newer": _address(filters, above=page.newer),
         "head": chain.head(),
         "warnings": attempts.unacknowledged(),
         "tallies": statistics.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
@@ -138,9 +138,9 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int 
     return render(request, "audit/log.html", context, status=status)
 
 
-def _address(asked: dict[str, str], **place: int | None) -> str:
+def _address(filters: dict[str, str], **place: int | None) -> str:
     (number,) = place.values()
-    return f"{reverse('audit')}?{urlencode(asked | place)}" if number is not None else ""
+    return f"{reverse('audit')}?{urlencode(filters | place)}" if number is not None else ""
 
 
 def _number(request: HttpRequest, name: str) -> int | None:

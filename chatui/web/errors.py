@@ -68,8 +68,8 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     _note(request, incident, code, status)
     if request.path.startswith(PROGRAMS):
         kind = "not_found" if status == 404 else "server_error" if status >= 500 else "invalid_request"
-        said = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
-        return JsonResponse({"error": said}, status=status)
+        error = {"message": f"{sentence} ({code.value})", "type": kind, "param": None, "code": kind}
+        return JsonResponse({"error": error}, status=status)
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}

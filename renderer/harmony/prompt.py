@@ -37,13 +37,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The token ids of a prompt, and how many of the oldest questions were left out, each with its answer. ``is_least``: no more can be
+    """The token ids of a prompt, and how many of the oldest questions were left out, each with its answer. ``is_minimal``: no more can be
     left out.
     """
 
     ids: list[int]
     turns_left_out: int = 0
-    is_least: bool = False
+    is_minimal: bool = False
 
 
 def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
@@ -55,8 +55,8 @@ def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
     return build_within(prompt, vocabulary, None).ids
 
 
-def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, least: int = 1) -> Fitted:
-    """As ``build``, but trimmed (``renderer.prompt_trimming``) to at most ``limit`` ids, or to the ``least`` last turns.
+def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, min_turns: int = 1) -> Fitted:
+    """As ``build``, but trimmed (``renderer.prompt_trimming``) to at most ``limit`` ids, or to the last ``min_turns`` turns.
 
     Raises as ``build``.
     """
@@ -70,10 +70,10 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, l
     before, after = turns(frames_for_prompt(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     ending = _ending(prompt.cut_answer, vocabulary)
-    most = None if limit is None else limit - len(opening) - len(ending)
-    found = trim(after, lambda frame: len(ids(frame)), most, least=least)
+    max_length = None if limit is None else limit - len(opening) - len(ending)
+    found = trim(after, lambda frame: len(ids(frame)), max_length, min_turns=min_turns)
     conversation = [id_ for frame in found.frames for id_ in ids(frame)]
-    return Fitted([*opening, *conversation, *ending], found.turns_left_out, found.is_least)
+    return Fitted([*opening, *conversation, *ending], found.turns_left_out, found.is_minimal)
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:

@@ -28,7 +28,7 @@ Each repeats the whole address, so a few characters of a model's text could beco
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitableSource:
     """A page that was opened, or a passage of the reader's own document. ``url`` is empty if there is nothing to open, as for a list of
     search results.
     """
@@ -47,11 +47,11 @@ class Cited:
         return PASSAGE_PATH.fullmatch(self.url) is not None
 
 
-Pages = Mapping[int, Cited]
+Pages = Mapping[int, CitableSource]
 """The pages that were opened in a conversation, by cursor."""
 
 
-def cited(text: str, pages: Pages) -> list[Cited]:
+def cited(text: str, pages: Pages) -> list[CitableSource]:
     """The pages that a text cites, each once, in order of first citation."""
     named = (pages.get(int(match[1] or match[2])) for match in CITATION.finditer(text))
     return list(dict.fromkeys(page for page in named if page is not None and _href(page)))
@@ -96,7 +96,7 @@ def _linked(token: Token, pages: Pages, *, inside_link: bool) -> Iterator[Token]
         yield token.copy(content=token.content[end:])
 
 
-def _tokens(page: Cited | None) -> Iterator[Token]:
+def _tokens(page: CitableSource | None) -> Iterator[Token]:
     href = _href(page) if page else ""
     if page is None or not href:
         return
@@ -106,7 +106,7 @@ def _tokens(page: Cited | None) -> Iterator[Token]:
     yield Token("link_close", "a", -1)
 
 
-def _href(page: Cited) -> str:
+def _href(page: CitableSource) -> str:
     """The address of the page, if a link may lead there."""
     if page.is_document:
         return page.url

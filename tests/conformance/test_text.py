@@ -13,7 +13,7 @@ import pytest
 from renderer.errors import OpenChatMLError
 from renderer.ocml import document
 from tests.conformance.cases import HERE, document_as_told, error_as_told, finished_as_told, problem_as_told
-from tests.fuzz.promises import bytes_of, hear
+from tests.fuzz.promises import bytes_of, read_pieces
 from tests.support.cases import for_each
 
 TEXT = HERE / "text"
@@ -86,10 +86,10 @@ def test_what_was_read_is_written_in_the_one_way(name: str) -> None:
 @for_each(product(NAMES, [False, True]))
 def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
     data, fragment = given(name), "fragment" in told(name)
-    whole = hear([data], lenient=lenient, fragment=fragment)
-    assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
+    whole = read_pieces([data], lenient=lenient, fragment=fragment)
+    assert read_pieces(bytes_of(data), lenient=lenient, fragment=fragment) == whole
     for pieces in cut_once_everywhere(data):
-        assert hear(pieces, lenient=lenient, fragment=fragment) == whole, [len(piece) for piece in pieces]
+        assert read_pieces(pieces, lenient=lenient, fragment=fragment) == whole, [len(piece) for piece in pieces]
 
 
 def cut_once_everywhere(data: bytes) -> Iterator[list[bytes]]:

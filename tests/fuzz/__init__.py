@@ -1,1 +1,1 @@
-"""Feeds the readers of transcripts what no one would write, and looks whether they keep their promises."""
+"""Feeds the readers of transcripts random input, and checks that they keep their promises."""

@@ -31,7 +31,7 @@ def main() -> int:
         promises = importlib.import_module("tests.fuzz.promises")
     _sow(asked.corpus)
     options = [f"-max_total_time={asked.seconds}", f"-dict={HERE / 'tokens.dict'}", f"-artifact_prefix={asked.corpus}/", "-max_len=1500"]
-    atheris.Setup([sys.argv[0], *options, str(asked.corpus)], promises.keep)
+    atheris.Setup([sys.argv[0], *options, str(asked.corpus)], promises.check)
     atheris.Fuzz()
     return 0
 

@@ -1,11 +1,11 @@
-"""What the readers of OpenChatML promise of any input at all: ``keep`` raises AssertionError where one of these is broken.
+"""What the readers of OpenChatML promise for any input: ``check`` raises AssertionError if one of these is broken.
 
 1. Reading gives a result or one of our errors, never anything else.
 2. The events are the same, places included, for every way of cutting the input; single bytes included.
-3. A lenient reading finds first what a strict reading stops at, and finds nothing refused where a strict reading goes through.
-4. What was read strictly and can be written comes back the same, as text and as JSON; what was written is written the same again.
-5. Nobody sees more after a lenient reading is made writable than before; what is made writable can be written.
-6. No error says anything of the text.
+3. The first refused problem of a lenient reading is the one at which a strict reading stops; there is none if that accepts the input.
+4. A transcript that was read strictly and can be written round-trips, as text and as JSON; writing it again gives the same.
+5. Making a lenient reading writable shows nobody more than before; the result can be written.
+6. No error quotes the text.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from renderer.ocml.reader import ProblemFound, Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a reader told: its events, texts that follow each other joined, each opened frame with its location, and how it stopped."""
+class ReadResult:
+    """What a reader returned: its events (adjacent texts joined, opened frames with their location), and the problem that stopped it."""
 
     events: tuple[Any, ...]
     stopped: Problem | None
 
 
-def hear(pieces: Sequence[str] | Sequence[bytes], *, lenient: bool = False, fragment: bool = False) -> Heard:
-    """Everything that a reader tells of these pieces."""
-    reader, told = Reader(lenient=lenient, fragment=fragment), list[Any]()
+def read_pieces(pieces: Sequence[str] | Sequence[bytes], *, lenient: bool = False, fragment: bool = False) -> ReadResult:
+    """Everything that a reader returns for these pieces."""
+    reader, events = Reader(lenient=lenient, fragment=fragment), list[Any]()
     try:
         for piece in pieces:
-            told += reader.feed(piece)
-        told += reader.finish()
+            events += reader.feed(piece)
+        events += reader.finish()
     except OpenChatMLError as error:
-        return Heard(joined([*told, *reader.events_before_error]), error.problem)
-    return Heard(joined(told), None)
+        return ReadResult(joined([*events, *reader.events_before_error]), error.problem)
+    return ReadResult(joined(events), None)
 
 
 def joined(events: Sequence[Any]) -> tuple[Any, ...]:
-    """The events with texts that follow each other as one text."""
+    """The events, with adjacent texts joined."""
     out: list[Any] = []
     for event in events:
         if isinstance(event, FrameText) and out and isinstance(out[-1], FrameText):
@@ -67,34 +67,34 @@ def cuts(data: bytes, seed: int) -> list[list[bytes]]:
     return [bytes_of(data), [data[begin:end] for begin, end in pairwise(at)]]
 
 
-def keep(data: bytes) -> None:
-    """Hold the readers to their promises."""
+def check(data: bytes) -> None:
+    """Check all promises for this input."""
     for fragment in (False, True):
-        strict, lenient = (hear([data], lenient=lenient, fragment=fragment) for lenient in (False, True))
+        strict, lenient = (read_pieces([data], lenient=lenient, fragment=fragment) for lenient in (False, True))
         for pieces in cuts(data, len(data)):
-            assert hear(pieces, fragment=fragment) == strict, "cutting changed a strict reading"
-            assert hear(pieces, lenient=True, fragment=fragment) == lenient, "cutting changed a lenient reading"
+            assert read_pieces(pieces, fragment=fragment) == strict, "cutting changed a strict reading"
+            assert read_pieces(pieces, lenient=True, fragment=fragment) == lenient, "cutting changed a lenient reading"
         found = [event.problem for event in lenient.events if isinstance(event, ProblemFound) and event.problem.is_refused]
         if lenient.stopped is not None:
-            # What the same call found before it goes under with it.
+            # Problems that the same call found before it are lost with it.
             assert "major version" in lenient.stopped.hint, "a lenient reading stopped"
-            assert strict.stopped is not None, "a strict reading goes where a lenient one does not"
+            assert strict.stopped is not None, "a strict reading accepts what a lenient one refuses"
         else:
             assert strict.stopped == (found[0] if found else None), "strict and lenient readings differ about what is wrong"
-        _keep_values(data, fragment)
-    keep_json(data)
+        _check_values(data, fragment)
+    check_json(data)
 
 
-def keep_json(data: bytes) -> None:
-    """The promises about JSON, for input that may be none."""
+def check_json(data: bytes) -> None:
+    """Check the promises about JSON; the input may be something else."""
     try:
         transcript = interchange.parse_json(data)
     except OpenChatMLError:
         return
-    _comes_back(transcript)
+    _check_round_trip(transcript)
 
 
-def _keep_values(data: bytes, fragment: bool) -> None:
+def _check_values(data: bytes, fragment: bool) -> None:
     report = document.check(data, fragment=fragment)
     try:
         transcript = document.parse(data, fragment=fragment)
@@ -103,7 +103,7 @@ def _keep_values(data: bytes, fragment: bool) -> None:
         assert str(error).isascii()
     else:
         assert report.is_accepted, "a report calls invalid what a strict reading takes"
-        _comes_back(transcript)
+        _check_round_trip(transcript)
     try:
         reading = document.read_leniently(data, fragment=fragment)
     except OpenChatMLError:
@@ -114,7 +114,7 @@ def _keep_values(data: bytes, fragment: bool) -> None:
         assert document.parse_frame(document.dump_frame(written)) == written, "what was made writable does not come back"
 
 
-def _comes_back(transcript: Transcript) -> None:
+def _check_round_trip(transcript: Transcript) -> None:
     try:
         text = document.dump(transcript)
     except OpenChatMLError:

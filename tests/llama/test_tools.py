@@ -23,7 +23,7 @@ from renderer.frames import Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import frames_for_prompt
 from renderer.markup import html
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
 from tests.chatui.backends.harmony.test_backend import FIBONACCI
 from tests.llama.test_chat import LIMITS
@@ -83,7 +83,7 @@ async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
     reply = reply_frame(called.header, Reply(page))
     second = await outcome(backend, replace(request, frames=frames_for_prompt((*request.frames, *written, reply))))
     assert second.error is None and "【0†" in second.visible
-    [shown, *_] = html.render_blocks(second.visible, pages={0: Cited("https://harmony.example/", "Harmony")})
+    [shown, *_] = html.render_blocks(second.visible, pages={0: CitableSource("https://harmony.example/", "Harmony")})
     assert 'href="https://harmony.example/"' in shown.html and "†" not in shown.html
     await backend.aclose()
 

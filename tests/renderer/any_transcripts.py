@@ -75,10 +75,10 @@ def any_frame(draw: some.DrawFn) -> Frame:
 
 def any_frames(most: int = 6) -> some.SearchStrategy[tuple[Frame, ...]]:
     """Several frames. Each body contains a unique word."""
-    return some.lists(any_frame(), min_size=1, max_size=most).map(_told_apart)
+    return some.lists(any_frame(), min_size=1, max_size=most).map(_with_unique_words)
 
 
-def _told_apart(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+def _with_unique_words(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     return tuple(Frame(frame.header, frame.body.replace("KIWI", f"KIWI{number}Q"), frame.terminator) for number, frame in enumerate(frames))
 
 

@@ -10,12 +10,12 @@ from renderer.errors import Code, Location, OpenChatMLError, Problem
 OF_THE_SPECIFICATION = list(Code)
 
 
-def test_the_specification_has_eight() -> None:
+def test_the_specification_has_eight_codes() -> None:
     assert len(OF_THE_SPECIFICATION) == 8
 
 
 @pytest.mark.parametrize("code", OF_THE_SPECIFICATION)
-def test_each_has_a_class_of_its_own_and_a_sentence(code: Code) -> None:
+def test_each_code_has_its_own_class_and_a_sentence(code: Code) -> None:
     error = Problem(code, "a reason", Location(7, 2, 3, 1)).error()
     assert type(error) is not OpenChatMLError
     assert [
@@ -27,5 +27,5 @@ def test_each_has_a_class_of_its_own_and_a_sentence(code: Code) -> None:
 
 
 @pytest.mark.parametrize("code", list(Code))
-def test_each_sentence_is_one(code: Code) -> None:
+def test_each_code_has_a_whole_sentence(code: Code) -> None:
     assert code.sentence.endswith(".") and len(code.sentence) > 10

@@ -36,7 +36,7 @@ def test_e_stream_truncated_a_frame_that_broke_off_is_kept_as_incomplete() -> No
 
 
 @pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameWithdrawn()], [FrameOpened(HEADER), FrameOpened(HEADER)]])
-def test_events_out_of_order_are_a_bug_and_say_so(events: list[RawEvent]) -> None:
+def test_events_out_of_order_raise_an_error(events: list[RawEvent]) -> None:
     assembler = Assembler()
     with pytest.raises(ValueError):
         for event in events:
@@ -46,7 +46,7 @@ def test_events_out_of_order_are_a_bug_and_say_so(events: list[RawEvent]) -> Non
 @pytest.mark.parametrize(
     ("body", "error"), [('{"a": 1}', None), ("{", Code.BODY_CONSTRAINT_VIOLATION), ("", Code.BODY_CONSTRAINT_VIOLATION)]
 )
-def test_e_body_constraint_violation_is_told_when_the_frame_closes(body: str, error: Code | None) -> None:
+def test_e_body_constraint_violation_is_reported_when_the_frame_closes(body: str, error: Code | None) -> None:
     finished = fold(Header("assistant", "commentary", constrain="json"), body, FrameClosed(Terminator.END))
     assert (finished.error, finished.complete, finished.frame.body) == (error, True, body)
 
@@ -79,7 +79,7 @@ def test_an_answer_can_turn_out_to_be_a_preamble_at_its_end() -> None:
         (PREAMBLE, HEADER),
     ],
 )
-def test_nothing_else_can_change_its_header_and_so_its_visibility(header: Header, becomes: Header) -> None:
+def test_no_other_frame_can_change_its_header_when_it_closes(header: Header, becomes: Header) -> None:
     with pytest.raises(ValueError, match="only an answer"):
         fold(header, "x", FrameClosed(Terminator.END, header=becomes))
 

@@ -37,20 +37,20 @@ HEADERS = [
 ]
 
 
-def test_the_answer_is_what_an_assistant_writes_for_people_to_see_and_is_no_preamble() -> None:
+def test_an_answer_is_visible_text_of_an_assistant_and_not_a_preamble() -> None:
     assert any(map(is_answer, HEADERS)) and not all(map(is_answer, HEADERS)), "the premise"
     for header in HEADERS:
         seen = header.role == Role.ASSISTANT and may_see(header, Audience.END_USER)
         assert is_answer(header) == (seen and not is_preamble(header)), header
 
 
-def test_a_preamble_is_no_answer_whatever_channel_it_stands_on() -> None:
+def test_a_preamble_is_not_an_answer_on_any_channel() -> None:
     shown = [header for header in HEADERS if header.role == Role.ASSISTANT and is_preamble(header) and may_see(header, Audience.END_USER)]
     assert {header.channel for header in shown} == {None, Channel.FINAL, Channel.COMMENTARY}
     assert not any(map(is_answer, shown))
 
 
-def test_a_trusted_program_sees_whole_raw_reasoning_for_people_besides_and_nothing_else_that_is_hidden() -> None:
+def test_a_trusted_program_also_sees_raw_reasoning_and_nothing_else_that_is_hidden() -> None:
     seen = {audience: [header for header in HEADERS if may_see(header, audience)] for audience in Audience}
     assert seen[Audience.PROGRAM] == seen[Audience.END_USER], "none of these is the line of a tool"
     assert set(seen[Audience.PROGRAM]) < set(seen[Audience.TRUSTED_PROGRAM])
@@ -59,23 +59,23 @@ def test_a_trusted_program_sees_whole_raw_reasoning_for_people_besides_and_nothi
     assert list(filter(is_reasoning, HEADERS)) == reasoning
 
 
-def test_people_are_nobody_in_particular_user_and_all() -> None:
+def test_people_are_addressed_by_user_by_all_and_without_a_recipient() -> None:
     assert [word for word in (None, "user", "all", "assistant", "functions.f", "USER", "") if is_for_people(word)] == [None, "user", "all"]
 
 
-def test_a_tool_is_addressed_by_an_assistant_that_speaks_neither_to_people_nor_to_itself() -> None:
+def test_an_assistant_addresses_a_tool_by_any_recipient_but_people_and_itself() -> None:
     for header in HEADERS:
         to_tool = header.recipient in ("functions.f", "python", "User", "")
         assert addresses_tool(header) == (header.role == Role.ASSISTANT and to_tool), header
 
 
-def test_a_document_is_what_a_person_brought_and_nothing_else_of_that_name() -> None:
+def test_only_a_users_frame_can_be_a_document() -> None:
     assert is_document(DOCUMENT)
     assert not any(is_document(replace(DOCUMENT, role=role)) for role in (*Role, "critic") if role != Role.USER)
     assert not any(map(is_document, HEADERS))
 
 
-def test_what_the_product_writes_for_people_is_known_by_its_name() -> None:
+def test_frames_that_the_product_writes_for_people_are_recognized_by_their_name() -> None:
     assert {SUMMARY.name, TOOL_LINE.name} == PRODUCT_NAMES and is_tool_line(TOOL_LINE)
     for header in (SUMMARY, TOOL_LINE):
         assert frames_for_prompt([Frame(Header(Role.USER), "Why?"), Frame(header, "Looking it up")]) == (Frame(Header(Role.USER), "Why?"),)

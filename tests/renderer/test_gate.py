@@ -74,12 +74,12 @@ def test_e_perm_visibility_asking_for_a_hidden_frame_raises_and_quotes_nothing()
     assert "secret" not in str(caught.value) + repr(caught.value)
 
 
-def test_a_body_is_in_no_repr() -> None:
+def test_no_repr_contains_a_body() -> None:
     frame = Frame(Header("assistant", channel="analysis"), "the secret plan")
     assert "secret" not in repr(frame) + repr(FrameText("secret")) + repr(VisibleDelta(VisibleText("secret")))
 
 
-def test_leaving_hidden_frames_out_is_no_attempt() -> None:
+def test_omitting_hidden_frames_is_not_an_attempt() -> None:
     frames = [Frame(Header("assistant", channel="analysis"), "a"), Frame(Header("assistant", channel="final"), "b")]
     assert [frame.body for frame in visible(frames, Audience.END_USER)] == ["b"]
 
@@ -98,14 +98,14 @@ STREAM: list[RawEvent] = [
 ]
 
 
-def test_a_stream_shows_only_the_visible_frames_and_says_working_once() -> None:
+def test_a_stream_shows_only_the_visible_frames_and_reports_working_once() -> None:
     gate = Gate(Audience.END_USER)
     seen = [event for event in map(gate.admit, STREAM) if event is not None]
     assert [type(event) for event in seen] == [Working, VisibleOpened, VisibleDelta, VisibleDelta, VisibleClosed]
     assert "".join(event.text for event in seen if isinstance(event, VisibleDelta)) == "Shown text"
 
 
-def test_the_header_that_an_end_user_gets_names_neither_tool_nor_model() -> None:
+def test_the_header_shown_to_an_end_user_names_neither_tool_nor_model() -> None:
     opened = [event for event in map(Gate(Audience.END_USER).admit, STREAM) if isinstance(event, VisibleOpened)]
     assert opened == [VisibleOpened(Header("assistant", channel="final"))]
 
@@ -125,7 +125,7 @@ def test_text_outside_an_open_visible_frame_is_dropped() -> None:
     assert gate.admit(FrameClosed(None)) is None
 
 
-def test_working_is_said_again_where_the_model_hides_something_after_a_visible_frame() -> None:
+def test_working_is_reported_again_when_the_model_hides_something_after_a_visible_frame() -> None:
     gate = Gate(Audience.END_USER)
     hidden, shown = FrameOpened(Header("assistant", channel="analysis")), FrameOpened(Header("assistant", channel="final"))
     seen = [gate.admit(event) for event in (hidden, FrameClosed(Terminator.END), hidden, shown, FrameClosed(Terminator.END), hidden)]
@@ -156,7 +156,7 @@ EVERY_HEADER = [
 ]
 
 
-def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_nothing() -> None:
+def test_exactly_the_hidden_frames_have_a_reason_that_quotes_nothing() -> None:
     hidden = [header for header in EVERY_HEADER if not may_see(header, Audience.END_USER)]
     assert 100 < len(hidden) < len(EVERY_HEADER), "the premise: some are hidden, and some are not"
     for header in EVERY_HEADER:

@@ -28,7 +28,7 @@ def test_calls_on_commentary_stay_with_their_replies() -> None:
     assert frames_for_prompt([ASK, THINK, CALL, REPLY, ANSWER, ASK]) == (ASK, CALL, REPLY, ANSWER_AGAIN, ASK)
 
 
-def test_calls_on_analysis_go_with_their_replies() -> None:
+def test_calls_on_analysis_are_dropped_with_their_replies() -> None:
     assert frames_for_prompt([ASK, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 
 
@@ -45,20 +45,20 @@ def test_preambles_stay() -> None:
     assert frames_for_prompt([ASK, PLAN, ANSWER, ASK]) == (ASK, PLAN, ANSWER_AGAIN, ASK)
 
 
-def test_what_the_product_wrote_for_people_and_debug_frames_are_not_sent() -> None:
+def test_frames_of_the_product_and_debug_frames_are_not_sent() -> None:
     summary = Frame(Header("assistant", channel="commentary", intent="preamble", name="reasoning_summary"), "Compared routes")
     broken = Frame(Header("assistant", channel="analysis", intent="debug"), "garbage")
     assert frames_for_prompt([ASK, summary, broken]) == (ASK,)
 
 
-def test_what_is_left_out_once_stays_left_out() -> None:
+def test_a_frame_that_was_left_out_once_stays_left_out() -> None:
     frames = [ASK, THINK, PLAN, CALL, REPLY, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY]
     once = frames_for_prompt(frames)
     assert once == (ASK, PLAN, CALL, REPLY, ANSWER_AGAIN, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY)
     assert frames_for_prompt(once) == once
 
 
-def test_a_commentary_call_whose_reply_stood_on_analysis_goes_with_it() -> None:
+def test_a_commentary_call_whose_reply_is_on_analysis_is_dropped_with_it() -> None:
     crossed = Frame(Header("tool", channel="analysis", name="functions.f", call_id="c1", recipient="assistant"), "{}")
     assert frames_for_prompt([ASK, CALL, crossed, ANSWER, ASK]) == (ASK, ANSWER_AGAIN, ASK)
 

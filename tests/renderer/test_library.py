@@ -57,7 +57,7 @@ def examples() -> list[str]:
     return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_what_is_blocked_cannot_be_imported() -> None:
+def test_blocked_packages_cannot_be_imported() -> None:
     for name in ("django", "markdown_it", "nh3", "tiktoken"):
         done = alone(f"import {name}")
         assert done.returncode == 1 and "blocked" in done.stderr
@@ -121,7 +121,7 @@ def test_the_command_checks_converts_and_shows_without_django() -> None:
     assert "SECRET" in command("show", "--as", "staff", "-")[1]
 
 
-def test_the_command_tells_what_is_refused_from_what_is_flagged() -> None:
+def test_the_command_distinguishes_refused_and_flagged_problems() -> None:
     flagged = 'version: 2.2\n<|start|>tool name=functions.x<|message|>{"ok":true}<|end|>\n'
     code, said, _ = command("check", "-", standard_input=flagged)
     assert code == 0 and "flagged: E-CALL-SCHEMA" in said and "accepted, 1 frame, 1 flagged" in said

@@ -25,30 +25,30 @@ def test_json_is_read(value: object) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "{", "{} {}", "NaN", "-Infinity", "'a'", '{"a": NaN}', "[1,]", '"\n"', "\ufeff{}", "01", "[" * 5000]
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_text_that_is_not_json_is_refused(text: str) -> None:
     assert not strict_json.is_json(text)
 
 
-def test_numbers_that_python_does_not_like_are_json() -> None:
+def test_numbers_that_python_cannot_represent_are_json() -> None:
     assert strict_json.is_json("9" * 10_000)
     assert strict_json.is_json("1e999")
     assert isinstance(strict_json.loads("[1e999]"), list)
 
 
-def test_the_depth_is_bounded_and_brackets_in_strings_are_none() -> None:
+def test_the_depth_is_bounded_and_brackets_in_strings_do_not_count() -> None:
     limit = strict_json.DEPTH_LIMIT
     assert strict_json.is_json("[" * limit + "]" * limit)
     assert not strict_json.is_json("[" * (limit + 1) + "]" * (limit + 1))
     assert strict_json.is_json(json.dumps(["[{" * 300, '\\"[' * 300]))
 
 
-def test_a_key_twice_is_refused_where_that_is_asked_for() -> None:
+def test_duplicate_keys_are_refused_on_request() -> None:
     assert strict_json.loads('{"a": 1, "a": 2}') == {"a": 2}
     with pytest.raises(strict_json.JsonError):
         strict_json.loads('{"a": 1, "a": 2}', exact=True)
 
 
 @pytest.mark.parametrize("text", ["[" * 1_000_000, '"' * 1_000_001, "[{" * 200 + '"' + '\\"' * 500_000, "[{" * 200 + '"' * 1_000_001])
-def test_a_megabyte_of_malice_takes_no_time(text: str) -> None:
+def test_a_megabyte_of_hostile_text_is_checked_quickly(text: str) -> None:
     assert not strict_json.is_json(text)
     assert costs_at_most(1000, lambda: strict_json.is_json(text))

@@ -68,9 +68,9 @@ class ResponseEvents:
             case Withdrawn() | Ended():
                 yield from self._end(event if isinstance(event, Ended) else self._withheld())
             case Opened() | MoreText() | Closed():
-                yield from self._say(event)
+                yield from self._feed_answer(event)
 
-    def _say(self, event: Opened | MoreText | Closed) -> Iterator[Event]:
+    def _feed_answer(self, event: Opened | MoreText | Closed) -> Iterator[Event]:
         match event:
             case Opened():
                 self._opened, self._texts = event, []

@@ -11,7 +11,7 @@ from typing import Any
 from chatui.backends.base import EndReason, GivenReasoning, Usage
 from chatui.backends.chat.given_reasoning import ReasoningCollector
 from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses.frames import FrameWriter, Source, behind_call, leak
+from chatui.backends.responses.frames import FrameWriter, Source, after_call, leak
 from chatui.backends.speaker import Label, Speaker, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -59,7 +59,7 @@ class Deltas:
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
         self._calls: dict[int, _Call] = {}
-        self._is_behind_call = False
+        self._is_after_call = False
         self._is_interrupted = False
         self._reason: str | None = None
         self._refused = False
@@ -146,7 +146,7 @@ class Deltas:
             answer = ""
         texts = "".join((summary, reasoning, other, answer, refusal))
         label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
-        self._is_behind_call = self._is_behind_call or bool(self._calls and texts.strip())
+        self._is_after_call = self._is_after_call or bool(self._calls and texts.strip())
         events = self._between(_SUMMARY, self._within_limit(summary))
         events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label:
@@ -200,8 +200,8 @@ class Deltas:
         """Buffers whatever arrives in the middle of an answer, so that the answer stays one frame, which can be withdrawn as a whole."""
         if not text:
             return []
-        if self._is_behind_call:
-            source = behind_call(source)
+        if self._is_after_call:
+            source = after_call(source)
         if self._writer.open == _ANSWER and source != _ANSWER:
             self._aside.append((source, text))
             return []

@@ -23,7 +23,7 @@ _SPACE_WITHIN = 60
 class Fit:
     """A request that should fit. ``weight``: its estimated tokens, see ``token_budget.weight``; ``hidden``: those of its reasoning.
 
-    ``turns_left_out``: how many questions were left out, each with everything that follows it. ``is_least``: nothing more can be left out.
+    ``turns_left_out``: how many questions were left out, each with all that follows it. ``is_minimal``: nothing more can be left out.
     ``is_answer_limited``: its answer must be shorter than requested. ``counted``: the part of the weight that comes from exact counts.
     """
 
@@ -31,13 +31,13 @@ class Fit:
     weight: float
     hidden: float
     turns_left_out: int
-    is_least: bool
+    is_minimal: bool
     is_answer_limited: bool = False
     counted: float = 0.0
 
 
-def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
-    """Shorten the request (``renderer.prompt_trimming``) to a weight of at most ``most``. ``factor``: the window's, for exact counts.
+def fit(request: SampleRequest, max_weight: float | None, factor: float = 1.0) -> Fit:
+    """Shorten the request (``renderer.prompt_trimming``) to a weight of at most ``max_weight``. ``factor``: the window's, for exact counts.
 
     If it still does not fit, the reasoning after a cut answer is left out, then the beginning of that answer.
     """
@@ -46,10 +46,10 @@ def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
     parts = [before, *turns] if before else turns
     cut = request.cut_answer
     other = TEMPLATE_TOKENS + weight_of_tools(request.tools) + weight_of(orders) + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
-    found = trim(parts, lambda frame: _weight(request, frame, factor), None if most is None else most - other)
+    found = trim(parts, lambda frame: _weight(request, frame, factor), None if max_weight is None else max_weight - other)
     frames, total = list(found.frames), found.length + other
-    if cut is not None and most is not None and total > most:
-        frames, cut, total = _shortened(frames, cut, total, most)
+    if cut is not None and max_weight is not None and total > max_weight:
+        frames, cut, total = _shortened(frames, cut, total, max_weight)
     fitted = request
     if cut is not request.cut_answer or frames != [frame for part in parts for frame in part]:
         fitted = replace(request, frames=(*orders, *frames), cut_answer=cut)
@@ -58,7 +58,7 @@ def fit(request: SampleRequest, most: float | None, factor: float = 1.0) -> Fit:
         total,
         hidden_weight(fitted),
         found.turns_left_out,
-        found.is_least and (cut is None or weight(cut.body) <= _MIN_KEPT),
+        found.is_minimal and (cut is None or weight(cut.body) <= _MIN_KEPT),
         counted=sum(_weight(request, frame, factor) for frame in frames if frame in request.counted),
     )
 
@@ -78,14 +78,14 @@ def without_last_reasoning(request: SampleRequest) -> SampleRequest:
     return replace(request, frames=tuple(_without_last_reasoning(list(request.frames))))
 
 
-def _shortened(frames: list[Frame], cut: Frame, total: float, most: float) -> tuple[list[Frame], Frame, float]:
+def _shortened(frames: list[Frame], cut: Frame, total: float, max_weight: float) -> tuple[list[Frame], Frame, float]:
     """The last turn with less of the model's text. ``total``: the weight of the whole request."""
     without = _without_last_reasoning(frames)
     total -= weight_of(frames[len(without) :])
     has = weight(cut.body)
-    if total <= most or has <= _MIN_KEPT:
+    if total <= max_weight or has <= _MIN_KEPT:
         return without, cut, total
-    keeps = max(has - (total - most), _MIN_KEPT)
+    keeps = max(has - (total - max_weight), _MIN_KEPT)
     body = _end_of(cut.body, int(len(cut.body) * keeps / has))
     return without, replace(cut, body=body), total - has + weight(body)
 

@@ -63,8 +63,8 @@ class _DirectAttempt:
 async def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
 
-    async def plan(most: float | None) -> Attempt:
-        return _DirectAttempt(await _fitted(request, window, most), sample)
+    async def plan(max_weight: float | None) -> Attempt:
+        return _DirectAttempt(await _fitted(request, window, max_weight), sample)
 
     async with aclosing(sample_attempts(window, plan)) as events:
         async for event in events:
@@ -77,9 +77,9 @@ async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEv
     Raises:
         BackendError: as the sample; or the question alone is too long, with the sizes in ``context``.
     """
-    most: float | None = None
+    max_weight: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
-        attempt = await plan(most)
+        attempt = await plan(max_weight)
         _check_fits(window, attempt.fit)
         follower = _Follower(window, attempt.fit)
         try:
@@ -97,7 +97,7 @@ async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEv
                 raise
             else:
                 ended = None
-                most = _next_limit(window, attempt.fit, overflow, error, is_last=not left)
+                max_weight = _next_limit(window, attempt.fit, overflow, error, is_last=not left)
         if ended is not None:
             yield follower.take(ended, is_full=True)
             return
@@ -120,7 +120,7 @@ def too_long(window: Window, fitted: Fit, detail: str) -> BackendError:
 
 def _next_limit(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
     """The weight limit of the next attempt. Raises BackendError if there is none."""
-    if is_last or (refused.is_least and not _answer_was_too_long(overflow, refused)):
+    if is_last or (refused.is_minimal and not _answer_was_too_long(overflow, refused)):
         raise too_long(window, refused, error.detail) from error
     _log.info(
         "a prompt of about %d tokens did not fit (the server takes %s): asking again with less of it",
@@ -136,17 +136,17 @@ def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
     return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
 
 
-async def _fitted(request: SampleRequest, window: Window, most: float | None) -> Fit:
+async def _fitted(request: SampleRequest, window: Window, max_weight: float | None) -> Fit:
     limit = window.limit
     if limit is not None:
         room = (limit - reserved_tokens(request.max_tokens, limit)) * MARGIN / window.factor
-        most = room if most is None else min(room, most)
-    if most is None or len(request.frames) <= _FEW_FRAMES:
-        found = fit(request, most, window.factor)
+        max_weight = room if max_weight is None else min(room, max_weight)
+    if max_weight is None or len(request.frames) <= _FEW_FRAMES:
+        found = fit(request, max_weight, window.factor)
     else:
-        found = await asyncio.to_thread(fit, request, most, window.factor)
+        found = await asyncio.to_thread(fit, request, max_weight, window.factor)
     # A limit that was read from a refusal may be a quotation of a person: it must not stop requests from being sent.
-    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _MAX_OVER_LIMIT * limit:
+    if limit is not None and window.is_declared and found.is_minimal and found.weight * window.factor > _MAX_OVER_LIMIT * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found

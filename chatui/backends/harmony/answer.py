@@ -63,7 +63,7 @@ class Answer:
 
     def continue_with(self, cut_answer: Frame) -> None:
         """The prompt ends inside this frame: new text continues its body. The frame is opened with the first text."""
-        # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
+        # As the model would have written it after <|start|>assistant; without the body, and without the marker that ends a frame.
         for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 

@@ -83,24 +83,24 @@ class HarmonyCompletionsBackend:
         """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
         # The request to finish the answer is a turn of its own, so the turn before it must stay as well.
-        sample = partial(self._sample, least=2 if in_words else 1)
+        sample = partial(self._sample, min_turns=2 if in_words else 1)
         async with aclosing(continue_in_words(request, sample) if in_words else sample(request)) as events:
             async for event in events:
                 yield event
 
-    async def _sample(self, request: SampleRequest, *, least: int) -> AsyncGenerator[SampleEvent, None]:
+    async def _sample(self, request: SampleRequest, *, min_turns: int) -> AsyncGenerator[SampleEvent, None]:
         vocabulary = await self._loaded()
         server = await self._server()
         model = request.model or self._model or next(iter(server.models), None)
         window = self._windows.window_of(model)
         window.ask(server.context(model))
 
-        async def plan(most: float | None) -> Attempt:
-            wanted = PromptInput(request, window.limit, None if most is None else int(most), least)
+        async def plan(max_weight: float | None) -> Attempt:
+            wanted = PromptInput(request, window.limit, None if max_weight is None else int(max_weight), min_turns)
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, request.today or self._today())
             schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
             asked = CompletionRequest(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
-            fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
+            fit = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_minimal)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
                 raise too_long(window, fit, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
             forced = Forced(request.tools) if request.must_call and request.tools and not request.cut_answer else None

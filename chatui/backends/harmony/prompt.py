@@ -25,15 +25,15 @@ _BROWSER = "browser."
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """A request and its limits. ``context``: tokens of prompt and answer together; ``most``: of the prompt; None if unknown.
+    """A request and its limits. ``context``: tokens of prompt and answer together; ``max_tokens``: of the prompt; None if unknown.
 
-    ``least``: how many of the last turns are never left out.
+    ``min_turns``: how many of the last turns are never left out.
     """
 
     request: SampleRequest
     context: int | None
-    most: int | None = None
-    least: int = 1
+    max_tokens: int | None = None
+    min_turns: int = 1
 
 
 def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
@@ -45,18 +45,18 @@ def fitted(wanted: PromptInput, vocabulary: Vocabulary, today: date) -> Fitted:
         BackendError: a frame cannot be written.
     """
     room = None if wanted.context is None else wanted.context - reserved_tokens(wanted.request.max_tokens, wanted.context)
-    if wanted.most is not None:
-        room = wanted.most if room is None else min(room, wanted.most)
+    if wanted.max_tokens is not None:
+        room = wanted.max_tokens if room is None else min(room, wanted.max_tokens)
     request = wanted.request
     try:
-        found = build_within(_prompt(request, today), vocabulary, room, least=wanted.least)
+        found = build_within(_prompt(request, today), vocabulary, room, min_turns=wanted.min_turns)
         for _ in range(_SHORTENINGS):
             if room is None or len(found.ids) <= room or request.cut_answer is None:
                 break
             # The estimate of the other formats, corrected by the exact count: a few rounds instead of one for each token.
             whole = fit(request, None).weight
             request = fit(request, room * whole * _CLOSER / max(_length(request, vocabulary, today), 1)).request
-            found = build_within(_prompt(request, today), vocabulary, room, least=wanted.least)
+            found = build_within(_prompt(request, today), vocabulary, room, min_turns=wanted.min_turns)
     except ParseHeaderError as error:
         raise BackendError(Code.PARSE_HEADER, str(error)) from error
     return replace(found, turns_left_out=questions(wanted.request.frames) - questions(request.frames) + found.turns_left_out)

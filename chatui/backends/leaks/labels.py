@@ -142,17 +142,17 @@ def label_of(begun: str, *, is_end: bool) -> Label | Undecided | None:
     return _of_words(begun, words, head["markup"], after, is_end=is_end)
 
 
-def answer_behind(text: str, label: Label) -> int | None:
+def answer_after(text: str, label: Label) -> int | None:
     """Where the answer begins after the text that ``label`` announces; None if nothing marks it. ``text``: complete."""
     seen = folded(text)
     view, label_end = seen.replace(ZERO, " "), _place(seen, label.end)
     if label.manner is Manner.BLOCK:
-        return _behind_block(view)
+        return _after_block(view)
     ends = [found.end() for found in _ANSWERS[label.manner].finditer(view, label_end)]
     if ends:
         # The reasoning may have quoted the label: the last one counts.
         return ends[-1]
-    return _behind_quotation(view, label_end) if label.manner is Manner.PRIVATE else None
+    return _after_quotation(view, label_end) if label.manner is Manner.PRIVATE else None
 
 
 def _place(seen: str, end: int) -> int:
@@ -203,7 +203,7 @@ def _of_words(begun: str, words: str, markup: str, after: int, *, is_end: bool) 
     return Label(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)
 
 
-def _behind_block(view: str) -> int | None:
+def _after_block(view: str) -> int | None:
     fence = _FENCE.match(view)
     if fence is None:
         return None
@@ -212,7 +212,7 @@ def _behind_block(view: str) -> int | None:
     return end.end() if end else None
 
 
-def _behind_quotation(view: str, label_end: int) -> int | None:
+def _after_quotation(view: str, label_end: int) -> int | None:
     """The label is above, or in, a quotation: the answer follows the quotation."""
     at = view.rfind("\n", 0, label_end) + 1
     lines = view[at:].splitlines(keepends=True)

@@ -77,7 +77,7 @@ def leak(item: int, *, is_withheld: bool) -> Source:
     return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
 
 
-def behind_call(source: Source) -> Source:
+def after_call(source: Source) -> Source:
     """The source of text after a call that has no reply yet. The calls themselves are written at the end of a sample."""
     return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.responses.allowance import Allowance, TokenLimit
-from chatui.backends.responses.frames import FrameWriter, Source, behind_call, usable_call_id
+from chatui.backends.responses.frames import FrameWriter, Source, after_call, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number, usage_of
 from chatui.backends.responses.parts import VISIBLE_PARTS, kind_of, text_of, texts_of
 from chatui.backends.responses.server_tools import ServerTools
@@ -287,8 +287,8 @@ class Reducer:
         text = self._allowance.take(text)
         if not text:
             return []
-        if self._is_behind_call(item):
-            return self._speech.aside(behind_call(Source(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
+        if self._is_after_call(item):
+            return self._speech.aside(after_call(Source(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
             return self._speech.aside(Source(item.number, lane, header), text)
@@ -297,7 +297,7 @@ class Reducer:
             return []
         return self._speech.write(item, text, is_whole=is_whole)
 
-    def _is_behind_call(self, item: Item) -> bool:
+    def _is_after_call(self, item: Item) -> bool:
         return any(other.kind == CALL and other.number < item.number for other in self.items)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:

@@ -17,7 +17,7 @@ def scripts(planter: Planter) -> list[Script]:
         _fields(planter),
         _paused(planter),
         *(_in_the_answer(planter, name, text) for name, text in _LEAKS.items()),
-        *(_behind_the_answer(planter, name, text) for name, text in _BEHIND.items()),
+        *(_after_the_answer(planter, name, text) for name, text in _AFTER_ANSWER.items()),
         _closing_tag(planter),
         _labelled(planter),
         _whole(planter),
@@ -79,7 +79,7 @@ _LEAKS = {
     "details": '<details type="reasoning" done="true">\n<summary>Thought</summary>\n{}\n</details>\n\n{}',
 }
 # The same after a visible answer, which stays: visible text, then hidden text.
-_BEHIND = {
+_AFTER_ANSWER = {
     "tag-behind": "{}\n<thinking>{}</thinking>",
     "harmony-behind": "{}<|end|><|start|>assistant<|channel|>analysis<|message|>{}",
     "harmony-in-pieces": "{}\n<|channel|>\nanalysis\n<|message|>\n{}",
@@ -103,7 +103,7 @@ def _in_the_answer(planter: Planter, name: str, text: str) -> Script:
     return Script(name, (*(_chunk(content=piece) for piece in cut(content)), _chunk("stop"), _DONE), (shown,))
 
 
-def _behind_the_answer(planter: Planter, name: str, text: str) -> Script:
+def _after_the_answer(planter: Planter, name: str, text: str) -> Script:
     shown = planter.show(name)
     content = text.format(f"Answer {shown}.", planter.text(f"{name} in the answer"))
     return Script(name, (*(_chunk(content=piece) for piece in cut(content)), _chunk("stop"), _DONE), (shown,))
@@ -125,7 +125,7 @@ def _labelled(planter: Planter) -> Script:
         choice = {"index": 0, "delta": {"content": planter.text(f"{name} on a choice")}, **label}
         part = {"type": "text", "text": planter.text(f"{name} on a part"), **label}
         steps += [_chunk(role="assistant"), event({"choices": [choice]}), _chunk(content=[part])]
-    steps += [_chunk(role="tool"), _chunk(content=planter.text("text behind a role")), _chunk(role="assistant", content=f"Answer {shown}.")]
+    steps += [_chunk(role="tool"), _chunk(content=planter.text("text after a role")), _chunk(role="assistant", content=f"Answer {shown}.")]
     return Script("labelled", (*steps, _chunk("stop"), _DONE), (shown,))
 
 

@@ -71,7 +71,7 @@ def by_ids(planter: Planter, ids_of: Callable[[str], list[int]]) -> list[Script]
 
 
 def _at_once(planter: Planter, chooser: random.Random) -> Script:
-    shown = planter.show("answer behind labelled text")
+    shown = planter.show("answer after labelled text")
     steps: list[bytes] = []
     for name, label in LABELS.items():
         steps += [_chunk({"role": "assistant"}), _chunk({"content": planter.text(f"{name} on a delta"), **label})]
@@ -139,7 +139,7 @@ def _late(planter: Planter, name: str, label: Label, place: str, chooser: random
 
 def _items(planter: Planter, chooser: random.Random) -> Script:
     """A message for each label on each of its parts, and a last one without."""
-    shown = planter.show("message behind labelled ones")
+    shown = planter.show("message after labelled ones")
     labelled = list(_labelled_items(planter))
     answer = _message("answer", f"Answer {shown}.")
     steps = [step for at, (item, on_event) in enumerate([*labelled, (answer, {})]) for step in _item_events(at, item, on_event)]
@@ -159,7 +159,7 @@ def _labelled_items(planter: Planter) -> Iterator[tuple[dict[str, Any], Label]]:
 
 
 def _whole_items(planter: Planter) -> Script:
-    shown = planter.show("message behind labelled ones, whole")
+    shown = planter.show("message after labelled ones, whole")
     output = [item for item, on_event in _labelled_items(planter) if on_event.keys() <= {"part"}]
     response = {"object": "response", "status": "completed", "output": [*output, _message("answer", f"Answer {shown}.")]}
     extra = {"output_text": planter.text("output_text of a response"), "title": planter.text("title of a response")}

@@ -102,7 +102,7 @@ def _thoughts(planter: Planter, number: int, shapes: Sequence[Shape], vocabulary
         ids += ids_of("<|channel|>analysis<|message|>", vocabulary)
         ids += vocabulary.encode(text + _MORE)
         ids += ids_of("<|end|><|start|>assistant", vocabulary)
-    shown = planter.show(f"final behind thoughts {number}")
+    shown = planter.show(f"final after thoughts {number}")
     ids += ids_of(f"<|channel|>final<|message|>Answer {shown}{_MORE}<|return|>", vocabulary)
     steps: list[bytes] = []
     while ids:

@@ -16,13 +16,13 @@ from chatui.store.documents import attached
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``said``: how much of it the model
-    got, in words."""
+    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: how much of it the
+    model got, in words."""
 
     id: str
     name: str = field(repr=False)
     size: int = 0
-    said: str = ""
+    use_text: str = ""
 
 
 def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:

@@ -23,7 +23,7 @@ EXAMPLE = {
 }
 
 
-class NoSchemaError(Exception):
+class SchemaRejectedError(Exception):
     """The person's schema cannot be used. Its text tells them why."""
 
 
@@ -43,7 +43,7 @@ def set_schema(person: User, conversation_id: object, text: str) -> Conversation
 
     Raises:
         NotFoundError: they have no such conversation.
-        NoSchemaError: the text is not a usable schema.
+        SchemaRejectedError: the text is not a usable schema.
     """
     row = access.own_conversation(person, conversation_id)
     row.answer_format = _read(text).stored() if text.strip() else None
@@ -55,7 +55,7 @@ def one_line(text: str) -> str:
     """The schema in one line, as the first message of a new conversation sends it.
 
     Raises:
-        NoSchemaError: the text is not a usable schema.
+        SchemaRejectedError: the text is not a usable schema.
     """
     return json.dumps(_read(text).checked_schema, ensure_ascii=False, separators=(",", ":"))
 
@@ -70,11 +70,11 @@ def _read(text: str) -> formats.AnswerFormat:
         return formats.answer_format(formats.DEFAULT_NAME, formats.schema_of(text))
     except formats.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
-        raise NoSchemaError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
+        raise SchemaRejectedError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
     except SchemaUnusableError:
         most = {"chars": number_format(SCHEMA_CHARS, force_grouping=True), "depth": SCHEMA_DEPTH}
         sentence = _(
             "This JSON schema cannot be used here. It can have up to %(chars)s characters and %(depth)s levels, and its references may "
             "point to other parts of it, but not to other documents or in a circle."
         )
-        raise NoSchemaError(sentence % most) from None
+        raise SchemaRejectedError(sentence % most) from None

@@ -14,12 +14,12 @@ TEXT_CHARS = 600_000
 MAX_LINKS = 2000
 URL_CHARS = 2000
 TITLE_CHARS = 200
-_OF_THE_WEB = re.compile(
+_WEB_ENCODINGS = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|us-ascii|latin1|(?:windows-|cp)\d{3,4}|iso-?8859-\d{1,2}|koi8-[ru]|macintosh"
     r"|gbk|gb2312|gb18030|big5(?:-hkscs)?|euc-(?:jp|kr)|shift[_-]jis|iso-2022-jp",
     re.IGNORECASE,
 )
-_SKIPPED = frozenset(
+_SKIPPED_TAGS = frozenset(
     [
         "script",
         "style",
@@ -40,7 +40,7 @@ _SKIPPED = frozenset(
         "textarea",
     ]
 )
-_BREAKS = frozenset(
+_BREAKING_TAGS = frozenset(
     [
         "address",
         "article",
@@ -85,12 +85,12 @@ _BREAKS = frozenset(
         "summary",
     ]
 )
-_APART = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
-_BEFORE = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
+_SEPARATED_TAGS = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
+_PREFIXES = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-_NEITHER = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
+_LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
 """Replaces the characters that mark links, so that a page cannot imitate our links."""
 
 
@@ -104,7 +104,7 @@ class Reader:
         self._url = url
         self._host = host(url)
         self._has_links = has_links
-        self._most = max_chars
+        self._max_chars = max_chars
         self._chars = 0
         self._pre = 0
         self._link: tuple[str, list[str]] | None = None
@@ -120,7 +120,7 @@ class Reader:
             self._url = joined(self._url, base.attributes.get("href") or "") or self._url
         node: Any = tree.body
         depth = 0
-        while node is not None and self._chars < self._most:
+        while node is not None and self._chars < self._max_chars:
             child = self._enter(node)
             if child is not None:
                 node, depth = child, depth + 1
@@ -138,18 +138,18 @@ class Reader:
         """Begin an element, or read a text node. Returns its first child, unless that is to be skipped."""
         tag = node.tag
         if tag == "-text":
-            self._say(node.text_content or "")
+            self._add_text(node.text_content or "")
             return None
-        if tag.startswith("-") or tag in _SKIPPED or _is_hidden(node.attributes):
+        if tag.startswith("-") or tag in _SKIPPED_TAGS or _is_hidden(node.attributes):
             return None
-        if tag in _BREAKS:
-            self._break("\n\n" if tag in _APART else "\n")
+        if tag in _BREAKING_TAGS:
+            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
         self._pre += tag == "pre"
-        self._put(_BEFORE.get(tag, ""))
+        self._append(_PREFIXES.get(tag, ""))
         if tag == "img" and (words := (node.attributes.get("alt") or "").strip()):
-            self._say(f"[Image: {words[:TITLE_CHARS]}]")
-        if tag == "a" and self._has_links and self._link is None and (leads := joined(self._url, node.attributes.get("href") or "")):
-            self._link = (leads, [])
+            self._add_text(f"[Image: {words[:TITLE_CHARS]}]")
+        if tag == "a" and self._has_links and self._link is None and (target := joined(self._url, node.attributes.get("href") or "")):
+            self._link = (target, [])
         if node.first_child is None:
             self._pre -= tag == "pre"
             self._end_link(tag)
@@ -157,43 +157,43 @@ class Reader:
 
     def _leave(self, node: Any) -> None:
         tag = node.tag
-        if tag.startswith("-") or tag in _SKIPPED or node.first_child is None or _is_hidden(node.attributes):
+        if tag.startswith("-") or tag in _SKIPPED_TAGS or node.first_child is None or _is_hidden(node.attributes):
             return
         self._pre -= tag == "pre"
         self._end_link(tag)
-        if tag in _BREAKS:
-            self._break("\n\n" if tag in _APART else "\n")
+        if tag in _BREAKING_TAGS:
+            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
 
     def _end_link(self, tag: str) -> None:
         if tag != "a" or self._link is None:
             return
-        (leads, words), self._link = self._link, None
+        (target, words), self._link = self._link, None
         text = " ".join("".join(words).split())[:TITLE_CHARS]
         if not text or len(self.links) >= MAX_LINKS:
-            self._put(text)
+            self._append(text)
             return
-        where = host(leads)
-        self._put(f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】")
-        self.links.append(leads)
+        where = host(target)
+        self._append(f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】")
+        self.links.append(target)
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         plain = clean(text) if self._has_links else _INVISIBLE.sub("", text)
-        self._put(plain if self._pre else re.sub(r"\s+", " ", plain))
+        self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
 
     def _break(self, kind: str) -> None:
         if self._link is not None:
-            self._put(" ")
+            self._append(" ")
         else:
-            self._put(kind)
+            self._append(kind)
 
-    def _put(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         self._chars += len(text)
         (self.parts if self._link is None else self._link[1]).append(text)
 
 
 def clean(text: str) -> str:
     """Text without invisible characters, and without anything that looks like one of our links."""
-    return _INVISIBLE.sub("", text).translate(_NEITHER)
+    return _INVISIBLE.sub("", text).translate(_LINK_MARKS)
 
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:
@@ -238,6 +238,6 @@ def encoding_of(page: bytes, charset: str, kind: str) -> str:
     if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
         named = found[1].decode("ascii")
     try:
-        return codecs.lookup(named).name if _OF_THE_WEB.fullmatch(named) else "utf-8"
+        return codecs.lookup(named).name if _WEB_ENCODINGS.fullmatch(named) else "utf-8"
     except LookupError:
         return "utf-8"

@@ -11,7 +11,7 @@ from chatui.documents.kinds import Reason
 
 MAX_ELEMENTS = 5_000_000
 MAX_DEPTH = 2000
-_APART = " "
+_NAMESPACE_SEPARATOR = " "
 
 
 class Listener(Protocol):
@@ -33,7 +33,7 @@ def parse(blocks: Iterable[bytes], listener: Listener) -> None:
     Raises:
         RefusedError: the document is not XML, has a document type, or has too many or too deeply nested elements.
     """
-    parser = expat.ParserCreate(namespace_separator=_APART)
+    parser = expat.ParserCreate(namespace_separator=_NAMESPACE_SEPARATOR)
     counted = _Counted(listener)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
@@ -50,13 +50,13 @@ def parse(blocks: Iterable[bytes], listener: Listener) -> None:
 
 def local(name: str) -> str:
     """A name without its namespace."""
-    return name.rpartition(_APART)[2]
+    return name.rpartition(_NAMESPACE_SEPARATOR)[2]
 
 
 def attribute(attributes: Mapping[str, str], wanted: str, in_namespace: str = "") -> str:
     """The value of an attribute by its local name; empty if there is none. ``in_namespace``: the end of its namespace; by default, any."""
     for name, value in attributes.items():
-        space, _, own = name.rpartition(_APART)
+        space, _, own = name.rpartition(_NAMESPACE_SEPARATOR)
         if own == wanted and space.endswith(in_namespace):
             return value
     return ""

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.management.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleWithdrawn
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 EXIT_CODES = {"completed": 0, "incomplete": 1, "failed": 3, "interrupted": 4}
 NO_ANSWER = 1
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         if answer.code:
             self.stderr.write(f"{answer.code}: {answer.code.sentence}")
         if answer.error and answer.error.detail and audience is Audience.DEBUG:
-            self.stderr.write(harmless(answer.error.detail))
+            self.stderr.write(safe_for_terminal(answer.error.detail))
         if answer.ended and answer.ended.turns_left_out:
             self.stderr.write(f"The oldest {answer.ended.turns_left_out} turns did not fit and were left out.")
 
@@ -98,7 +98,7 @@ class _Screen:
     def _write(self, text: str) -> None:
         if text:
             self._at_line_start = text.endswith("\n")
-            self._out.write(harmless(text), ending="")
+            self._out.write(safe_for_terminal(text), ending="")
             self._out.flush()
 
 

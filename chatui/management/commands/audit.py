@@ -15,7 +15,7 @@ from chatui.audit_log import aggregation, chain, files, statistics
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 BROKEN = 1
 UNUSABLE = 2
@@ -99,8 +99,8 @@ class Command(BaseCommand):
 
     def _counts(self, options: dict[str, Any]) -> None:
         for tally in statistics.tallies(_filters(options), by=options["by"]):
-            person = None if tally.person is None else harmless(tally.person) or "(nobody signed in)"
-            whose = None if tally.whose is None else harmless(tally.whose) or "(nobody's)"
+            person = None if tally.person is None else safe_for_terminal(tally.person) or "(nobody signed in)"
+            whose = None if tally.whose is None else safe_for_terminal(tally.whose) or "(nobody's)"
             self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))
 
 

@@ -24,7 +24,7 @@ from chatui.management.doctor_settings import WriteOptions, WrittenSettings, wri
 from chatui.management.one_question import UNUSABLE, server_for
 from chatui.model_servers import connected, vocabulary
 from chatui.second_reader.process import SecondReader
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 _NAMELESS = "server"
 """The name of a server that is examined by its address and has no name."""
@@ -105,7 +105,7 @@ class Command(BaseCommand):
 
     def _printed(self, report: Report, options: dict[str, Any]) -> Report:
         if not options["json"]:
-            self.stdout.write(harmless(as_text(report)) + "\n")
+            self.stdout.write(safe_for_terminal(as_text(report)) + "\n")
         return report
 
     def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> WrittenSettings | None:
@@ -114,10 +114,10 @@ class Command(BaseCommand):
             written = write(report, before, write_options, is_new=bool(options["url"]))
         except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            self.stderr.write(f"Nothing was written: {harmless(reason or 'the file cannot be written')}")
+            self.stderr.write(f"Nothing was written: {safe_for_terminal(reason or 'the file cannot be written')}")
             return None
         if not options["json"]:
-            self.stdout.write(f"{harmless(written.message)}\n")
+            self.stdout.write(f"{safe_for_terminal(written.message)}\n")
         return written
 
 

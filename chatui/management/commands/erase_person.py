@@ -10,7 +10,7 @@ from chatui.audit_log.record import SHELL
 from chatui.erasure.contents import contents_of
 from chatui.erasure.person import erase
 from chatui.models import User
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
             raise CommandError("There is no such account.")
-        self.stdout.write(f"{harmless(person.get_username())}: {contents_of(person)}")
+        self.stdout.write(f"{safe_for_terminal(person.get_username())}: {contents_of(person)}")
         if options["dry_run"]:
             return
         if not options["yes"] and not self._is_confirmed(person.get_username()):

@@ -13,7 +13,7 @@ from chatui.erasure import erasure_list
 from chatui.erasure.contents import contents_of
 from chatui.erasure.erasure_list import BadListError, Erasure
 from chatui.erasure.person import erase
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 
 class Command(BaseCommand):
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def _apply(self, options: dict[str, Any]) -> None:
         people = erasure_list.restored(self._read(Path(options["file"])))
         for person in people:
-            self.stdout.write(f"{harmless(person.get_username())}: {contents_of(person)}")
+            self.stdout.write(f"{safe_for_terminal(person.get_username())}: {contents_of(person)}")
             if not options["dry_run"] and (warning := erase(SHELL, person).warning):
                 self.stdout.write(warning)
         done = "would be erased" if options["dry_run"] else "erased"

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends.recording import KeyQuotedError, Recorder
 from chatui.management.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 FAILED = 3
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         asyncio.run(answer.run(backend, request_for(server, options, prompt), lambda _: None))
         if recorder.exchange is None or not recorder.exchange.status:
             detail = answer.error.detail if answer.error else ""
-            raise CommandError(f"The server did not answer. {harmless(detail)}".strip(), returncode=FAILED)
+            raise CommandError(f"The server did not answer. {safe_for_terminal(detail)}".strip(), returncode=FAILED)
         try:
             files = recorder.exchange.files(server.key)
         except KeyQuotedError as error:

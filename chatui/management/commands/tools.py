@@ -11,7 +11,7 @@ from chatui.env import environment
 from chatui.tools.servers import confirmations, reviewing
 from chatui.tools.servers.confirmations import UnreadableError
 from chatui.tools.servers.reviewing import Review, State
-from renderer.terminal import harmless
+from renderer.terminal import safe_for_terminal
 
 _WORDS = {
     State.CONFIRMED: "confirmed",
@@ -46,10 +46,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         found = asyncio.run(reviewing.reviewed(env.tools_file, known))
         for problem in found.problems:
-            self.stderr.write(harmless(problem))
+            self.stderr.write(safe_for_terminal(problem))
         named = [each for each in found.tools if not options["names"] or each.name in options["names"]]
         if missing := set(options["names"]) - {each.name for each in named}:
-            raise CommandError(f"There is no tool {', '.join(sorted(map(harmless, missing)))}.")
+            raise CommandError(f"There is no tool {', '.join(sorted(map(safe_for_terminal, missing)))}.")
         for each in named:
             self._show(each, with_diff=options["diff"] or options["confirm"])
         if options["confirm"] or options["withdraw"]:
@@ -60,10 +60,10 @@ class Command(BaseCommand):
     def _show(self, review: Review, *, with_diff: bool) -> None:
         when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
         what = f" ({review.problem or when})" if review.problem or when else ""
-        self.stdout.write(f"{review.name}: {_WORDS[review.state]}{harmless(what)}")
+        self.stdout.write(f"{review.name}: {_WORDS[review.state]}{safe_for_terminal(what)}")
         if with_diff and review.state is not State.CONFIRMED:
             for line in review.diff():
-                self.stdout.write(f"    {harmless(line)}")
+                self.stdout.write(f"    {safe_for_terminal(line)}")
 
     def _change(self, named: list[Review], options: dict[str, Any]) -> None:
         env = environment()

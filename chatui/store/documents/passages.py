@@ -50,14 +50,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A passage with the text before and after it in its part. ``number``: of ``many`` passages."""
+    """A passage with the text before and after it in its part. ``number``: of ``count`` passages."""
 
     label: str
     before: str = field(repr=False)
     text: str = field(repr=False)
-    behind: str = field(repr=False)
+    after: str = field(repr=False)
     number: int
-    many: int
+    count: int
 
 
 def index(content_id: int) -> None:
@@ -145,8 +145,8 @@ def surroundings(content_id: int, number: int) -> Surroundings | None:
     if cut is None:
         return None
     label, text = cut
-    many = DocumentPassage.objects.filter(content=content_id).count()
-    return Surroundings(label, text[: row.start - begin], text[row.start - begin : end - begin], text[end - begin :], number, many)
+    count = DocumentPassage.objects.filter(content=content_id).count()
+    return Surroundings(label, text[: row.start - begin], text[row.start - begin : end - begin], text[end - begin :], number, count)
 
 
 def _row(content_id: int, number: int, chunk: Chunk) -> DocumentPassage:

@@ -18,20 +18,20 @@ _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
 class AllowedAddresses:
-    """The addresses that a model may open: those in the ``questions``, and those that ``shown`` adds. ``found`` checks an address."""
+    """The addresses that a model may open: those in the ``questions``, and those that ``allow`` adds. ``permitted`` checks an address."""
 
     def __init__(self, questions: Iterable[str]) -> None:
         self._known: dict[str, str] = {}
         for question in questions:
             for match in _WRITTEN.finditer(question):
-                self.shown(_readings(match[0]))
+                self.allow(_readings(match[0]))
 
-    def shown(self, addresses: Iterable[str]) -> None:
+    def allow(self, addresses: Iterable[str]) -> None:
         """Add the addresses of links that the model is shown."""
         for address in addresses:
             self._known.setdefault(_key(address), _bare(address))
 
-    def found(self, address: str) -> str | None:
+    def permitted(self, address: str) -> str | None:
         """The address as it was written or shown; None if it may not be opened.
 
         Only the scheme is taken from the model's spelling: even the number of trailing slashes could leak data.

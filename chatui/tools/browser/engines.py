@@ -42,22 +42,26 @@ class Engine:
     snippet: str = "content"
 
 
-def _searxng(url: str, key: str, query: str, most: int) -> ServiceRequest:
+def _searxng(url: str, key: str, query: str, max_results: int) -> ServiceRequest:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return ServiceRequest(f"{url.rstrip('/')}/search", headers, {"q": query, "format": "json"})
 
 
-def _brave(url: str, key: str, query: str, most: int) -> ServiceRequest:
-    return ServiceRequest(f"{url.rstrip('/')}/res/v1/web/search", {"X-Subscription-Token": key}, {"q": query, "count": most})
+def _brave(url: str, key: str, query: str, max_results: int) -> ServiceRequest:
+    return ServiceRequest(f"{url.rstrip('/')}/res/v1/web/search", {"X-Subscription-Token": key}, {"q": query, "count": max_results})
 
 
-def _tavily(url: str, key: str, query: str, most: int) -> ServiceRequest:
-    return ServiceRequest(f"{url.rstrip('/')}/search", {"Authorization": f"Bearer {key}"}, body={"query": query, "max_results": most})
+def _tavily(url: str, key: str, query: str, max_results: int) -> ServiceRequest:
+    return ServiceRequest(
+        f"{url.rstrip('/')}/search", {"Authorization": f"Bearer {key}"}, body={"query": query, "max_results": max_results}
+    )
 
 
-def _exa(url: str, key: str, query: str, most: int) -> ServiceRequest:
+def _exa(url: str, key: str, query: str, max_results: int) -> ServiceRequest:
     contents = {"text": {"maxCharacters": _SNIPPET_CHARS}}
-    return ServiceRequest(f"{url.rstrip('/')}/search", {"x-api-key": key}, body={"query": query, "numResults": most, "contents": contents})
+    return ServiceRequest(
+        f"{url.rstrip('/')}/search", {"x-api-key": key}, body={"query": query, "numResults": max_results, "contents": contents}
+    )
 
 
 ENGINES: Mapping[str, Engine] = {
@@ -74,27 +78,27 @@ def is_configured(env: Environment) -> bool:
     return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
 
 
-async def search(env: Environment, query: str, most: int) -> list[Result]:
+async def search(env: Environment, query: str, max_results: int) -> list[Result]:
     """The results of the operator's search engine, best first.
 
     Raises:
         ToolError: the search failed.
     """
     engine = ENGINES[env.search]
-    most = max(1, min(most, MAX_RESULTS))
+    max_results = max(1, min(max_results, MAX_RESULTS))
     try:
-        answer: Any = await service.request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, most))
+        answer: Any = await service.request_json(engine.build_request(env.search_url or engine.url, env.search_key, query, max_results))
     except ServiceError as error:
         log.warning("the search engine %s failed: %s", engine.name, error)
         raise ToolError("The search engine is not available now.") from None
     for key in engine.place:
         answer = answer.get(key) if isinstance(answer, dict) else None
     found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
-    return [each for each in found if each.url][:most]
+    return [each for each in found if each.url][:max_results]
 
 
-def _result(told: Mapping[str, Any], engine: Engine) -> Result:
-    url, title, snippet = (told.get(key) for key in ("url", "title", engine.snippet))
+def _result(entry: Mapping[str, Any], engine: Engine) -> Result:
+    url, title, snippet = (entry.get(key) for key in ("url", "title", engine.snippet))
     return Result(
         url if isinstance(url, str) else "",
         title if isinstance(title, str) else "",

@@ -19,8 +19,10 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from chatui.tools.brows
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: the page lists search results. ``found_in``:
-    for a page that lists the matches in another page, the cursor of that page; ``places``: the line of each match.
+    """A page as text. ``links``: the targets of the links in the text, by id. ``is_results``: the page lists search results.
+
+    A page that lists the matches in another page has ``searched_cursor``, the cursor of that page, and ``match_lines``, the line of each
+    match.
     """
 
     url: str
@@ -28,8 +30,8 @@ class Page:
     lines: tuple[str, ...] = field(repr=False)
     links: tuple[str, ...] = field(default=(), repr=False)
     is_results: bool = False
-    found_in: int | None = None
-    places: tuple[int, ...] = ()
+    searched_cursor: int | None = None
+    match_lines: tuple[int, ...] = ()
 
 
 async def read(fetched: FetchedPage, seconds: float = SECONDS) -> Page:

@@ -12,7 +12,7 @@ from chatui.tools.browser import engines, reading, showing
 from chatui.tools.browser.allowed_addresses import AllowedAddresses
 from chatui.tools.browser.reading import Page
 from chatui.tools.tool import CallingTurn, ToolError
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 MAX_OPEN = 50
 """The maximum number of pages that one turn keeps open. The oldest are closed, but can be opened again by their address."""
@@ -27,12 +27,12 @@ class Browser:
     env: Environment
     fetcher: Fetcher
     _pages: dict[int, Page] = field(default_factory=dict, repr=False)
-    _reach: AllowedAddresses = field(init=False, repr=False)
+    _allowed: AllowedAddresses = field(init=False, repr=False)
     _latest: int | None = None
 
     def __post_init__(self) -> None:
-        self._reach = AllowedAddresses(self.turn.questions)
-        self._reach.shown(page.url for page in self.turn.pages.values() if page.host)
+        self._allowed = AllowedAddresses(self.turn.questions)
+        self._allowed.allow(page.url for page in self.turn.pages.values() if page.host)
 
     async def search(self, query: str, topn: int = 10) -> str:
         """Search with the operator's search engine.
@@ -57,11 +57,11 @@ class Browser:
         page, at = await self._page(cursor)
         if number < 0:
             return self._push(page, max(loc, 0), num_lines)
-        if page.found_in is not None:
-            if number >= len(page.places):
+        if page.searched_cursor is not None:
+            if number >= len(page.match_lines):
                 raise ToolError(f"There is no match {number} on this page.")
-            whole, _ = await self._page(page.found_in)
-            return self._push(whole, page.places[number] if loc < 0 else loc, num_lines)
+            whole, _ = await self._page(page.searched_cursor)
+            return self._push(whole, page.match_lines[number] if loc < 0 else loc, num_lines)
         if number >= len(page.links):
             raise ToolError(f"There is no link with the id {number} on the page with the cursor {at}.")
         return self._push(await self._loaded(page.links[number]), loc, num_lines)
@@ -73,7 +73,7 @@ class Browser:
             ToolError: there is no such page, or it cannot be searched.
         """
         page, at = await self._page(cursor)
-        if page.is_results or page.found_in is not None:
+        if page.is_results or page.searched_cursor is not None:
             raise ToolError("Results cannot be searched, only opened pages. Open one first.")
         if not pattern.strip():
             raise ToolError("There is nothing to find.")
@@ -93,7 +93,7 @@ class Browser:
         return self._pages[at], at
 
     async def _loaded(self, url: str) -> Page:
-        found = self._reach.found(url)
+        found = self._allowed.permitted(url)
         if found is None:
             raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
         try:
@@ -107,15 +107,15 @@ class Browser:
         self._pages[cursor] = page
         if len(self._pages) > MAX_OPEN:
             del self._pages[next(iter(self._pages))]
-        self.turn.pages[cursor] = Cited(page.url, self._title(page))
+        self.turn.pages[cursor] = CitableSource(page.url, self._title(page))
         self._latest = cursor
-        self._reach.shown(page.links)
+        self._allowed.allow(page.links)
         return showing.shown(cursor, page, max(start, 0), count)
 
     def _title(self, page: Page) -> str:
         """The title that people may see. The title of search results or matches contains the model's hidden query."""
-        if page.found_in is not None:
-            return self.turn.pages[page.found_in].title
+        if page.searched_cursor is not None:
+            return self.turn.pages[page.searched_cursor].title
         return "" if page.is_results else page.title
 
 

@@ -44,15 +44,17 @@ def matches(cursor: int, page: Page, pattern: str) -> Page:
     """The matches of a text in a page, as a separate page. ``cursor``: of the searched page."""
     wanted = pattern.casefold()
     lines: list[str] = []
-    places: list[int] = []
+    match_lines: list[int] = []
     for number, line in enumerate(page.lines):
         if wanted in line.casefold():
-            lines += [f"# 【{len(places)}†match at L{number}】", *page.lines[number : number + _AROUND], ""]
-            places.append(number)
-        if len(places) == MAX_MATCHES:
+            lines += [f"# 【{len(match_lines)}†match at L{number}】", *page.lines[number : number + _AROUND], ""]
+            match_lines.append(number)
+        if len(match_lines) == MAX_MATCHES:
             break
     title = f"Find results for text: `{' '.join(clean(pattern).split())}` in `{page.title}`"
-    return Page(page.url, title, tuple(lines or ["No such text was found on the page."]), found_in=cursor, places=tuple(places))
+    return Page(
+        page.url, title, tuple(lines or ["No such text was found on the page."]), searched_cursor=cursor, match_lines=tuple(match_lines)
+    )
 
 
 def _window(lines: Sequence[str], count: int) -> Sequence[str]:

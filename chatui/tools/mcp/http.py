@@ -139,9 +139,9 @@ class HttpPeer:
 
     async def _asked(self, protocol: _Protocol, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
-        said = messages.stateless(params) if protocol.is_stateless else params
+        sent = messages.stateless(params) if protocol.is_stateless else params
         try:
-            return (await self._exchanged(messages.request(number, method, said), protocol))[0]
+            return (await self._exchanged(messages.request(number, method, sent), protocol))[0]
         except asyncio.CancelledError:
             if not protocol.is_stateless:
                 # In the older generation, closing the stream does not cancel a request, as it does in the newer one.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.cleaned_text import cleaned
 from chatui.tools.remote.names import argument_name, tool_name
 from chatui.tools.remote.offer import Listing, Offer, Place
 from chatui.tools.remote.schemas import reduced
@@ -23,12 +23,12 @@ def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listi
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
     for remote in selected:
-        said = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
-        if len(said) != 1:
-            problems[remote] = "the server has no such tool" if not said else "the server has several tools of that name"
+        matching = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
+        if len(matching) != 1:
+            problems[remote] = "the server has no such tool" if not matching else "the server has several tools of that name"
             continue
         try:
-            offers[remote] = _offer(server, said[0], tool_name(server, remote, {offer.name for offer in offers.values()}))
+            offers[remote] = _offer(server, matching[0], tool_name(server, remote, {offer.name for offer in offers.values()}))
         except ToolUnusableError as error:
             problems[remote] = str(error)
         except RecursionError:
@@ -36,24 +36,24 @@ def listing(server: str, selected: Sequence[str], found: Sequence[Any]) -> Listi
     return Listing(offers=offers, problems=problems)
 
 
-def _offer(server: str, said: Mapping[str, Any], name: str) -> Offer:
-    words = next((each for each in (said.get("description"), said.get("title")) if isinstance(each, str) and each.strip()), "")
-    description = harmless(words, DESCRIPTION_CHARS)
+def _offer(server: str, definition: Mapping[str, Any], name: str) -> Offer:
+    words = next((each for each in (definition.get("description"), definition.get("title")) if isinstance(each, str) and each.strip()), "")
+    description = cleaned(words, DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
         raise ToolUnusableError("it has no description, so the model would not know what it is for")
-    schema = said.get("inputSchema")
+    schema = definition.get("inputSchema")
     if not isinstance(schema, Mapping):
         raise ToolUnusableError("it has no schema")
     if _MIRRORED in json.dumps(schema):
         raise ToolUnusableError("it wants arguments as headers, which proxies may log")
     parameters, places = _arguments(schema)
-    return Offer(name=name, server=server, remote=str(said["name"]), description=description, parameters=parameters, places=places)
+    return Offer(name=name, server=server, remote=str(definition["name"]), description=description, parameters=parameters, places=places)
 
 
 def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Place]]:
     """The schema of the arguments under our own names, and the server's name for each argument."""
-    said = schema.get("properties")
-    wires = list(said) if isinstance(said, Mapping) else []
+    declared = schema.get("properties")
+    wires = list(declared) if isinstance(declared, Mapping) else []
     if len(wires) > MAX_ARGUMENTS:
         raise ToolUnusableError("it has too many arguments")
     places: dict[str, Place] = {}
@@ -64,7 +64,7 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Pla
         places[name] = Place(part="arguments", name=str(wire))
     needed = schema.get("required")
     required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
-    properties = {name: reduced(said[place.name], schema) for name, place in places.items()} if isinstance(said, Mapping) else {}
+    properties = {name: reduced(declared[place.name], schema) for name, place in places.items()} if isinstance(declared, Mapping) else {}
     whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return reduced({**whole, "required": required} if required else whole), places
 
@@ -93,5 +93,5 @@ def _part(part: Mapping[str, Any]) -> str:
     if kind == "resource" and isinstance(inner := part.get("resource"), Mapping):
         return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is not text was returned]"
     if kind == "resource_link":
-        return f"[a link was returned: {harmless(str(part.get('uri', '')), 200)}]"
+        return f"[a link was returned: {cleaned(str(part.get('uri', '')), 200)}]"
     return {"image": "[an image was returned]", "audio": "[a sound was returned]"}.get(str(kind), "")

@@ -19,12 +19,12 @@ _CLIENT = {"name": "chatui", "version": "0.1.0"}
 
 
 class RefusedError(Exception):
-    """The server responded with an error. ``code``: of JSON-RPC. ``said``: the server's message, which only the model may read."""
+    """The server responded with an error. ``code``: of JSON-RPC. ``server_message``: its own text, which only the model may read."""
 
-    def __init__(self, code: object, said: str) -> None:
+    def __init__(self, code: object, server_message: str) -> None:
         super().__init__("the server refused")
         self.code = code
-        self.said = said
+        self.server_message = server_message
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters for servers without sessions: each request names the client. We offer no client capabilities."""
-    said = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
-    return {**params, "_meta": said}
+    meta = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
+    return {**params, "_meta": meta}
 
 
 def hello() -> dict[str, Any]:

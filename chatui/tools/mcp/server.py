@@ -71,8 +71,8 @@ class McpServer:
         try:
             found = await self._peer.ask("tools/call", {"name": offer.remote, "arguments": named})
         except RefusedError as error:
-            said = credentials.without(error.said[: listing.ERROR_CHARS * 2], secret)[: listing.ERROR_CHARS]
-            raise ToolError(f"The server refused the call: {said}") from None
+            message = credentials.without(error.server_message[: listing.ERROR_CHARS * 2], secret)[: listing.ERROR_CHARS]
+            raise ToolError(f"The server refused the call: {message}") from None
         return listing.read(credentials.without(found, secret))
 
     async def close(self) -> None:

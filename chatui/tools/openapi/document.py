@@ -22,11 +22,11 @@ MAX_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation (``said``: its definition), and the parameters that all operations of its path share."""
+    """One operation: its definition in the document, and the parameters that all operations of its path share."""
 
     method: str
     path: str
-    said: Mapping[str, Any] = field(repr=False)
+    definition: Mapping[str, Any] = field(repr=False)
     shared: tuple[Any, ...] = field(repr=False)
 
 
@@ -44,10 +44,10 @@ class Document:
         """
         items = [(str(path), self.resolved(item)) for path, item in _mapping(self.root, "paths").items()]
         found = [
-            Operation(method.upper(), path, said, tuple(_list(item, "parameters")))
+            Operation(method.upper(), path, definition, tuple(_list(item, "parameters")))
             for path, item in items
             for method in METHODS
-            if (said := _mapping(item, method)).get("operationId") == operation_id
+            if (definition := _mapping(item, method)).get("operationId") == operation_id
         ]
         if len(found) != 1:
             raise ToolUnusableError("the document has no operation with that id" if not found else "the document has that id several times")

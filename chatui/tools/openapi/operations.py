@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from chatui.tools.openapi.document import Document, Operation
-from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.cleaned_text import cleaned
 from chatui.tools.remote.names import argument_name
 from chatui.tools.remote.offer import Offer, Place
 from chatui.tools.remote.schemas import reduced
@@ -29,12 +29,12 @@ def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str)
         ToolUnusableError: the operation needs something that cannot be provided, or cannot be described to a model.
     """
     operation = document.operation(operation_id)
-    description = harmless(_words(operation.said), DESCRIPTION_CHARS)
+    description = cleaned(_words(operation.definition), DESCRIPTION_CHARS)
     if not any(map(str.isalnum, description)):
         raise ToolUnusableError("it has neither summary nor description, so the model would not know what it is for")
     gathered = _Arguments(document, _taken_by_operator(document, spec), {each.lower() for each in spec.header_parameters})
     gathered.parameters(operation)
-    content_type = gathered.body(operation.said)
+    content_type = gathered.body(operation.definition)
     if not _PLAIN_PATH.fullmatch(operation.path) or set(_TEMPLATE.findall(operation.path)) != gathered.in_path:
         raise ToolUnusableError("its path and its path parameters do not match")
     if any(part in (".", "..") for part in operation.path.split("/")) or operation.path.startswith("//"):
@@ -71,45 +71,45 @@ class _Arguments:
 
     def parameters(self, operation: Operation) -> None:
         """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
-        if len(operation.shared) + len(operation.said.get("parameters") or ()) > MAX_PARAMETERS:
+        if len(operation.shared) + len(operation.definition.get("parameters") or ()) > MAX_PARAMETERS:
             raise ToolUnusableError("it has too many parameters")
-        own = operation.said.get("parameters")
+        own = operation.definition.get("parameters")
         found = [self._document.resolved(each) for each in (*operation.shared, *(own if isinstance(own, list) else ()))]
-        for each in {(str(said.get("in")), str(said.get("name"))): said for said in found}.items():
+        for each in {(str(definition.get("in")), str(definition.get("name"))): definition for definition in found}.items():
             self._parameter(*each)
 
-    def _parameter(self, key: tuple[str, str], said: Mapping[str, Any]) -> None:
+    def _parameter(self, key: tuple[str, str], definition: Mapping[str, Any]) -> None:
         part, wire = key
-        is_needed = said.get("required") is True or part == "path"
+        is_needed = definition.get("required") is True or part == "path"
         if (part, wire.lower()) in self._taken:
             return
         if not self._may_be_set(part, wire):
             if is_needed:
-                raise ToolUnusableError(f"it needs a parameter in {harmless(part, 10)!r} that a model must not set")
+                raise ToolUnusableError(f"it needs a parameter in {cleaned(part, 10)!r} that a model must not set")
             return
         name = argument_name(wire, self._properties)
         if name is None:
             raise ToolUnusableError("it has a parameter whose name cannot be shown to a model")
-        schema = said.get("schema")
+        schema = definition.get("schema")
         if schema is None:
             raise ToolUnusableError("it has a parameter without a schema")
         if part == "path":
             self.in_path.add(wire)
-        style = said.get("style") or ("form" if part == "query" else "simple")
-        explode = said.get("explode", style in ("form", "deepObject"))
+        style = definition.get("style") or ("form" if part == "query" else "simple")
+        explode = definition.get("explode", style in ("form", "deepObject"))
         if style not in ("form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"):
             raise ToolUnusableError("it has a parameter with an unsupported style")
         place = Place.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
-        self._add(name, {"description": said.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
+        self._add(name, {"description": definition.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
 
     def _may_be_set(self, part: str, wire: str) -> bool:
         if part == "header":
             return wire.lower() in self._headers and not NEVER_SET.fullmatch(wire)
         return part in ("path", "query")
 
-    def body(self, said: Mapping[str, Any]) -> str:
+    def body(self, definition: Mapping[str, Any]) -> str:
         """Add the argument ``body``. Returns its content type; empty if there is no body."""
-        body = self._document.resolved(said.get("requestBody"))
+        body = self._document.resolved(definition.get("requestBody"))
         content = body.get("content")
         if not isinstance(content, Mapping) or not content:
             return ""
@@ -130,10 +130,10 @@ class _Arguments:
             self._required.append(name)
 
 
-def _words(said: Mapping[str, Any]) -> str:
-    parts = [said.get("summary"), said.get("description")]
-    told = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
-    return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in told)
+def _words(definition: Mapping[str, Any]) -> str:
+    parts = [definition.get("summary"), definition.get("description")]
+    sentences = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
+    return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences)
 
 
 def _taken_by_operator(document: Document, spec: OpenApiSpec) -> set[tuple[str, str]]:
@@ -146,6 +146,6 @@ def _schemes(document: Document) -> Iterator[tuple[str, str]]:
     components = document.root.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
     for scheme in schemes.values() if isinstance(schemes, Mapping) else ():
-        said = document.resolved(scheme)
-        if said.get("type") == "apiKey":
-            yield str(said.get("in")), str(said.get("name")).lower()
+        definition = document.resolved(scheme)
+        if definition.get("type") == "apiKey":
+            yield str(definition.get("in")), str(definition.get("name")).lower()

@@ -25,7 +25,7 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
         ToolError: an argument cannot be sent. The message is for the model.
     """
     path, body = offer.path, b""
-    asked: list[tuple[str, str]] = []
+    query_pairs: list[tuple[str, str]] = []
     set_by_model: dict[str, str] = {}
     for name, value in arguments.items():
         place = offer.places.get(name)
@@ -34,13 +34,13 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
         if place.part == "path":
             path = path.replace(f"{{{place.name}}}", _segment(name, value))
         elif place.part == "query":
-            asked += _pairs(place, value)
+            query_pairs += _pairs(place, value)
         elif place.part == "header":
             set_by_model[place.name] = _header(name, value)
         elif place.part == "body":
             body = _body(offer.content_type, value)
-    whole = "&".join(filter(None, (urlencode(asked, quote_via=quote), urlencode(query, quote_via=quote))))
-    address = f"{url.rstrip('/')}{path}" + (f"?{whole}" if whole else "")
+    query_string = "&".join(filter(None, (urlencode(query_pairs, quote_via=quote), urlencode(query, quote_via=quote))))
+    address = f"{url.rstrip('/')}{path}" + (f"?{query_string}" if query_string else "")
     if len(address) > MAX_ADDRESS:
         raise ToolError("The arguments are too long.")
     content = {"Content-Type": offer.content_type} if body else {}

@@ -70,9 +70,9 @@ class AnswerReader:
         return Answer(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
 
 
-def files_of(said: object) -> tuple[tuple[str, int], ...]:
+def files_of(listed: object) -> tuple[tuple[str, int], ...]:
     """The valid ones among a list of file names and sizes."""
-    entries = said[:MAX_FILES] if isinstance(said, list) else []
+    entries = listed[:MAX_FILES] if isinstance(listed, list) else []
     pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
     return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
 

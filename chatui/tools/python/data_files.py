@@ -33,7 +33,7 @@ Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CopiedFiles:
     """The files copied out of a sandbox. ``made``: the files that are new or changed. ``left_out``: the names of those that were not
     copied, each with the reason."""
 
@@ -62,7 +62,7 @@ class DataFiles:
         """Treat all current files as known."""
         self.take(0, 0, 0)
 
-    def take(self, max_files: int, max_bytes: int, max_in_all: int) -> Taken:
+    def take(self, max_files: int, max_bytes: int, max_in_all: int) -> CopiedFiles:
         """The files that are new or changed since the last call, limited in number, in bytes per file, and in total bytes. The limits are
         needed because the files are copied into the server's memory, where the sandbox's own limits do not apply.
         """
@@ -70,7 +70,7 @@ class DataFiles:
         left_out: list[tuple[str, str]] = []
         with self._lock:
             if self._root is None:
-                return Taken()
+                return CopiedFiles()
             now = dict(_walked(self._root))
             changed = sorted(path for path, found in now.items() if self._seen.get(path) != found)
             self._seen = now
@@ -83,7 +83,7 @@ class DataFiles:
                     left_out.append((path, str(error)))
                 else:
                     max_in_all -= len(made[-1].data)
-        return Taken(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
+        return CopiedFiles(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
 
     def close(self) -> None:
         """Close the directory. Afterwards, ``take`` returns nothing."""

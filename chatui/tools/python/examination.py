@@ -59,7 +59,7 @@ async def attempts(launch: Launch) -> Attempts:
 
 def _code(launch: Launch, tcp: int, abstract: str) -> str:
     machine = os.uname().machine
-    tables = (system_calls.REFUSED, system_calls.MISSING, system_calls.EXAMINED)
+    tables = (system_calls.REFUSED, system_calls.UNIMPLEMENTED, system_calls.RESTRICTED)
     host: dict[str, Any] = {
         "readable": launch.hidden,
         "shown": sorted({str(parent) for tree in launch.trees for parent in Path(tree).parents}),

@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from chatui.tools.files import TurnFiles
-from chatui.tools.python.data_files import Taken
+from chatui.tools.python.data_files import CopiedFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class CodeRequest:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of running code. ``text``: the output, of bounded length. ``files``: names and sizes of files created in ``/mnt/data``.
-    ``taken``: the files copied out. ``copied_in``: names of the conversation's files that were copied in before the call;
+    ``copied_out``: the files copied out of the sandbox. ``copied_in``: names of the conversation's files copied in before the call;
     ``not_copied_in``: names of those that could not be; ``deleted``: names of those that were deleted. ``is_new``: the interpreter had no
     state of earlier calls. ``ended``: why the interpreter ended, and the next call has no state; empty if it still runs.
     """
@@ -41,7 +41,7 @@ class Outcome:
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     is_new: bool = False
     ended: str = ""
-    taken: Taken = field(default_factory=Taken, repr=False)
+    copied_out: CopiedFiles = field(default_factory=CopiedFiles, repr=False)
     copied_in: tuple[str, ...] = field(default=(), repr=False)
     not_copied_in: tuple[str, ...] = field(default=(), repr=False)
     deleted: tuple[str, ...] = field(default=(), repr=False)

@@ -19,7 +19,7 @@ from typing import Any
 
 from chatui.tools.files import ConversationFile
 from chatui.tools.python.answers import Answer, AnswerReader
-from chatui.tools.python.data_files import DataFiles, Taken
+from chatui.tools.python.data_files import CopiedFiles, DataFiles
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
@@ -149,10 +149,10 @@ class Interpreter:
                 return False
         return True
 
-    async def take(self, max_files: int, max_bytes: int) -> Taken:
+    async def take(self, max_files: int, max_bytes: int) -> CopiedFiles:
         """The files that the last call created or changed. Call it between two calls. See ``DataFiles``."""
         if self._data is None:
-            return Taken()
+            return CopiedFiles()
         return await asyncio.to_thread(self._data.take, max_files, max_bytes, self.max_taken_bytes)
 
     def kill(self) -> None:

@@ -128,8 +128,8 @@ def _trees(program: str) -> set[str]:
     """The directories of an interpreter's own files and libraries, as it reports them."""
     asking = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
     try:
-        said = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's
-        trees = set(json.loads(said.stdout))
+        done = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's
+        trees = set(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError):
         raise CannotLaunchError("CHATUI_PYTHON_PROGRAM is not an interpreter that starts") from None
     return trees | {os.path.realpath(tree) for tree in trees}

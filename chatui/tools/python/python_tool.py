@@ -13,7 +13,7 @@ from chatui.env import environment
 from chatui.tools import execution
 from chatui.tools.files import FileNotStoredError, StoredFileInfo, TurnFiles
 from chatui.tools.python import availability, wording
-from chatui.tools.python.data_files import Taken
+from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Executor
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
 from chatui.tools.python.launch import MEBIBYTE
@@ -57,14 +57,14 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
         turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, max_chars, turn.files, env.files_of_answer, max_bytes
     )
     outcome = await executor().run(asked)
-    return wording.reply(outcome, await _kept(turn.files, outcome.taken) if turn.files else FileResults())
+    return wording.reply(outcome, await _kept(turn.files, outcome.copied_out) if turn.files else FileResults())
 
 
-async def _kept(files: TurnFiles, taken: Taken) -> FileResults:
+async def _kept(files: TurnFiles, copied: CopiedFiles) -> FileResults:
     """Store the files from the sandbox for the person, as far as the limits allow."""
     kept: list[StoredFileInfo] = []
-    left_out = list(taken.left_out)
-    for made in taken.made:
+    left_out = list(copied.left_out)
+    for made in copied.made:
         try:
             kept.append(await files.store(made))
         except FileNotStoredError as error:

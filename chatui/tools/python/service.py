@@ -13,7 +13,7 @@ import httpx
 
 from chatui.tools.files import CreatedFile
 from chatui.tools.python.answers import files_of
-from chatui.tools.python.data_files import MAX_LEFT_OUT, Taken
+from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.tool import ToolError
 
@@ -47,13 +47,13 @@ class Service:
         if asked.files is not None:
             body |= {"max_files": asked.max_files, "max_file_bytes": asked.max_file_bytes}
         try:
-            said = await asyncio.to_thread(json.loads, await self._posted(body, MAX_BYTES + _contents_bytes(asked)))
+            reply = await asyncio.to_thread(json.loads, await self._posted(body, MAX_BYTES + _contents_bytes(asked)))
         except (httpx.HTTPError, ValueError, RecursionError):
             raise ToolError("Python cannot be used at the moment.") from None
-        if not isinstance(said, dict) or not isinstance(said.get("output"), str):
+        if not isinstance(reply, dict) or not isinstance(reply.get("output"), str):
             raise ToolError("Python cannot be used at the moment.")
         # In a thread, as above: with its files, a reply can take a while, and all tools share this event loop.
-        return await asyncio.to_thread(_outcome, said, asked)
+        return await asyncio.to_thread(_outcome, reply, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
         """See ``Executor``. If the service cannot be reached, it ends the idle session by itself."""
@@ -115,21 +115,21 @@ def _contents_bytes(asked: CodeRequest) -> int:
     return asked.max_files * (asked.max_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
 
 
-def _outcome(said: dict[str, Any], asked: CodeRequest) -> Outcome:
-    text, ended = said["output"], said.get("ended")
+def _outcome(reply: dict[str, Any], asked: CodeRequest) -> Outcome:
+    text, ended = reply["output"], reply.get("ended")
     if len(text) > asked.max_chars:
         text = f"{text[: asked.max_chars]}\n[… {len(text) - asked.max_chars} characters omitted here …]"
     return Outcome(
         text,
-        said.get("failed") is True,
-        files_of(said.get("files")),
-        is_new=said.get("new") is True,
+        reply.get("failed") is True,
+        files_of(reply.get("files")),
+        is_new=reply.get("new") is True,
         ended=ended[:_ENDED_CHARS] if isinstance(ended, str) else "",
-        taken=_taken(said.get("contents"), asked) if asked.files is not None else Taken(),
+        copied_out=_copied(reply.get("contents"), asked) if asked.files is not None else CopiedFiles(),
     )
 
 
-def _taken(contents: object, asked: CodeRequest) -> Taken:
+def _copied(contents: object, asked: CodeRequest) -> CopiedFiles:
     """The valid files in a reply."""
     made: list[CreatedFile] = []
     left_out: list[tuple[str, str]] = []
@@ -147,4 +147,4 @@ def _taken(contents: object, asked: CodeRequest) -> Taken:
                     left_out.append((name, "too large"))
                 else:
                     made.append(CreatedFile(name, data))
-    return Taken(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))
+    return CopiedFiles(tuple(made), tuple(left_out[:MAX_LEFT_OUT]))

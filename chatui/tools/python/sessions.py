@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from chatui.tools.python.data_files import Taken
+from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
@@ -93,8 +93,8 @@ class Sessions:
             answer = await interpreter.run(asked.code, asked.seconds, asked.max_chars)
         except InterpreterEndedError as error:
             return replace(about, text=error.answer.text, has_failed=True, ended=str(error))
-        taken = await interpreter.take(asked.max_files, asked.max_file_bytes) if asked.files else Taken()
-        return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, taken=taken)
+        copied = await interpreter.take(asked.max_files, asked.max_file_bytes) if asked.files else CopiedFiles()
+        return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, copied_out=copied)
 
     async def _begin(self, session: _Session, asked: CodeRequest) -> None:
         self._kill_interpreter(session)

@@ -32,12 +32,12 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
         finally:
             os.close(write_end)
         try:
-            said = await _all_of(info)
+            received = await _all_of(info)
         except BaseException:
             await ended(process)
             raise
     try:
-        return process, int(json.loads(said)["child-pid"])
+        return process, int(json.loads(received)["child-pid"])
     except (ValueError, KeyError, TypeError):
         words = await process.stdout.read(MAX_WORDS) if process.stdout else b""
         await ended(process)
@@ -58,15 +58,15 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 
 async def _all_of(pipe: IO[bytes]) -> bytes:
     """Bubblewrap's report on the sandbox: one JSON object, which arrives in pieces."""
-    said = b""
+    received = b""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
-        while b"}" not in said and len(said) < MAX_INFO_BYTES and (data := await reader.read(MAX_INFO_BYTES)):
-            said += data
+        while b"}" not in received and len(received) < MAX_INFO_BYTES and (data := await reader.read(MAX_INFO_BYTES)):
+            received += data
     finally:
         transport.close()
-    return said
+    return received
 
 
 async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:

@@ -38,7 +38,7 @@ def reply(outcome: Outcome, given: FileResults | None = None) -> str:
 
 def _notes(outcome: Outcome, given: FileResults) -> list[str]:
     notes = []
-    told = {made.name for made in outcome.taken.made} | {name for name, _ in given.left_out}
+    told = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
     if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in told]:
         notes.append(f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]")
     if given.kept:

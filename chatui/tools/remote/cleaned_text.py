@@ -15,7 +15,7 @@ _MARKS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _BLANK = frozenset("\n\r\t\u2028\u2029")
 
 
-def harmless(text: str, max_chars: int) -> str:
+def cleaned(text: str, max_chars: int) -> str:
     """The text on one line of at most ``max_chars`` characters, without anything that could end a definition or a message, and without
     invisible characters.
     """
@@ -24,9 +24,9 @@ def harmless(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
-def is_harmless(text: str, max_chars: int) -> bool:
+def is_clean(text: str, max_chars: int) -> bool:
     """Whether the text can be used unchanged in a definition. It is quoted there, so it must not contain quotes."""
-    return harmless(text, max_chars) == text and not set('"\\`') & set(text)
+    return cleaned(text, max_chars) == text and not set('"\\`') & set(text)
 
 
 def _is_seen(char: str) -> bool:

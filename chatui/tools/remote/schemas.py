@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import harmless, is_harmless
+from chatui.tools.remote.cleaned_text import cleaned, is_clean
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
 MAX_CHARS = 16_000
@@ -59,7 +59,7 @@ class _Reduction:
         if schema is True:
             return {}
         if not isinstance(schema, Mapping):
-            raise ToolUnusableError("its schema is none")
+            raise ToolUnusableError("its schema, or a part of it, is not an object")
         if "$ref" in schema:
             return self._referred(schema, depth, trail)
         if isinstance(schema.get("allOf"), list):
@@ -111,7 +111,7 @@ class _Reduction:
                 continue
             part = self._found(target) if target else part
             if not isinstance(part, Mapping):
-                raise ToolUnusableError("its schema is none")
+                raise ToolUnusableError("its schema, or a part of it, is not an object")
             properties = {**_mapping(part, "properties"), **properties}
             required += _texts(part.get("required"))
             merged = {**part, **merged}
@@ -140,7 +140,7 @@ class _Reduction:
         if kind == "object":
             found |= self._object(schema, depth, trail)
         limits = {name: schema[name] for name in _LIMITS.get(str(kind), ()) if _is_number(schema.get(name))}
-        if "default" in schema and _is_told(schema["default"]):
+        if "default" in schema and _can_be_shown(schema["default"]):
             found["default"] = schema["default"]
         return _described({**found, **limits}, schema, limits)
 
@@ -173,15 +173,15 @@ def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
 
 
 def _choices(choices: list[Any]) -> list[Any]:
-    told = [each for each in choices if each is not None]
-    if len(told) > MAX_CHOICES or not all(map(_is_told, told)):
+    given = [each for each in choices if each is not None]
+    if len(given) > MAX_CHOICES or not all(map(_can_be_shown, given)):
         raise ToolUnusableError("it has an enumeration that cannot be shown to a model")
-    return told
+    return given
 
 
-def _is_told(value: Any) -> bool:
+def _can_be_shown(value: Any) -> bool:
     """Whether a value can be used unchanged in a definition."""
-    return is_harmless(value, CHOICE_CHARS) if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
+    return is_clean(value, CHOICE_CHARS) if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -190,11 +190,11 @@ def _is_number(value: Any) -> bool:
 
 def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Add the schema's description, including the limits that a model is not shown elsewhere."""
-    words = harmless(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
-    said = [f"{name} {value}" for name, value in (limits or {}).items()]
-    if isinstance(schema.get("format"), str) and is_harmless(schema["format"], 30):
-        said.insert(0, schema["format"])
-    if text := " ".join([words, f"({', '.join(said)})" if said else ""]).strip():
+    words = cleaned(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
+    notes = [f"{name} {value}" for name, value in (limits or {}).items()]
+    if isinstance(schema.get("format"), str) and is_clean(schema["format"], 30):
+        notes.insert(0, schema["format"])
+    if text := " ".join([words, f"({', '.join(notes)})" if notes else ""]).strip():
         found["description"] = text
     return found
 

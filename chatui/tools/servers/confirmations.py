@@ -66,10 +66,10 @@ def read(data_dir: Path) -> Confirmations:
 def stamp(data_dir: Path) -> tuple[int, int]:
     """A value that changes whenever the file does."""
     try:
-        said = (data_dir / FILE).stat()
+        status = (data_dir / FILE).stat()
     except OSError:
         return 0, 0
-    return said.st_mtime_ns, said.st_ino
+    return status.st_mtime_ns, status.st_ino
 
 
 def write(data_dir: Path, confirmations: Confirmations) -> None:

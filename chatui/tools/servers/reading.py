@@ -39,13 +39,13 @@ def read_file(path: Path) -> ToolsFile:
 def parsed(text: str, base: Path) -> ToolsFile:
     """The content of the file, from its text. Relative paths are relative to ``base``."""
     try:
-        said = tomllib.loads(text)
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Without the text after the position: some messages quote the file, which may hold a credential by mistake.
         return ToolsFile(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
-    problems = [f"{key}: there is no such table; there are [[openapi]] and [[mcp]]" for key in said if key not in KINDS]
+    problems = [f"{key}: there is no such table; there are [[openapi]] and [[mcp]]" for key in content if key not in KINDS]
     servers: dict[str, OpenApiSpec | McpSpec] = {}
-    for where, kind, table in _tables(said):
+    for where, kind, table in _tables(content):
         try:
             server = KINDS[kind].model_validate(table)
         except ValidationError as error:
@@ -60,9 +60,9 @@ def parsed(text: str, base: Path) -> ToolsFile:
     return ToolsFile(tuple(servers.values()), tuple(problems))
 
 
-def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def _tables(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     for kind in KINDS:
-        tables = said.get(kind, [])
+        tables = content.get(kind, [])
         for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
             name = table.get("name") if isinstance(table, dict) else None
             yield f"[[{kind}]] {name if isinstance(name, str) and len(name) < 40 else number}", kind, table

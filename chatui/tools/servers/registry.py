@@ -42,11 +42,11 @@ def tools() -> dict[str, Tool]:
     return {made.tool.name: made.tool for made in known.made(environment().data_dir) if not made.watched.changed(made.offer)}
 
 
-def keep_fresh() -> None:
+def refresh_if_due() -> None:
     """Check for changes of the servers' tools in the background, if the last check is old."""
     path = environment().tools_file
     if path is not None:
-        _known(path).keep_fresh()
+        _known(path).refresh_if_due()
 
 
 def server_of(spec: OpenApiSpec | McpSpec) -> Server:
@@ -93,7 +93,7 @@ class _ToolServers:
                 log.error("tool %s is not offered: %s", each.offer.name, error)
         return found
 
-    def keep_fresh(self) -> None:
+    def refresh_if_due(self) -> None:
         if time.monotonic() - self._checked_at < LISTED_SECONDS:
             return
         self._checked_at = time.monotonic()

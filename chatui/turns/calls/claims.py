@@ -20,7 +20,7 @@ from chatui.turns.calls.requested import reply_frame, unanswered
 from chatui.turns.ledger import Job, LeaseLostError
 from renderer.errors import Code
 from renderer.frames import Role, Terminator
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 
 def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
@@ -39,7 +39,7 @@ def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     return set(mine.values_list("call_id", flat=True))
 
 
-def store_pages(job: Job, pages: Mapping[int, Cited]) -> None:
+def store_pages(job: Job, pages: Mapping[int, CitableSource]) -> None:
     """Store the pages that the turn opened.
 
     Raises:

@@ -170,13 +170,13 @@ class Conductor:
             found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
             found = requested(frame, tools)
-        if isinstance(found, Requested) and found.tool.is_callers and (refusal := self.handing.take(frame)):
+        if isinstance(found, Requested) and found.tool.is_run_by_caller and (refusal := self.handing.take(frame)):
             found = refusal
         if isinstance(found, Reply):
             self._reply(frame, found)
             return None
         self._calls_left -= 1
-        return None if found.tool.is_callers else found
+        return None if found.tool.is_run_by_caller else found
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
         """Claim the calls, and return those that are ours to run, once. The claims are committed before any call runs."""

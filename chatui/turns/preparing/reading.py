@@ -19,7 +19,7 @@ from chatui.turns.programs.tools import tools_of
 from chatui.turns.start import Started
 from renderer.frame_kinds import is_document
 from renderer.markup import citations
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Opening:
     ``server``: the model server, or the error that explains why there is none."""
 
     job: Job
-    pages: Mapping[int, Cited]
+    pages: Mapping[int, CitableSource]
     server: BackendSpec | BackendError
     tools: TurnTools
 
@@ -56,7 +56,7 @@ def opening_of(started: Started) -> Opening:
     return Opening(job, pages, spec, _tools(started, job, spec))
 
 
-def _pages(job: Job) -> Mapping[int, Cited]:
+def _pages(job: Job) -> Mapping[int, CitableSource]:
     texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
     if _has_documents(job) or "browser" in environment().tools or any(map(citations.may_cite, texts)):
         return opened_pages.of_conversation(job.conversation_id)

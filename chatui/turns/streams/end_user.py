@@ -17,7 +17,7 @@ from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
 
 _JOINED_CHARS = 256
@@ -37,7 +37,7 @@ class EndUserStream:
 
     def __init__(self, turn_id: UUID, *, can_answer_now: bool = False) -> None:
         """``can_answer_now``: whether the person may, once, end the thinking before the answer."""
-        self.pages: dict[int, Cited] = {}
+        self.pages: dict[int, CitableSource] = {}
         """The pages that the answer may cite, by cursor. Tools add more while the turn runs."""
         self.begins = False
         """Whether the first text of a message has arrived since the last flush."""

@@ -56,8 +56,8 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
         file = file_intake.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except UploadRefusedError as error:
         return _refused(error.why, error)
-    said = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
-    return JsonResponse({"ok": True, **said}) if said else _refused("gone")
+    status = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
 @require_GET
@@ -77,8 +77,8 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     person = person_of(request)
     _uploads.check(str(person.pk))
     file = sent_files.attach_again(person, file_id, _message_box(request))
-    said = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
-    return JsonResponse({"ok": True, **said}) if said else _refused("gone")
+    status = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
 @require_GET
@@ -99,7 +99,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
     place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
-    neighbours = {"before": place.number - 1, "behind": place.number + 1 if place.number < place.many else 0}
+    neighbours = {"previous": place.number - 1, "next": place.number + 1 if place.number < place.count else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
 
@@ -131,5 +131,5 @@ def _body(request: HttpRequest) -> bytes:
 
 def _refused(why: str, error: UploadRefusedError | None = None) -> HttpResponse:
     found = error.found if error else None
-    said = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
-    return JsonResponse(said, status=503 if why in _TEMPORARY else 200)
+    status = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
+    return JsonResponse(status, status=503 if why in _TEMPORARY else 200)

@@ -132,7 +132,7 @@ def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", proble
         "choices": debug_requests.minutes_to_choose(),
         "reason_chars": debug_requests.REASON_CHARS,
         "waits": waits,
-        "asked": debug_requests.own_request(visitor_of(request, "page"), row) if waits else None,
+        "debug_request": debug_requests.own_request(visitor_of(request, "page"), row) if waits else None,
         "reason": reason,
         "problem": problem,
     }

@@ -87,12 +87,12 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "problem": problem,
         "may_change": administration.may_change_group(staff, row),
         "lacking": lacking[:MAX_NAMED],
-        "mightier": not set(lacking).isdisjoint(administration.people_with_more_permissions(staff)),
+        "has_members_with_more_permissions": not set(lacking).isdisjoint(administration.people_with_more_permissions(staff)),
         "more": max(0, len(lacking) - MAX_NAMED),
         "is_among": staff in lacking,
         "has_none": not enrollment.is_on(staff),
         "words": words,
         "found": found,
-        "movable": administration.movable_people(staff, row, [person.id for person in found.people]),
+        "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.people]),
     }
     return page(request, Part.PEOPLE, "manage/groups/group.html", context, 409 if problem else 200)

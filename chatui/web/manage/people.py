@@ -42,9 +42,11 @@ def people(request: HttpRequest) -> HttpResponse:
         "debug_groups": people_list.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
-        givable = set(administration.assignable_groups(staff).values_list("pk", flat=True))
+        assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
         invited = people_list.pending_invitations()[:500]
-        return page(request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "givable": givable})
+        return page(
+            request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
+        )
     found = people_list.page(str(context["words"]), show if show in people_list.FILTERS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 

@@ -109,6 +109,6 @@ class SettingsForm(forms.Form):
         """The settings of a valid form."""
         if not self.is_valid():
             return None
-        said = {name: self.cleaned_data[name] for name in self.base_fields}
-        said |= {"instructions": clean_instructions(said["instructions"])}
-        return PersonalSettings(**said)
+        values = {name: self.cleaned_data[name] for name in self.base_fields}
+        values |= {"instructions": clean_instructions(values["instructions"])}
+        return PersonalSettings(**values)

@@ -73,8 +73,10 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         raise
     try:
         started = _taken(request, answer["state"])
-        said = claims.read(found, exchange.fetch_claims(found, started, answer, session_start.back_address(request, found.key)))
-        response = _connected(request, found, started, said) if started.connects else _entered(request, found, started, said)
+        person_claims = claims.read(found, exchange.fetch_claims(found, started, answer, session_start.back_address(request, found.key)))
+        response = (
+            _connected(request, found, started, person_claims) if started.connects else _entered(request, found, started, person_claims)
+        )
     except SingleSignOnError as error:
         if not isinstance(error, BadSignInError):
             guess.succeeded()
@@ -85,13 +87,13 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
 
 def _invitation(request: HttpRequest) -> str:
     """The invitation in the form, if it is valid; else None, for a sign-in without invitation."""
-    said = request.POST.get("invitation", "")
-    invitation_id, _, token = said.partition("/")
+    value = request.POST.get("invitation", "")
+    invitation_id, _, token = value.partition("/")
     try:
         invitations.find_valid(UUID(invitation_id), token)
     except (NotFoundError, ValueError):
         return ""
-    return said
+    return value
 
 
 def _provider(key: str) -> Provider:
@@ -116,21 +118,21 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     return PendingSignIn(**stored[state])
 
 
-def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
-    person = first_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
+def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: claims.PersonClaims) -> HttpResponse:
+    person = first_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
     response = session_start.enter(
         request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
-    session_list.store_provider_session(request.session.session_key, said.session)
+    session_list.store_provider_session(request.session.session_key, person_claims.session)
     notify_sockets(person)  # for other sessions: groups may have been removed
     return response
 
 
-def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn, said: claims.PersonClaims) -> HttpResponse:
+def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: claims.PersonClaims) -> HttpResponse:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")
-    first_sign_in.connect(visitor, provider, said)
+    first_sign_in.connect(visitor, provider, person_claims)
     return redirect("sign_in_ways")
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.structured import answer_format as shown
-from chatui.display.structured.answer_format import NoSchemaError
+from chatui.display.structured.answer_format import SchemaRejectedError
 from chatui.json_schemas.answer_format import MAX_CHARS
 from chatui.permissions import access
 from chatui.throttle import Throttle
@@ -58,7 +58,7 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             try:
                 shown.set_schema(person, conversation_id, form.cleaned_data["schema"].replace("\r\n", "\n"))
                 return redirect("conversation", conversation_id)
-            except NoSchemaError as error:
+            except SchemaRejectedError as error:
                 form.add_error("schema", str(error))
     context = {"form": form, "conversation": shown_conversation(row), "is_on": bool(now), "has_text": bool(form["schema"].value())}
     return render(request, "structured/answer_format.html", context, status=400 if form.errors else 200)
@@ -83,7 +83,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
             try:
                 text = shown.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
                 return redirect(_home({**back, "format": _keep(request, text)}))
-            except NoSchemaError as error:
+            except SchemaRejectedError as error:
                 form.add_error("schema", str(error))
     here = {**back, "for": asked} if now else back
     context = {

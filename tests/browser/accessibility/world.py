@@ -55,10 +55,10 @@ from chatui.models import Turn
 from chatui.store.browsing import opened_pages
 from chatui.store.files import storage
 from chatui.store.files.storage import NewFile, FileDestination
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from tests.chatui.store.files.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
-pages = {{0: Cited('https://example.org/a', 'A page'), 1: Cited('https://www.example.net/' + 'long/' * 30, arabic)}}
+pages = {{0: CitableSource('https://example.org/a', 'A page'), 1: CitableSource('https://www.example.net/' + 'long/' * 30, arabic)}}
 opened_pages.save(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
 turn = Turn.objects.get(conversation='{drawn}')
 place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)

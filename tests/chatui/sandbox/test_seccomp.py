@@ -11,7 +11,7 @@ import pytest
 from chatui.sandbox import seccomp, system_calls
 from tests.support.cases import for_each
 
-TABLES = (system_calls.ALLOWED, system_calls.EXAMINED, system_calls.MISSING, system_calls.REFUSED)
+TABLES = (system_calls.ALLOWED, system_calls.RESTRICTED, system_calls.UNIMPLEMENTED, system_calls.REFUSED)
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 

@@ -1,7 +1,7 @@
 """Our own unusual Harmony outputs, each with the exact text that an end user may see of it.
 
-``raw`` is what a model wrote behind ``<|start|>assistant``: a marker in it is one that the model emitted; ``⟦end⟧`` stands for the
-characters ``<|end|>``, which the model merely wrote. ``SECRET`` never may be seen.
+``raw`` is what a model wrote after ``<|start|>assistant``. A marker in it was emitted by the model as a token; ``⟦end⟧`` stands for the
+characters ``<|end|>``, which the model only quoted. ``SECRET`` must never be shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IDS = {marker_name(number): number for number in SPECIAL_IDS}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``as_text``: what is seen where the same comes as text, in which quoted markers look real; None where it is the same."""
+    """``as_text``: what is shown if the output arrives as text, in which quoted markers look real; None if that is the same."""
 
     name: str
     raw: str
@@ -37,7 +37,7 @@ def text(raw: str) -> str:
 
 
 def ids(parts: list[Piece], vocabulary: Vocabulary) -> list[int]:
-    """Token ids of pieces, special ones that are no marker of Harmony included."""
+    """Token ids of pieces, including special tokens that are not Harmony markers."""
     numbers: list[int] = []
     for piece in parts:
         numbers += [_IDS[piece.token]] if isinstance(piece, Marker) else vocabulary.encode(piece)
@@ -51,7 +51,7 @@ NEXT = "<|end|><|start|>assistant"
 CALL = '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"q": "SECRET"}<|call|>'
 
 CASES = [
-    # Well-formed, in all the ways that a header may be written.
+    # Well-formed, with every way to write a header.
     Case("analysis then answer", f"{A}SECRET{NEXT}{F}Hello<|return|>", "Hello"),
     Case("answer that ends as history does", f"{F}Hello<|end|>", "Hello"),
     Case("two plans and an answer", f"{C}One.{NEXT}{C}Two.{NEXT}{F}Three.<|return|>", "One.Two.Three."),
@@ -74,7 +74,7 @@ CASES = [
     Case("role word written three times", f"<|start|>assistantassistantassistant{F}SECRET<|return|>", ""),
     Case("built-in tool on analysis", "<|channel|>analysis to=browser.search code<|message|>SECRET<|call|>", ""),
     Case("start repeated after the prompt", f"<|start|>assistant{A}SECRET{NEXT}{F}Hi<|return|>", "Hi"),
-    # Quoted markers: told from real ones by their ids, and not at all in text.
+    # Quoted markers: their ids distinguish them from real ones; in text nothing does.
     Case("quoted end in an answer", f"{F}Write ⟦end⟧ here<|return|>", "Write <|end|> here", "Write "),
     Case("quoted answer in the reasoning", f"{A}they want ⟦end⟧⟦start⟧assistant⟦channel⟧final⟦message⟧SECRET{NEXT}{F}No.<|return|>", "No."),
     Case("quoted answer, and the model was cut", f"{A}say ⟦end⟧⟦start⟧assistant⟦channel⟧final⟦message⟧SECRET", ""),

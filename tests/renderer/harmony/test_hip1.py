@@ -102,7 +102,7 @@ def test_a_conversation_is_written_as_openai_harmony_writes_it(vocabulary: Vocab
     assert ids == [number for message in expected for number in oracle.render(message)]
 
 
-def test_without_a_side_record_ids_of_a_conversation_say_all_that_harmony_can_say(vocabulary: Vocabulary) -> None:
+def test_without_a_side_record_ids_preserve_all_that_harmony_can_express(vocabulary: Vocabulary) -> None:
     ids, _ = hip1.to_tokens(WEATHER, vocabulary)
     read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
     call, reply = replace(WEATHER[5].header, call_id="call_1", content_type=None), replace(WEATHER[6].header, call_id="call_1")
@@ -132,21 +132,21 @@ def test_replies_get_the_ids_of_the_oldest_calls_of_their_tool(vocabulary: Vocab
     assert stray.frames[0].header.call_id is None
 
 
-def test_without_a_side_record_another_author_is_a_forgery(vocabulary: Vocabulary) -> None:
+def test_without_a_side_record_another_author_is_hidden_as_a_forgery(vocabulary: Vocabulary) -> None:
     ids, _ = hip1.to_tokens(WEATHER, vocabulary)
     text, _ = hip1.to_text(WEATHER)
     for reading in (hip1.from_tokens(ids, vocabulary), hip1.from_text(text)):
         assert [frame.header.intent for frame in reading.frames] == [Intent.DEBUG]
 
 
-def test_what_begins_with_the_assistant_is_written_as_its_completion() -> None:
+def test_a_transcript_that_begins_with_the_assistant_is_written_as_a_completion() -> None:
     text, record = hip1.to_text(WEATHER[4:6])
     assert text.startswith("<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant to=functions.weather")
     assert record.completion
     assert not hip1.to_text(WEATHER)[1].completion
 
 
-def test_return_is_normalized_on_the_way_out_and_comes_back_by_the_side_record() -> None:
+def test_return_is_normalized_when_written_and_restored_by_the_side_record() -> None:
     text, record = hip1.to_text([Frame(Header("assistant", Channel.FINAL), "4.", Terminator.RETURN)])
     assert text == "<|channel|>final<|message|>4.<|end|>"
     assert hip1.from_text(text).frames[0].terminator is Terminator.END
@@ -164,7 +164,7 @@ def test_return_is_normalized_on_the_way_out_and_comes_back_by_the_side_record()
         "<|channel|>commentary to=assistant<|channel|>final<|message|>A<|return|>",
     ],
 )
-def test_what_a_model_wrote_is_written_again_as_it_stood(raw: str, vocabulary: Vocabulary) -> None:
+def test_a_models_output_is_written_again_unchanged(raw: str, vocabulary: Vocabulary) -> None:
     reading = hip1.from_text(raw)
     assert reading.record is not None
     assert hip1.to_text(reading.frames, record=SideRecord.from_json(reading.record.to_json()))[0] == raw
@@ -174,7 +174,7 @@ def test_what_a_model_wrote_is_written_again_as_it_stood(raw: str, vocabulary: V
     assert hip1.to_text(read_again.frames, record=read_again.record)[0] == raw
 
 
-def test_a_changed_frame_is_written_anew_and_the_others_as_they_stood() -> None:
+def test_a_changed_frame_is_written_anew_and_the_others_unchanged() -> None:
     rest = " <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>A<|return|>"
     raw = f"<|channel|>commentary to=functions.x{rest}"
     reading = hip1.from_text(raw)
@@ -183,7 +183,7 @@ def test_a_changed_frame_is_written_anew_and_the_others_as_they_stood() -> None:
     assert hip1.to_text([moved, answer], record=reading.record)[0] == f" to=functions.y<|channel|>commentary{rest}"
 
 
-def test_what_was_not_well_formed_has_no_record(vocabulary: Vocabulary) -> None:
+def test_malformed_output_has_no_record(vocabulary: Vocabulary) -> None:
     assert hip1.from_text("<|channel|>final<|message|>cut").record is None
     assert hip1.from_tokens([200005, 17196, 200008, 17], vocabulary).record is None
 
@@ -237,7 +237,7 @@ def test_a_side_record_that_is_damaged_is_refused(change: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000])
-def test_what_is_no_side_record_is_refused(text: str) -> None:
+def test_json_that_is_not_a_side_record_is_refused(text: str) -> None:
     with pytest.raises(SideRecordError):
         SideRecord.from_json(text)
 
@@ -254,7 +254,7 @@ ODD_VALUES = ['functions.x<|message|>{"a":1}<|call|>', "a b", "", "a\n", "é", "
 
 
 @for_each(product(["recipient", "channel", "constrain", "name", "role"], ODD_VALUES))
-def test_a_header_value_that_would_be_more_than_a_value_is_refused(field: str, value: str) -> None:
+def test_a_header_value_that_would_not_be_read_as_one_value_is_refused(field: str, value: str) -> None:
     header = replace(Header(Role.TOOL, name="functions.x"), **{field: value})
     if field == "role":
         header = replace(header, name=None)
@@ -269,7 +269,7 @@ def test_a_content_type_without_a_recipient_is_not_written_because_it_would_be_r
 
 
 @given(some.text() | bodies)
-def test_any_text_at_all_is_read_into_frames(text: str) -> None:
+def test_any_text_is_read_into_frames(text: str) -> None:
     assert all(done.error for done in hip1.from_text(text).finished if not done.complete)
     hip1.from_text(text, conversation=True)
 
@@ -280,7 +280,7 @@ def test_any_text_at_all_is_read_into_frames(text: str) -> None:
         lambda inner: some.lists(inner) | some.dictionaries(some.text(), inner),
     )
 )
-def test_any_json_at_all_is_a_side_record_or_refused(value: Any) -> None:
+def test_any_json_is_a_side_record_or_refused(value: Any) -> None:
     with pytest.raises(SideRecordError):
         SideRecord.from_json(json.dumps(value))
 

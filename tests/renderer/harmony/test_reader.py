@@ -19,7 +19,7 @@ from tests.support import places
 from tests.support.cases import example_count, for_each
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
-# The token ids of two rows have no marker text; these are the pieces that a detokenizer returns for them.
+# Two rows have token ids without marker text; these are the pieces that a detokenizer returns for them.
 FROM_TOKENS = {
     "tok-invalid-utf8": "<|start|>assistant<|channel|>final<|message|> \ufffd \ufffdworked<|end|>",
     "tok-out-of-vocab": "<|channel|>final<|message|>2\ufffd2 +2<|return|>",
@@ -78,7 +78,7 @@ def cut(parts: list[str], chooser: random.Random | None) -> Iterator[str]:
 
 
 @for_each(QUIRKS)
-def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, str]) -> None:
+def test_a_person_sees_exactly_the_visible_part_of_an_unusual_output(row: dict[str, str]) -> None:
     raw = row["raw"] or FROM_TOKENS[row["id"]]
     assert seen(read(pieces(raw))) == row["visible"]
 
@@ -114,7 +114,7 @@ def test_analysis_commentary_and_final_become_frames_with_their_headers() -> Non
 CALL = "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{}<|call|>"
 
 
-def test_what_stands_behind_a_call_without_a_reply_is_kept_hidden_and_flagged() -> None:
+def test_text_after_a_call_without_a_reply_is_kept_hidden_and_flagged() -> None:
     written = f"{CALL}<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant{CALL}<|start|>assistant"
     called, thought, again, answer = frames(f"{written}<|channel|>final<|message|>Found.<|return|><|start|>assistant{CALL}")
     assert (called.error, again.error, called.frame.terminator, again.frame.terminator) == (None, None, Terminator.CALL, Terminator.CALL)
@@ -126,7 +126,7 @@ def test_what_stands_behind_a_call_without_a_reply_is_kept_hidden_and_flagged() 
     )
 
 
-def test_a_cut_answer_behind_a_call_is_hidden_and_keeps_its_own_error() -> None:
+def test_a_cut_answer_after_a_call_is_hidden_and_keeps_its_own_error() -> None:
     [_, answer] = frames(f"{CALL}<|start|>assistant<|channel|>final<|message|>Fou")
     assert (answer.frame.header.intent, answer.complete, answer.error) == (Intent.DEBUG, False, Code.STREAM_TRUNCATED)
 
@@ -157,14 +157,14 @@ def test_nothing_of_a_body_is_released_before_its_header_is_complete() -> None:
         ["<|end|>", "<|start|>", "assistant", "<|channel|>", "final to=functions.x SECRET"],
     ],
 )
-def test_text_behind_a_header_in_doubt_is_no_answer_where_the_message_marker_is_missing(header: list[str]) -> None:
+def test_without_a_message_marker_text_after_an_ambiguous_header_is_not_an_answer(header: list[str]) -> None:
     begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
     assert seen(read([*begun, *header, "<|end|>"])) == ""
     assert seen(read([*begun, "<|end|>", "<|start|>", "assistant", "<|channel|>", "final Shown", "<|end|>"])) == "Shown"
 
 
 @pytest.mark.parametrize("at", range(3))
-def test_a_special_token_that_no_header_has_makes_it_a_hidden_one_wherever_it_stands(at: int) -> None:
+def test_a_special_token_anywhere_in_a_header_hides_the_message(at: int) -> None:
     parts = [["<|end|>", "<|start|>", "assistant"], ["<|channel|>", "final"], ["<|constrain|>", "json"]]
     begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
     assert seen(read([*begun, *parts[0], *parts[1], "<|message|>", "Hi", "<|return|>"])) == "Hi", "the premise"
@@ -172,7 +172,7 @@ def test_a_special_token_that_no_header_has_makes_it_a_hidden_one_wherever_it_st
     assert seen(read([*begun, *(piece for part in parts for piece in part), "<|message|>", "SECRET", "<|return|>"])) == ""
 
 
-def test_two_channels_are_only_believed_in_a_header_that_says_nothing_else() -> None:
+def test_two_channels_are_accepted_only_in_a_header_without_anything_else() -> None:
     def shown(role: str) -> str:
         begun = ["<|channel|>", "analysis", "<|message|>", "x", "<|end|>", "<|start|>", role]
         return seen(read([*begun, "<|channel|>", "commentary", "<|channel|>", "final", "<|message|>", "Hi", "<|return|>"]))
@@ -228,13 +228,13 @@ def test_a_call_on_the_final_channel_is_hidden_and_gets_no_call_id() -> None:
     assert seen(read(pieces("<|channel|>final to=functions.x<|message|>{}<|call|>"))) == ""
 
 
-def test_a_call_marker_behind_a_visible_frame_calls_nothing_and_the_text_stays() -> None:
+def test_a_call_marker_after_a_visible_frame_calls_nothing_and_the_text_stays() -> None:
     [done] = frames("<|channel|>final<|message|>Hello<|call|>")
     assert (done.frame.body, done.frame.terminator, done.error) == ("Hello", Terminator.END, Code.CALL_SCHEMA)
     assert seen(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
 
 
-def test_a_call_whose_stop_token_was_stripped_is_whole_if_its_arguments_are() -> None:
+def test_a_call_whose_stop_token_was_stripped_is_complete_if_its_arguments_are() -> None:
     [whole] = frames('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}')
     assert (whole.frame.terminator, whole.complete) == (Terminator.CALL, True)
     [cut_off] = frames('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": ')
@@ -275,7 +275,7 @@ def test_no_random_sequence_of_pieces_makes_the_reader_fail_or_leave_a_frame_ope
         assert all(done.error for done in finished if not done.complete)
 
 
-def test_thinking_that_ends_with_return_is_complete_and_no_fault() -> None:
+def test_thinking_that_ends_with_return_is_complete_and_not_an_error() -> None:
     *_, closed = read(pieces("<|channel|>analysis<|message|>SECRET<|return|>"))
     assert closed == FrameClosed(Terminator.END, None)
     for raw in ("<|channel|>commentary<|message|>x<|return|>", "<|channel|>analysis extra words here<|message|>x<|return|>"):

@@ -40,7 +40,7 @@ def seen(raw: str) -> str:
 
 
 @for_each(AS_TEXT)
-def test_of_an_odd_output_as_text_a_person_sees_exactly_what_is_theirs_or_less(row: dict[str, str]) -> None:
+def test_a_person_sees_at_most_the_visible_part_of_an_unusual_output_as_text(row: dict[str, str]) -> None:
     if row.get("text_mode_unsafe"):
         assert row["visible"].startswith(seen(row["raw"]))
     else:
@@ -48,7 +48,7 @@ def test_of_an_odd_output_as_text_a_person_sees_exactly_what_is_theirs_or_less(r
 
 
 @for_each(CASES)
-def test_of_our_own_odd_outputs_as_text_no_hidden_word_is_seen(case: Case) -> None:
+def test_our_own_unusual_outputs_as_text_show_no_hidden_word(case: Case) -> None:
     assert seen(text(case.raw)) == (case.visible if case.as_text is None else case.as_text)
 
 
@@ -72,12 +72,12 @@ def test_of_our_own_odd_outputs_as_text_no_hidden_word_is_seen(case: Case) -> No
     ],
 )
 @pytest.mark.parametrize("after", ["", "<|end|>", "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>"])
-def test_an_answer_that_is_quoted_in_the_reasoning_is_not_taken_for_one(reasoning: str, after: str) -> None:
+def test_an_answer_quoted_in_the_reasoning_is_not_an_answer(reasoning: str, after: str) -> None:
     assert "SECRET" in "".join(done.frame.body for done in frames(f"{A}{reasoning}{after}"))
     assert "SECRET" not in seen(f"{A}{reasoning}{after}")
 
 
-def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_behind_it_doubtful() -> None:
+def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_after_it_doubtful() -> None:
     call = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends with <|call|>'
     assert seen(f"{call}<|start|>assistant{F}SECRET<|return|>") == ""
     assert seen(f"{call}<|start|>assistant{A}Hm.<|end|><|start|>assistant{F}SECRET<|return|>") == "", "however far behind it"
@@ -96,7 +96,7 @@ def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
     assert [done.frame.header.intent for done in frames(f"{plan}{call}")] == [None, Intent.PREAMBLE, None]
 
 
-def test_what_cannot_be_proven_stays_for_staff_with_an_error_code() -> None:
+def test_unproven_text_is_for_staff_only_with_an_error_code() -> None:
     [_, doubtful, answer] = frames(f"{A}say {QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>")
     assert doubtful.frame == Frame(Header("assistant", Channel.ANALYSIS, intent=Intent.DEBUG), "SECRET")
     assert doubtful.error == Code.PARSE_HEADER
@@ -107,7 +107,7 @@ def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> N
     assert seen(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
 
 
-def test_an_answer_without_its_end_counts_only_where_it_does_not_look_like_the_rest_of_a_quotation() -> None:
+def test_an_answer_without_its_end_counts_only_if_it_does_not_look_like_the_rest_of_a_quotation() -> None:
     def answer(body: str, *, is_over: bool) -> str:
         done = read_answer(f"{A}I think.<|end|><|start|>assistant{F}{body}", numbered(), is_over=is_over)
         return "".join(show(frame, Audience.END_USER) for frame in visible((one.frame for one in done), Audience.END_USER))
@@ -116,7 +116,7 @@ def test_an_answer_without_its_end_counts_only_where_it_does_not_look_like_the_r
     assert answer("Four.", is_over=False) == ""
 
 
-def test_events_tell_the_same_as_frames() -> None:
+def test_events_and_frames_agree() -> None:
     raw = f"{A}Think.<|end|><|start|>assistant{F}Hel"
     assembler = Assembler()
     assert [done for event in read_text(raw, numbered()) if (done := assembler.feed(event))] == frames(raw)
@@ -161,11 +161,11 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
         "<|start|>assistant<|end|>",
     ],
 )
-def test_what_is_not_well_formed_has_no_messages(raw: str) -> None:
+def test_malformed_text_has_no_messages(raw: str) -> None:
     assert messages(pieces_of_text(raw)) is None
 
 
-def test_what_is_well_formed_is_cut_into_its_messages() -> None:
+def test_well_formed_text_is_split_into_its_messages() -> None:
     found = messages(pieces_of_text("<|channel|>final<|message|>x<|end|>\n<|start|>user<|message|><|return|>"))
     assert found is not None
     assert [(message.header, message.body, message.stop) for message in found] == [

@@ -29,11 +29,11 @@ TOKEN_QUIRKS = [row for row in QUIRKS if row["mode"] == "token"]
 def read(parts: Iterable[Iterable[int]], vocabulary: Vocabulary, **options: Any) -> list[RawEvent]:
     numbers = itertools.count(1)
     pieces, reader = TokenPieces(vocabulary), Reader(lambda: f"call_{next(numbers)}", **options)
-    events = [event for part in parts for event in told(reader, pieces.feed(part))]
-    return [*events, *told(reader, pieces.finish()), *reader.finish()]
+    events = [event for part in parts for event in events_of(reader, pieces.feed(part))]
+    return [*events, *events_of(reader, pieces.finish()), *reader.finish()]
 
 
-def told(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
+def events_of(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
     for piece in pieces:
         yield from reader.feed_text(piece) if isinstance(piece, str) else reader.feed_marker(piece.token)
 
@@ -68,7 +68,7 @@ def quirk_ids(row: dict[str, Any], vocabulary: Vocabulary) -> list[int]:
 
 
 @pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
-def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, Any], vocabulary: Vocabulary) -> None:
+def test_a_person_sees_exactly_the_visible_part_of_an_unusual_output(row: dict[str, Any], vocabulary: Vocabulary) -> None:
     assert seen(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
 
 
@@ -82,7 +82,7 @@ def test_markers_that_are_only_quoted_are_text(row: dict[str, Any], vocabulary: 
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_of_our_own_odd_outputs_a_person_sees_exactly_what_is_theirs(case: Case, vocabulary: Vocabulary) -> None:
+def test_a_person_sees_exactly_the_visible_part_of_our_own_unusual_outputs(case: Case, vocabulary: Vocabulary) -> None:
     assert seen(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
 
 
@@ -98,7 +98,7 @@ def test_events_do_not_depend_on_how_many_ids_come_at_once(row: dict[str, Any], 
         assert merged(read(parts, vocabulary)) == expected
 
 
-def test_a_character_spread_over_several_ids_is_released_when_it_is_whole(vocabulary: Vocabulary) -> None:
+def test_a_character_spread_over_several_ids_is_released_when_it_is_complete(vocabulary: Vocabulary) -> None:
     family = "👩‍👩‍👧‍👦🏴󠁧󠁢󠁳󠁣󠁴󠁿"
     numbers = ids(pieces_of_text(f"<|channel|>final<|message|>{family}<|return|>"), vocabulary)
     assert len(numbers) > 10, "the emoji are single ids, so this test would prove nothing"
@@ -114,7 +114,7 @@ def test_a_character_that_was_cut_off_becomes_one_replacement_character(vocabula
 
 
 @pytest.mark.parametrize("number", [-1, -200006, 201_089, 2**31, 10**30])
-def test_an_id_that_does_not_exist_harms_nothing_but_itself(number: int, vocabulary: Vocabulary) -> None:
+def test_an_unknown_id_affects_nothing_but_itself(number: int, vocabulary: Vocabulary) -> None:
     before, after = (ids(pieces_of_text(text), vocabulary) for text in ("<|channel|>final<|message|>a", "b<|return|>"))
     assert seen(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
 
@@ -127,11 +127,11 @@ def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> Non
         assert (done.frame.body, done.error) == ("ab", Code.PARSE_HEADER)
 
 
-def test_nothing_is_read_behind_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
+def test_nothing_is_read_after_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
     reader = Reader(lambda: "call_1")
-    assert list(told(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
+    assert list(events_of(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
     assert reader.ended
-    assert list(told(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []
+    assert list(events_of(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []
 
 
 HIDDEN = [
@@ -181,7 +181,7 @@ def mutated(parts: list[Piece], chooser: random.Random) -> list[Piece]:
     return result
 
 
-def test_whatever_happens_to_its_markers_a_stream_never_shows_what_stood_in_a_hidden_channel(vocabulary: Vocabulary) -> None:
+def test_a_stream_with_damaged_markers_never_shows_text_of_a_hidden_channel(vocabulary: Vocabulary) -> None:
     shown_something = 0
     for seed in range(example_count(4000)):
         chooser = random.Random(seed)
@@ -192,7 +192,7 @@ def test_whatever_happens_to_its_markers_a_stream_never_shows_what_stood_in_a_hi
     assert shown_something > example_count(800), "hardly anything was shown, so this test would prove little"
 
 
-def test_any_ids_at_all_are_read_into_whole_frames(vocabulary: Vocabulary) -> None:
+def test_any_ids_become_complete_frames(vocabulary: Vocabulary) -> None:
     for seed in range(example_count(500)):
         chooser = random.Random(seed)
         numbers = [chooser.choice([*range(199_990, 200_020), 35644, 17196, 173781, *range(300)]) for _ in range(chooser.randrange(200))]
@@ -200,7 +200,7 @@ def test_any_ids_at_all_are_read_into_whole_frames(vocabulary: Vocabulary) -> No
         assert all(done.error for done in finished if not done.complete)
 
 
-OF_HARMONY = [
+READ_RIGHTLY = [
     "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Answer.<|return|>",
     '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
     ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>',
@@ -211,8 +211,8 @@ OF_HARMONY = [
 ]
 
 
-@pytest.mark.parametrize("raw", OF_HARMONY, ids=range(len(OF_HARMONY)))
-def test_where_openai_harmony_reads_a_stream_rightly_we_read_the_same(raw: str, vocabulary: Vocabulary, oracle: Any) -> None:
+@pytest.mark.parametrize("raw", READ_RIGHTLY, ids=range(len(READ_RIGHTLY)))
+def test_our_reader_agrees_with_openai_harmony_where_that_is_right(raw: str, vocabulary: Vocabulary, oracle: Any) -> None:
     import openai_harmony
 
     numbers = ids(pieces_of_text(raw), vocabulary)
@@ -234,7 +234,7 @@ def test_the_ids_of_the_format_guide_are_read_as_it_says(vocabulary: Vocabulary)
     ]
 
 
-def test_a_long_stream_is_read_in_time_that_grows_with_its_length_only(vocabulary: Vocabulary) -> None:
+def test_the_time_to_read_a_stream_is_linear(vocabulary: Vocabulary) -> None:
     def taken(length: int) -> float:
         numbers = ids_of_pieces(["final"], vocabulary) + vocabulary.encode("word " * length)
         stream = [200005, *numbers[:1], 200008, *numbers[1:], 200002]

@@ -34,15 +34,15 @@ def test_reasoning_of_earlier_turns_is_left_out_and_that_of_the_last_stays() -> 
     )
 
 
-def test_the_tool_loop_of_the_last_turn_is_whole() -> None:
+def test_the_tool_loop_of_the_last_turn_is_complete() -> None:
     text = example([ASK, THINK, PLAN, CALL, REPLY, ANSWER], SYSTEM)
     assert text.count("<|call|>") == 1 and THOUGHT in text and '<|message|>{"ok": true}<|end|>' in text
 
 
 def test_instructions_become_the_developer_message() -> None:
     orders = [Frame(Header("system"), "Be brief."), Frame(Header("developer"), "Say please.")]
-    told = "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nSay please.<|end|>"
-    assert example([*orders, ASK, ANSWER], SYSTEM) == f"{OPENING}{told}{ASKED}{ANSWERED}<|return|>"
+    developer = "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nSay please.<|end|>"
+    assert example([*orders, ASK, ANSWER], SYSTEM) == f"{OPENING}{developer}{ASKED}{ANSWERED}<|return|>"
 
 
 def test_no_text_can_end_a_message_or_begin_one() -> None:
@@ -54,6 +54,6 @@ def test_no_text_can_end_a_message_or_begin_one() -> None:
 
 
 @pytest.mark.parametrize("frames", [[], [ASK], [ASK, THINK], [ASK, PLAN], [ASK, Frame(Header("assistant", Channel.FINAL, "python"), "4")]])
-def test_what_does_not_end_in_an_answer_is_no_example(frames: list[Frame]) -> None:
+def test_a_conversation_that_does_not_end_in_an_answer_gives_no_example(frames: list[Frame]) -> None:
     with pytest.raises(NoExampleError):
         example(frames, SYSTEM)

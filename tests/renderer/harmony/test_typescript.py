@@ -81,7 +81,7 @@ def test_any_tools_are_written_as_openai_harmony_writes_them(part: int, oracle: 
         assert DeveloperMessage(functions=tools).text() == of_oracle(oracle, tools)
 
 
-def test_the_example_of_the_format_guide_is_written_as_it_stands_there() -> None:
+def test_the_example_of_the_format_guide_is_reproduced() -> None:
     parameters = {
         "type": "object",
         "properties": {
@@ -106,5 +106,5 @@ def test_a_schema_that_is_too_deep_ends_in_any() -> None:
 @pytest.mark.parametrize(
     ("number", "written"), [(2**64, "1.8446744073709552e19"), (float("nan"), "null"), (10**400, "null"), (1e-5, "0.00001")]
 )
-def test_a_number_that_json_has_no_room_for_is_written_as_near_as_can_be(number: float, written: str) -> None:
+def test_an_unusual_number_is_written_as_json_writers_do(number: float, written: str) -> None:
     assert literal(number) == written

@@ -55,7 +55,7 @@ def test_long_mixed_text_has_the_ids_that_openai_harmony_gives_it(vocabulary: Vo
         assert vocabulary.encode(text) == oracle.encode(text, disallowed_special=())
 
 
-def test_encoded_text_is_decoded_to_the_same(vocabulary: Vocabulary) -> None:
+def test_encoding_and_decoding_returns_the_same_text(vocabulary: Vocabulary) -> None:
     @given(some.text())
     def check(text: str) -> None:
         ids = vocabulary.encode(text)
@@ -78,7 +78,7 @@ def test_a_million_spaces_do_not_abort_the_tokenizer(space: str, vocabulary: Voc
     assert vocabulary.decode(vocabulary.encode(text)).decode("utf-8") == text
 
 
-def test_other_threads_go_on_while_text_is_encoded(vocabulary: Vocabulary) -> None:
+def test_other_threads_run_while_text_is_encoded(vocabulary: Vocabulary) -> None:
     """While half a second of encoding runs, a thread that only counts must not be blocked for long."""
     ticks: list[float] = []
     done = threading.Event()

@@ -1,7 +1,7 @@
-"""Makes HTML comparable: two renderings that a reader could not tell apart come out as the same string.
+"""Makes HTML comparable: two renderings that look the same to a reader have the same canonical string.
 
 Containers without meaning, white space between blocks, paragraphs inside items and cells, and the many ways to mark mathematics, task
-boxes, languages and alignment are brought to one form. What a reader sees, its order and its nesting stay.
+boxes, languages and alignment are normalized. The visible content, its order and its nesting stay.
 """
 
 from __future__ import annotations

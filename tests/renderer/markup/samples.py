@@ -1,4 +1,4 @@
-"""Markdown for tests: the carried answers, examples of ours for each rule of CommonMark, and a source of random mixes."""
+"""Markdown for tests: constructs of real answers, our own examples for each rule of CommonMark, and a generator of random mixes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Answer(NamedTuple):
 
 
 def answers() -> list[Answer]:
-    """The carried constructs."""
+    """The constructs of real answers, from ``data/answers.jsonl``."""
     rows = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
     return [Answer(row["id"], row["markdown"], row["expected"]) for row in rows]
 

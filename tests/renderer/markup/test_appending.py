@@ -84,12 +84,12 @@ pieces = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.s
 
 
 @given(pieces)
-def test_what_is_continued_is_what_would_be_rendered(pieces: list[str]) -> None:
+def test_an_appended_text_looks_as_if_rendered_again(pieces: list[str]) -> None:
     assert shown(pieces, Tail) == shown(pieces, Rendered)
 
 
 @given(st.sampled_from(MARKUP + MORE), pieces, st.lists(st.sampled_from(WORDS), max_size=12))
-def test_also_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
+def test_the_same_holds_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
     all_pieces = [*before, "text ", markup, *after]
     assert shown(all_pieces, Tail) == shown(all_pieces, Rendered)
 

@@ -107,7 +107,7 @@ TEXTS = [*(answer.markdown for answer in answers()), *EXAMPLES]
 
 
 @for_each(TEXTS)
-def test_a_text_ends_as_the_whole_does_however_it_is_cut(text: str) -> None:
+def test_a_streamed_text_ends_as_the_whole_one_however_it_is_cut(text: str) -> None:
     assert_ends_as_the_whole([text])
     assert_ends_as_the_whole(list(text))
     chance = random.Random(text)
@@ -116,7 +116,7 @@ def test_a_text_ends_as_the_whole_does_however_it_is_cut(text: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(example_count(20)))
-def test_random_mixes_end_as_the_whole_does(seed: int) -> None:
+def test_streamed_random_mixes_end_as_the_whole_one(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(25):
         text = mix(chance)
@@ -128,7 +128,7 @@ def test_random_mixes_end_as_the_whole_does(seed: int) -> None:
 @example(["[x]", ":", "\n", "http://e.example/x", "\n\n", "[x]"])
 @example(["\\[", "\n", "- a", "\n", "\n", "\\]"])
 @settings(max_examples=example_count(200))
-def test_any_pieces_end_as_the_whole_does(pieces: list[str]) -> None:
+def test_any_pieces_end_as_the_whole_text(pieces: list[str]) -> None:
     assert_ends_as_the_whole(pieces)
 
 
@@ -145,7 +145,7 @@ def test_the_limits_hold_for_a_growing_text_as_for_the_whole(text: str) -> None:
     assert page.shown() == [block.html for block in render_blocks(text)]
 
 
-def test_what_is_beyond_the_limit_of_a_message_is_shown_while_it_comes() -> None:
+def test_text_beyond_the_limit_of_a_message_is_shown_while_it_arrives() -> None:
     blocks, page = Blocks(), Page()
     for event in blocks.feed(("a " * 1500 + "\n\n") * (html.MESSAGE_LIMIT // 3000 + 1)):
         page.apply(event)
@@ -201,7 +201,7 @@ def test_a_closed_block_is_sent_once_and_never_changes() -> None:
     assert len(sent) > 100
 
 
-def test_a_late_definition_changes_just_the_blocks_that_asked_for_it() -> None:
+def test_a_late_definition_changes_only_the_blocks_that_refer_to_it() -> None:
     blocks = Blocks()
     assert [event.index for event in blocks.feed("see [docs]\n\nnothing\n\nand [docs] too[^1]\n\n")] == [0, 1, 2]
     patches = blocks.feed("[docs]: http://d.example\n\n")
@@ -227,7 +227,7 @@ def test_patching_cannot_be_made_to_cost_more_than_the_text() -> None:
     assert costs_at_most(2000, patched)
 
 
-def test_what_looked_like_a_block_and_is_none_is_taken_back() -> None:
+def test_text_that_only_looked_like_a_block_is_withdrawn() -> None:
     blocks, page = Blocks(), Page()
     for piece in ("[lab", "el]: http://a.example"):
         for event in blocks.feed(piece):
@@ -300,14 +300,14 @@ def test_unfinished_markup_is_closed_or_held_back(text: str, expected: str) -> N
 
 
 @for_each(TEXTS)
-def test_mending_changes_nothing_that_is_complete(text: str) -> None:
+def test_repairing_changes_no_complete_markup(text: str) -> None:
     paragraph = text.strip("\n").split("\n\n")[0]
     if re.search(r"^[^\n]*$", paragraph) and paragraph[-1:].isalnum() and not re.search(r"[\[\]$<\\~]", paragraph):
         assert repair.repair_sentence(paragraph) == paragraph
 
 
 @given(st.text(alphabet="ab *_`[]()!<>\\$~&;:/\n", max_size=60))
-def test_mending_never_fails_and_never_adds_but_closers(text: str) -> None:
+def test_repairing_never_fails_and_adds_only_closers(text: str) -> None:
     mended = repair.repair_sentence(text)
     letters = [character for character in mended if character in "ab"]
     remaining = iter(character for character in text if character in "ab")
@@ -389,7 +389,7 @@ def test_the_work_grows_in_proportion_to_the_answer(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "mixed"])
-def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: str) -> None:
+def test_new_text_is_shown_at_once_even_in_one_long_block(shape: str) -> None:
     text = long_text(shape, 8_000)
     blocks, page = Blocks(), Page()
     for number, piece in enumerate(cut(text, 400)):
@@ -402,11 +402,11 @@ def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("opener", ["[", "*a ", "> ", "`", "- ", "![[", "[a](", "<a ", "http://", "|", "$$"])
-def test_a_hostile_run_of_openers_takes_no_second_while_it_grows(opener: str) -> None:
+def test_a_growing_hostile_run_of_openers_takes_under_a_second(opener: str) -> None:
     assert costs_at_most(1000, lambda: stream(opener * 20_000))
 
 
-def test_nothing_new_is_nothing_to_show() -> None:
+def test_without_new_text_there_is_nothing_to_show() -> None:
     blocks = Blocks()
     assert blocks.tail() is None
     blocks.feed("a")
@@ -417,7 +417,7 @@ def test_nothing_new_is_nothing_to_show() -> None:
     assert blocks.finish() == []
 
 
-def test_a_snapshot_holds_the_closed_blocks_and_the_open_one_as_shown() -> None:
+def test_a_snapshot_has_the_closed_blocks_and_the_open_one_as_shown() -> None:
     blocks = Blocks()
     blocks.feed("# a\n\nb **c")
     assert blocks.html() == (render_blocks("# a")[0],)

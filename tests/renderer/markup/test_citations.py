@@ -9,15 +9,20 @@ import pytest
 from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen
-from renderer.markup.citations import Cited, Pages, cited
+from renderer.markup.citations import CitableSource, Pages, cited
 from renderer.markup.growing import STEP_COST, GrowingMarkdown
 
-TEA = Cited("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
-PAGES = {0: Cited("", "Results"), 3: TEA, 4: Cited("javascript:alert(1)", "x"), 5: Cited("https://x.example/)](https://e.example", "y")}
+TEA = CitableSource("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
+PAGES = {
+    0: CitableSource("", "Results"),
+    3: TEA,
+    4: CitableSource("javascript:alert(1)", "x"),
+    5: CitableSource("https://x.example/)](https://e.example", "y"),
+}
 LINK = 'href="https://www.tea.example/green?a=1&amp;b=2"'
 
 
-def rendered(text: str, pages: dict[int, Cited] = PAGES) -> str:
+def rendered(text: str, pages: dict[int, CitableSource] = PAGES) -> str:
     return "".join(block.html for block in html.render_blocks(text, pages=pages))
 
 
@@ -30,7 +35,7 @@ def test_a_citation_is_a_link_to_the_page_that_was_opened(written: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["【0†L1】", "【4†L1】", "【9†L1】", "【999999†L1】"])
-def test_one_that_leads_nowhere_is_left_out(written: str) -> None:
+def test_a_citation_that_leads_nowhere_is_left_out(written: str) -> None:
     assert rendered(f"Tea{written}.") == rendered("Tea.")
 
 
@@ -39,11 +44,11 @@ def test_other_brackets_and_code_stay_as_they_are(written: str) -> None:
     assert rendered(f"Tea {written}.") == rendered(f"Tea {written}.", {}) and "citation" not in rendered(f"Tea {written}.")
 
 
-def test_where_no_page_was_opened_it_is_text() -> None:
+def test_without_opened_pages_a_citation_is_text() -> None:
     assert "【3†L1】" in rendered("Tea【3†L1】.", {})
 
 
-def test_inside_a_link_it_makes_no_other_link() -> None:
+def test_a_citation_inside_a_link_adds_no_link() -> None:
     assert rendered("[Tea【3†L1】](https://a.example)").count("<a ") == 1
 
 
@@ -52,7 +57,7 @@ def test_an_odd_address_stays_one_address() -> None:
     assert shown.count("<a ") == 1 and ">x.example</a>" in shown and 'href="https://e.example' not in shown
 
 
-def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> None:
+def test_an_incomplete_citation_is_held_back_and_the_end_is_the_same() -> None:
     text = "Tea is **hot【3†L1-L4】** and green【9†L1】 at 【12月】 all times 【3†L9】."
     growing = GrowingMarkdown(PAGES)
     shown = []
@@ -67,8 +72,8 @@ def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> 
     assert closed.html.html == rendered(text) and closed.html.html.count("<a ") == 2
 
 
-def test_pages_that_are_opened_while_it_is_written_count() -> None:
-    pages: dict[int, Cited] = {}
+def test_pages_opened_while_the_answer_is_written_can_be_cited() -> None:
+    pages: dict[int, CitableSource] = {}
     growing = GrowingMarkdown(pages)
     pages[3] = TEA
     growing.feed(VisibleText("Tea【3†L1】."))
@@ -77,17 +82,17 @@ def test_pages_that_are_opened_while_it_is_written_count() -> None:
 
 
 def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -> None:
-    growing = GrowingMarkdown({3: Cited("https://tea.example/" + "a" * 1900, "T" * 200)})
+    growing = GrowingMarkdown({3: CitableSource("https://tea.example/" + "a" * 1900, "T" * 200)})
     growing.feed(VisibleText("a【3†L1】" * 100))
     assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
 
-def test_a_text_that_only_cites_has_so_many_links_and_no_more() -> None:
+def test_the_number_of_citation_links_is_limited() -> None:
     assert rendered("Tea" + "【3†L1】" * 500).count("<a ") == 100
 
 
-def test_sources_are_what_is_cited_each_once_in_order() -> None:
-    other = Cited("https://o.example/", "Other")
+def test_sources_are_the_cited_pages_each_once_in_order() -> None:
+    other = CitableSource("https://o.example/", "Other")
     assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
 
 
@@ -95,7 +100,7 @@ _KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
 _HERE = f"/documents/{_KEY}/1/#here"
 
 
-@pytest.mark.parametrize("pages", [None, {0: Cited("/settings/", "x"), 3: Cited(_HERE, "notes.pdf")}])
+@pytest.mark.parametrize("pages", [None, {0: CitableSource("/settings/", "x"), 3: CitableSource(_HERE, "notes.pdf")}])
 @pytest.mark.parametrize(
     "address",
     [
@@ -119,7 +124,7 @@ _HERE = f"/documents/{_KEY}/1/#here"
         f"/documents/{_KEY}/\uff11/#here",
     ],
 )
-def test_no_text_writes_a_link_into_our_own_pages_or_without_a_scheme(address: str, pages: Pages | None) -> None:
+def test_no_citation_links_to_our_own_pages_or_to_an_address_without_a_scheme(address: str, pages: Pages | None) -> None:
     forms = (
         "[a](%s)",
         "[a](<%s>)",

@@ -30,7 +30,7 @@ from tests.support.cases import example_count, for_each
         ("It is ~~wro", "<del>wro</del>", "~~"),
     ]
 )
-def test_what_is_open_at_the_end_is_closed(text: str, shown: str, bare: str) -> None:
+def test_open_markup_at_the_end_is_closed(text: str, shown: str, bare: str) -> None:
     cut, whole = ("".join(block.html for block in render_blocks(text, is_cut=is_cut)) for is_cut in (True, False))
     assert shown in cut.replace("<s>", "<del>").replace("</s>", "</del>") and bare not in cut
     assert bare in whole, "the premise: as a whole text it means what it says"
@@ -56,12 +56,12 @@ def test_what_is_open_at_the_end_is_closed(text: str, shown: str, bare: str) -> 
         "\n",
     ]
 )
-def test_what_is_complete_or_stands_above_stays_as_it_is(text: str) -> None:
+def test_complete_markup_and_earlier_blocks_are_unchanged(text: str) -> None:
     assert render_blocks(text, is_cut=True) == render_blocks(text)
 
 
 @for_each(["Take the **bicy", "# The **way", "- one\n- the *other", "Call `print(1", "> the ~~other", "See [the page](https://exam"])
-def test_a_stop_does_not_change_what_stands_there(text: str) -> None:
+def test_a_stop_does_not_change_the_shown_text(text: str) -> None:
     blocks = Blocks()
     for letter in text:
         blocks.feed(letter)

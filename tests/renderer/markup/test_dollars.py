@@ -182,25 +182,25 @@ def formulas(text: str) -> list[str]:
 
 
 @for_each(NO_FORMULAS)
-def test_what_is_no_formula_keeps_its_dollars(text: str) -> None:
+def test_text_that_is_not_a_formula_keeps_its_dollars(text: str) -> None:
     shown = str(render(text))
     assert "math" not in shown
     assert shown.count("$") == text.count("$")
 
 
 @for_each(FORMULAS)
-def test_a_formula_in_single_dollars_is_one(text: str) -> None:
+def test_a_formula_in_single_dollars_is_recognized(text: str) -> None:
     assert len(formulas(text)) == text.replace("\\$", "").count("$") // 2
     assert "$" not in re.sub("<[^>]*>", "", str(render(text)).replace("\\$", ""))
 
 
-def test_there_are_enough_cases_to_say_so() -> None:
+def test_there_are_enough_cases() -> None:
     assert len(NO_FORMULAS) > 70
     assert len(FORMULAS) > 70
 
 
 @for_each([*NO_FORMULAS, *FORMULAS])
-def test_dollars_end_as_the_whole_does_however_they_are_cut(text: str) -> None:
+def test_streamed_dollars_end_as_the_whole_text_however_they_are_cut(text: str) -> None:
     chance = random.Random(text)
     document = f"- {text}\n- *a* {text}\n\n{text} *b*\n"
     assert_ends_as_the_whole(list(text))
@@ -209,7 +209,7 @@ def test_dollars_end_as_the_whole_does_however_they_are_cut(text: str) -> None:
         assert_ends_as_the_whole(cut_at_random(document, chance))
 
 
-def test_a_random_row_of_dollars_ends_as_the_whole_does() -> None:
+def test_streamed_random_dollars_end_as_the_whole_text() -> None:
     chance = random.Random(4)
     pieces = [
         "$",
@@ -253,11 +253,11 @@ def test_a_random_row_of_dollars_ends_as_the_whole_does() -> None:
         ("a $x*y$ b *c", '<p>a <span class="math math-inline math-dollars">x*y</span> b <em>c</em></p>'),
     ]
 )
-def test_a_formula_that_is_being_written_is_held_back_and_a_price_is_not(text: str, expected: str) -> None:
+def test_an_unfinished_formula_is_held_back_and_a_price_is_not(text: str, expected: str) -> None:
     assert open_block(text) == expected
 
 
-def test_a_price_that_is_being_written_never_goes_away_again() -> None:
+def test_a_streamed_price_never_disappears_again() -> None:
     text = "The ticket costs $5 for children and $10 for adults, or US$ 20–$30 at night."
     blocks, before = Blocks(), ""
     for character in text:
@@ -289,7 +289,7 @@ def test_a_formula_keeps_what_would_be_markup_elsewhere() -> None:
     assert formulas("| $x$ | $5 |\n|---|---|\n| $y_1$ | $10 |") == ["x", "y_1"]
 
 
-def test_double_dollars_and_brackets_mean_what_they_meant() -> None:
+def test_double_dollars_and_brackets_mark_formulas_too() -> None:
     shown = str(render("so $$x$$ and \\(y\\) and $z$"))
     assert re.findall('class="math ([^"]*)">(.)<', shown) == [
         ("math-display", "x"),
@@ -300,5 +300,5 @@ def test_double_dollars_and_brackets_mean_what_they_meant() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("opener", ["$", "$a ", "$a$", "$1-", "$\\$", "$x_{", " $5$", "$x$ $5$ ", "$\\text{ "])
-def test_a_hostile_run_of_dollars_takes_no_second(opener: str) -> None:
+def test_a_hostile_run_of_dollars_takes_under_a_second(opener: str) -> None:
     assert costs_at_most(1000, lambda: render(opener * (60_000 // len(opener))))

@@ -18,14 +18,14 @@ from tests.support.cost import costs_at_most
 
 
 @for_each(answers())
-def test_a_construct_of_a_real_answer_reads_as_expected(answer: Answer) -> None:
+def test_a_construct_of_a_real_answer_is_rendered_as_expected(answer: Answer) -> None:
     expected = answer.expected
-    if answer.name == "image":  # nothing is fetched: where CommonMark has a picture, we have a link to it
+    if answer.name == "image":  # nothing is fetched: instead of a picture, as in CommonMark, there is a link to it
         expected = '<p><a href="https://x.org/a.png">image: alt (x.org)</a></p>'
     assert canonical(str(render(answer.markdown))) == canonical(expected)
 
 
-def test_the_canonical_form_tells_different_things_apart() -> None:
+def test_the_canonical_form_distinguishes_different_renderings() -> None:
     forms = {canonical(text) for text in ("<p>a b</p>", "<p>ab</p>", "<pre><code>a  b</code></pre>", "<ul><li>a</li></ul>", "<em>a b</em>")}
     assert len(forms) == 5
 
@@ -86,7 +86,7 @@ def test_a_backslash_does_not_hide_the_host() -> None:
     assert not re.search(r'href="[^"]*b\.example', text)
 
 
-def test_a_link_opens_apart_and_gives_nothing_away() -> None:
+def test_a_link_opens_in_a_new_tab_and_reveals_nothing() -> None:
     assert shown("[a](http://b.example)") == link("http://b.example", "a")
 
 
@@ -138,12 +138,12 @@ def test_a_bare_address_with_a_letter_from_another_script_shows_its_true_name() 
         ("「https://example.com/a」", "https://example.com/a"),
     ],
 )
-def test_a_bare_address_ends_where_its_sentence_goes_on(text: str, expected: str) -> None:
+def test_a_bare_address_ends_before_the_punctuation_of_its_sentence(text: str, expected: str) -> None:
     assert f'href="{expected}"' in shown(text)
 
 
 @pytest.mark.parametrize("text", ["http://", "xhttp://a.example", "http://http://a.example", "[http://a.example", "`http://a.example`"])
-def test_what_is_no_bare_address_stays_text(text: str) -> None:
+def test_text_that_is_not_an_address_stays_text(text: str) -> None:
     assert shown(text).count("<a ") == (1 if text.startswith("[") else 0)
 
 
@@ -173,7 +173,7 @@ def test_html_from_a_model_is_text(text: str) -> None:
     assert shown(text) == f"<p>{escape(text, quote=False)}</p>"
 
 
-def test_a_few_plain_tags_mean_what_they_say() -> None:
+def test_a_few_plain_tags_work() -> None:
     assert shown("a<br>b <kbd>x</kbd> <mark>*y*</mark> <SUP>2</SUP>") == "<p>a<br>\nb <kbd>x</kbd> <mark><em>y</em></mark> <sup>2</sup></p>"
 
 
@@ -181,7 +181,7 @@ def test_a_tag_closes_what_was_opened_inside_it() -> None:
     assert shown("<sub>a *b</sub> c*") == "<p><sub>a *b</sub> c*</p>"
 
 
-def test_direction_controls_are_visible_in_code_and_gone_elsewhere() -> None:
+def test_direction_controls_are_visible_in_code_and_removed_elsewhere() -> None:
     assert shown("a\u202eb") == "<p>ab</p>"
     assert shown("`a\u202eb`") == "<p><code>a[U+202E]b</code></p>"
     assert "a[U+2066]b" in shown("```\na\u2066b\n```")
@@ -202,11 +202,11 @@ def test_mathematics_is_left_for_the_browser_as_its_source() -> None:
 
 
 @pytest.mark.parametrize("text", ["from $5 to $10", "\\[ never ends", "$$ $$", "a \\( b"])
-def test_what_is_no_mathematics_stays_text(text: str) -> None:
+def test_text_that_is_not_mathematics_stays_text(text: str) -> None:
     assert "math" not in shown(text)
 
 
-def test_a_footnote_is_named_by_its_label_and_stands_where_it_is_written() -> None:
+def test_a_footnote_keeps_its_label_and_its_place() -> None:
     mark, note, end = render_blocks("a[^x] b[^y]\n\n[^x]: the *note*\n\nend")
     assert '<sup class="footnote-ref">[x]</sup> b[^y]' in mark.html
     assert note.html.count("the <em>note</em>") == 1
@@ -215,16 +215,16 @@ def test_a_footnote_is_named_by_its_label_and_stands_where_it_is_written() -> No
 
 
 @pytest.mark.parametrize("text", ["**「強調」**です", "中**“重点”**文", '**"강조"**입니다', "**注意：**text", "**हिन्दी**में", "a**「b」**c"])
-def test_emphasis_works_where_no_spaces_are_written(text: str) -> None:
+def test_emphasis_works_in_scripts_without_spaces(text: str) -> None:
     assert "<strong>" in shown(text)
 
 
 @pytest.mark.parametrize("text", ["a ** b **", "**a **", "2*3*4 = 24 and 5 * 6", "foo__bar__baz"])
-def test_what_is_no_emphasis_stays_text(text: str) -> None:
+def test_text_that_is_not_emphasis_stays_text(text: str) -> None:
     assert "<strong>" not in shown(text)
 
 
-def test_what_is_nested_too_deeply_is_shown_all_the_same() -> None:
+def test_text_that_is_nested_too_deeply_is_still_shown() -> None:
     text = "".join("  " * depth + f"- level{depth}\n" for depth in range(60)) + "\nAfter."
     rendered = str(render(text))
     assert all(f"level{depth}" in rendered for depth in range(60))
@@ -259,7 +259,7 @@ def test_the_second_sanitizer_would_notice(rendered: str) -> None:
         "<svg><script>alert(1)</script></svg>",
     ],
 )
-def test_the_sanitizer_holds_even_if_the_parser_fails_us(html_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sanitizer_protects_even_if_the_parser_does_not(html_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "to_html", lambda tokens, definitions: html_text)
     rendered = str(render("anything"))
     for word in ("script", "style", "onclick", "id=", "class=y", "y'", "src", "name", 'type="text', "href", "svg"):
@@ -269,7 +269,7 @@ def test_the_sanitizer_holds_even_if_the_parser_fails_us(html_text: str, monkeyp
 # --- values and limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_safe_html_is_a_value_that_templates_take_as_it_is() -> None:
+def test_templates_insert_safe_html_unchanged() -> None:
     assert render("a") == render("a")
     assert render("a") != render("b")
     assert str(render("a")) == render("a").html == render("a").__html__()
@@ -277,7 +277,7 @@ def test_safe_html_is_a_value_that_templates_take_as_it_is() -> None:
     assert SafeHtml.join([plain("a"), plain("<")]).html == plain("a").html + plain("<").html
 
 
-def test_a_template_does_not_escape_it_again() -> None:
+def test_a_template_does_not_escape_safe_html_again() -> None:
     conditional_escape = pytest.importorskip("django.utils.html").conditional_escape
     assert conditional_escape(str(render("*a*"))) == render("*a*").html
     assert conditional_escape("<p>") == "&lt;p&gt;"
@@ -300,7 +300,7 @@ def test_a_block_that_is_too_long_is_plain_text_and_the_others_are_not() -> None
     assert "<em>c</em>" in after.html
 
 
-def test_what_is_beyond_the_limit_of_a_message_is_plain_text() -> None:
+def test_text_beyond_the_limit_of_a_message_is_plain_text() -> None:
     paragraph = "*a* " + "words " * 650 + "\n\n"
     blocks = render_blocks(paragraph * 70)
     assert len(paragraph) * 70 > html.MESSAGE_LIMIT
@@ -344,6 +344,6 @@ OPENERS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("opener", OPENERS)
-def test_a_hostile_run_of_openers_takes_no_second(opener: str) -> None:
+def test_a_hostile_run_of_openers_takes_under_a_second(opener: str) -> None:
     for text in (opener * 20_000, opener * (60_000 // len(opener))):
         assert costs_at_most(1000, partial(render, text))

@@ -36,7 +36,7 @@ def test_a_table_of_contents_leads_to_the_headings() -> None:
     assert not re.search(r"<h\d[^>]* id=", page)
 
 
-def test_links_in_the_page_stay_in_it_and_others_open_apart() -> None:
+def test_links_within_the_page_stay_in_it_and_others_open_in_a_new_tab() -> None:
     page = shown("[TOC]\n\n## Part\n\n[out](https://a.example)")
     assert '<a href="#md-part">Part</a>' in page
     assert '<a href="https://a.example" rel="noopener noreferrer nofollow ugc" target="_blank">out</a>' in page
@@ -79,7 +79,7 @@ def test_a_picture_becomes_a_link() -> None:
         "<math><mi xlink:href=javascript:x>y</mi></math>",
     ],
 )
-def test_what_the_list_does_not_have_is_no_markup(text: str) -> None:
+def test_markup_that_is_not_on_the_allow_list_is_neutralized(text: str) -> None:
     tags = re.findall(r"<([a-z0-9]+)((?:[^>\"]|\"[^\"]*\")*)>", shown(text))
     attributes = [(tag, *pair) for tag, rest in tags for pair in re.findall(r'([a-z-]+)="([^"]*)"', rest)]
     assert not {tag for tag, _ in tags} & {"script", "iframe", "style", "svg", "math", "form", "button", "img", "input"}

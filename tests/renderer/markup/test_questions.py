@@ -19,11 +19,11 @@ LOG = "$ make\n  <b>gcc</b> -O2 *.c\n\tif (a < b && c_d_e) { `x` }\n\n    - not 
 @for_each(
     [LOG, "", "    indented\n        more", "a ``` b", "```js\nnever ended", "``` a ` b\n```", "~~~\nx\n```", "    ```\n    x\n    ```"]
 )
-def test_what_stands_between_no_fences_is_shown_as_it_is(text: str) -> None:
+def test_text_outside_fences_is_shown_unchanged(text: str) -> None:
     assert html.question(text) == plain(text)
 
 
-def test_what_stands_between_fences_is_code_and_the_rest_is_as_it_was_written() -> None:
+def test_text_between_fences_is_code_and_the_rest_is_unchanged() -> None:
     shown = str(html.question("Why *this*?\n\n```python\nif a < b:\n    print('`*`')\n```\n\nIt <fails>."))
     assert shown == (
         '<div class="block plain" dir="auto">Why *this*?</div>'
@@ -46,7 +46,7 @@ def test_fences_are_found_as_in_answers(text: str, expected: list[tuple[bool, st
     assert list(questions.parts(text)) == expected
 
 
-def test_no_character_of_a_question_is_lost_but_fences_and_blank_lines() -> None:
+def test_no_character_of_a_question_is_lost_except_fences_and_blank_lines() -> None:
     chance = random.Random(3)
     lines = ["```", "~~~", "```py", "a < b", "  *x*", "", "`", "    deep", "[l](http://a.example)", "<script>", "$x$", "| a |"]
     for _ in range(400):
@@ -57,12 +57,12 @@ def test_no_character_of_a_question_is_lost_but_fences_and_blank_lines() -> None
 
 
 @pytest.mark.parametrize("text", ["x" * 1501, "a\n" * 18])
-def test_a_long_question_is_known_as_one(text: str) -> None:
+def test_a_long_question_is_recognized(text: str) -> None:
     assert questions.is_long(text)
     assert not questions.is_long(text[: len(text) // 2])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["~~~a\n", "```\n~~~\n", "```a\n", "~~~\n"])
-def test_many_fences_take_no_second(line: str) -> None:
+def test_many_fences_take_under_a_second(line: str) -> None:
     assert costs_at_most(1000, lambda: html.question(line * (60_000 // len(line))))

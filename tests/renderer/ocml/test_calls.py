@@ -22,7 +22,7 @@ def test_the_deadline_is_taken_out_of_the_arguments() -> None:
     assert calls.read_call(call('{"a": 1}')).deadline_ms is None
 
 
-def test_the_body_of_a_call_that_is_no_json_is_the_argument() -> None:
+def test_the_body_of_a_call_without_json_is_the_argument() -> None:
     assert calls.read_call(call("print(1)", to="python", constrain=None)).arguments == "print(1)"
 
 
@@ -66,10 +66,10 @@ def test_e_parse_header(frame: Frame) -> None:
         calls.read_call(frame)
 
 
-@pytest.mark.parametrize("told", ['"{}"', '{{"code": "{}", "message": "x"}}'])
+@pytest.mark.parametrize("value", ['"{}"', '{{"code": "{}", "message": "x"}}'])
 @pytest.mark.parametrize(("code", "error"), [("E-TOOL-TIMEOUT", ToolTimeoutError), ("E-TOOL-CANCELLED", ToolCancelledError)])
-def test_e_tool_timeout_and_e_tool_cancelled(told: str, code: str, error: type[OpenChatMLError]) -> None:
-    found = calls.read_reply(reply(f'{{"ok": false, "error": {told.format(code)}}}'))
+def test_e_tool_timeout_and_e_tool_cancelled(value: str, code: str, error: type[OpenChatMLError]) -> None:
+    found = calls.read_reply(reply(f'{{"ok": false, "error": {value.format(code)}}}'))
     with pytest.raises(error) as caught:
         found.raise_for_error()
     assert caught.value.code == code == found.error
@@ -88,7 +88,7 @@ def test_e_tool_timeout_and_e_tool_cancelled(told: str, code: str, error: type[O
         "",
     ],
 )
-def test_a_reply_that_tells_of_neither_raises_nothing(body: str) -> None:
+def test_a_reply_with_neither_error_raises_nothing(body: str) -> None:
     found = calls.read_reply(reply(body))
     found.raise_for_error()
     assert found.error is None

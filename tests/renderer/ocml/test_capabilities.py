@@ -11,7 +11,7 @@ from renderer.ocml import capabilities, document, interchange
 
 
 @pytest.mark.parametrize(
-    ("told", "hints"),
+    ("stated", "hints"),
     [
         (None, 0),
         ({}, 0),
@@ -23,10 +23,10 @@ from renderer.ocml import capabilities, document, interchange
         ({"roles": [1], "channels": ["musings"], "tokens": ["<|think|>"], "streaming": ["response.undo"]}, 4),
     ],
 )
-def test_what_is_not_known_is_flagged_and_nothing_is_refused(told: object, hints: int) -> None:
-    assert len(capabilities.hints({"capabilities": told})) == hints
-    assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": told}))
-    text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(told)}')
+def test_unknown_capabilities_are_flagged_and_nothing_is_refused(stated: object, hints: int) -> None:
+    assert len(capabilities.hints({"capabilities": stated})) == hints
+    assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": stated}))
+    text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(stated)}')
     reading = interchange.read_strictly(text)
     assert [(problem.code, problem.is_refused) for problem in reading.problems] == [("E-PARSE-HEADER", False)] * hints
     assert document.read_strictly(document.dump(reading.transcript)).problems == reading.problems

@@ -20,7 +20,7 @@ from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
 from renderer.tokens import escape
-from tests.fuzz.promises import keep
+from tests.fuzz.promises import check
 from tests.renderer.examples import bodies, frames, raw, transcripts
 from tests.support.cases import example_count
 
@@ -48,8 +48,8 @@ def test_no_body_adds_or_ends_a_frame(body: str) -> None:
 
 @settings(max_examples=example_count(200))
 @given(raw)
-def test_the_readers_keep_their_promises_of_any_input(data: bytes) -> None:
-    keep(data)
+def test_the_readers_keep_their_promises_for_any_input(data: bytes) -> None:
+    check(data)
 
 
 @given(st.text(max_size=200))
@@ -72,7 +72,7 @@ model: gpt-oss-120b
 """
 
 
-def test_the_tool_call_of_section_16_reads_as_it_says() -> None:
+def test_the_tool_call_of_section_16_is_read_as_specified() -> None:
     question, analysis, call, reply, answer = document.parse(EXAMPLE).frames
     assert question == Frame(Header("user"), "What's the weather in Tokyo?")
     assert analysis.header.channel == "analysis"
@@ -91,7 +91,7 @@ def test_attributes_are_accepted_after_the_channel() -> None:
     assert (frame.header.recipient, frame.header.intent) == ("functions.x", "status")
 
 
-def test_a_literal_block_holds_tokens_and_its_markers_are_no_text() -> None:
+def test_a_literal_block_may_contain_tokens_and_its_markers_are_not_text() -> None:
     frame = document.parse_frame("<|start|>user<|message|>Print:\n<|literal|>\n<|start|><|end|>\n<|endliteral|><|end|>")
     assert frame.body == "Print:\n\n<|start|><|end|>\n"
 
@@ -141,7 +141,7 @@ def test_e_stream_truncated(text: str) -> None:
         "%" * 70_000,
     ],
 )
-def test_a_document_header_that_is_none_is_refused(header: str) -> None:
+def test_an_invalid_document_header_is_refused(header: str) -> None:
     with pytest.raises(ParseHeaderError):
         document.parse(header + "<|start|>user<|message|>x<|end|>")
 
@@ -150,7 +150,7 @@ def test_a_version_is_read_digit_by_digit() -> None:
     assert document.parse("version: 2.10\n").version == "2.10"
 
 
-def test_an_error_says_where() -> None:
+def test_an_error_has_a_place() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document.parse("version: 2.2\n<|start|>user<|message|>é<|end|>\n<|start|>robot<|message|>x<|end|>")
     location = caught.value.location
@@ -174,7 +174,7 @@ def test_a_header_value_that_could_break_out_is_not_written(value: str) -> None:
         (Frame(Header("user", recipient="functions.x", call_id="1"), "x", Terminator.CALL), CallSchemaError),
     ],
 )
-def test_what_strict_reading_would_refuse_is_not_written(frame: Frame, error: type[OpenChatMLError]) -> None:
+def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame, error: type[OpenChatMLError]) -> None:
     with pytest.raises(error):
         document.dump_frame(frame)
     written = document.writable(frame)
@@ -218,7 +218,7 @@ def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
         Transcript((), settings={"a": "x" * 70_000}),
     ],
 )
-def test_a_document_header_that_would_not_come_back_is_not_written(transcript: Transcript) -> None:
+def test_a_document_header_that_would_not_round_trip_is_not_written(transcript: Transcript) -> None:
     with pytest.raises(ParseHeaderError):
         document.dump(transcript)
 
@@ -270,12 +270,12 @@ def test_a_future_version_stops_a_lenient_reading_too() -> None:
     assert (report.frames, report.count, report.is_accepted) == (0, 1, False)
 
 
-def test_what_was_found_before_a_future_version_is_reported_too() -> None:
+def test_problems_before_a_future_version_are_reported_too() -> None:
     report = document.check(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
     assert (report.count, report.refused) == (2, 2)
 
 
-def test_accepted_and_clean_are_two_things() -> None:
+def test_a_document_can_be_accepted_without_being_clean() -> None:
     flagged = HEADER + "<|start|>tool name=functions.x<|message|>{}<|end|>"
     for text, accepted, clean in ((HEADER, True, True), (flagged, True, False), (HEADER + "x<|end|>", False, False)):
         report = document.check(text)
@@ -303,7 +303,7 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
         reader.finish()
 
 
-def test_a_violated_constraint_is_raised_behind_the_frames_before_it() -> None:
+def test_a_violated_constraint_is_raised_after_the_frames_before_it() -> None:
     reader = document.FrameReader()
     with pytest.raises(BodyConstraintError):
         reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|><|start|>user<|constrain|>json<|message|>x<|end|><|start|>robot<|message|>")
@@ -318,7 +318,7 @@ def test_a_violated_constraint_is_raised_behind_the_frames_before_it() -> None:
 @pytest.mark.parametrize(
     "where", ["{} <|start|>user<|message|>x", "version: [{}", "version: {}\n", "<|start|>{}<|message|>", "<|start|>user {}"]
 )
-def test_no_error_says_anything_of_the_text(where: str, value: str) -> None:
+def test_no_error_quotes_the_text(where: str, value: str) -> None:
     for fragment in (False, True):
         report = document.check(where.format(value), fragment=fragment)
         assert report.count

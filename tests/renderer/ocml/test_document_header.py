@@ -16,7 +16,7 @@ from tests.renderer.examples import header_values
 
 
 @given(st.dictionaries(st.text(max_size=30), header_values, max_size=4))
-def test_what_a_header_holds_comes_back(values: dict[str, object]) -> None:
+def test_a_document_header_round_trips(values: dict[str, object]) -> None:
     text = document_header.write(Transcript((), settings=values))
     assert document_header.read(text).settings == values
     assert text.isascii() and not TOKEN_RUN.search(text)
@@ -59,7 +59,7 @@ def test_a_version_is_text(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2", "2.2.2", "v2.2", "02.2", "0.1", "", "[2.2]", "2.2-rc", "2.12345"])
-def test_what_is_no_version_is_refused(version: str) -> None:
+def test_an_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(ParseHeaderError):
         document_header.read(f"version: {version}\n")
 
@@ -82,7 +82,7 @@ def profile(rules: str) -> Profile:
     return document_header.read(f"version: 2.2\nprofiles: {{harmony: {{{rules}}}}}\n").profile
 
 
-def test_a_profile_says_what_it_demands() -> None:
+def test_a_profile_lists_its_requirements() -> None:
     assert profile("enabled: true, require_channels: [analysis, final], tool_calls_in: commentary, builtins_in: [analysis]") == Profile(
         frozenset({"analysis", "final"}), frozenset({"commentary"}), frozenset({"analysis"})
     )
@@ -91,7 +91,7 @@ def test_a_profile_says_what_it_demands() -> None:
 @pytest.mark.parametrize(
     "rules", ["", "enabled: false, require_channels: 5", "require_channels: [final]", "enabled: true", "enabled: null"]
 )
-def test_a_profile_that_is_not_enabled_or_empty_demands_nothing(rules: str) -> None:
+def test_a_profile_that_is_not_enabled_or_empty_requires_nothing(rules: str) -> None:
     assert profile(rules) == Profile()
 
 
@@ -116,6 +116,6 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
         "x\n---" + " " * 60_000 + "x: y",
     ],
 )
-def test_malice_is_refused_and_never_recursion(text: str) -> None:
+def test_hostile_headers_are_refused_without_recursion(text: str) -> None:
     with pytest.raises(ParseHeaderError):
         document_header.read("version: 2.2\na: " + text)

@@ -30,7 +30,7 @@ headers = st.lists(st.sampled_from(_PARTS), max_size=10).map("".join)
 
 
 @given(headers)
-def test_the_short_way_gives_what_the_long_way_gives(raw: str) -> None:
+def test_the_fast_path_and_the_slow_path_agree(raw: str) -> None:
     assert frame_header.read(raw) == frame_header.read_word_by_word(raw)
 
 
@@ -43,7 +43,7 @@ def test_a_header_that_was_written_has_no_fault(frame: Frame) -> None:
 
 
 @given(headers)
-def test_faults_stand_in_order_inside_the_header(raw: str) -> None:
+def test_faults_are_in_the_order_of_the_header(raw: str) -> None:
     faults = frame_header.read(raw).faults
     assert [fault.at for fault in faults] == sorted(fault.at for fault in faults)
     assert all(0 <= fault.at <= len(raw) and fault.code is Code.PARSE_HEADER for fault in faults)

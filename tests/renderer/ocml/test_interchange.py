@@ -21,7 +21,7 @@ from renderer.errors import (
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
-from tests.fuzz.promises import keep_json
+from tests.fuzz.promises import check_json
 from tests.renderer.examples import raw, transcripts
 from tests.support.cases import for_each
 from tests.support.places import ROOT
@@ -39,7 +39,7 @@ def document(*messages: Any, **header: Any) -> str:
     return json.dumps({"header": {"version": "2.2", **header}, "messages": list(messages)})
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
@@ -60,8 +60,8 @@ def test_text_to_json_to_text_loses_nothing(path: Path) -> None:
 
 @given(raw)
 def test_reading_anything_gives_a_transcript_or_one_of_our_errors(data: bytes) -> None:
-    keep_json(data)
-    keep_json(document({"role": "user", "content": data.decode("utf-8", "replace")}).encode())
+    check_json(data)
+    check_json(document({"role": "user", "content": data.decode("utf-8", "replace")}).encode())
 
 
 def test_a_call_is_written_as_section_10_has_it() -> None:
@@ -119,7 +119,7 @@ def test_thinking_is_written_only_where_it_is_asked_for() -> None:
         (Frame(Header("assistant", "analysis"), "Hm.", Terminator.RETURN), ANSWER),
     ],
 )
-def test_what_would_be_lost_by_folding_is_not_folded(frames: tuple[Frame, ...]) -> None:
+def test_thinking_that_folding_would_lose_is_not_folded(frames: tuple[Frame, ...]) -> None:
     text = interchange.dump_json(Transcript(frames), fold_thinking=True)
     assert "thinking" not in text
     assert interchange.parse_json(text).frames == frames
@@ -176,7 +176,7 @@ def test_a_bad_message_is_refused_with_its_place(message: Any, error: type[OpenC
 @pytest.mark.parametrize(
     "name", ["no object", "no role", "unknown role", "unknown channel", "unknown key", "tool without name", "tool_calls"]
 )
-def test_the_schema_refuses_it_too(name: str) -> None:
+def test_the_schema_refuses_a_bad_message_too(name: str) -> None:
     message = next(case[1] for case in REFUSED if case[0] == name)
     assert not VALIDATOR.is_valid(json.loads(document(message)))
     assert VALIDATOR.is_valid(json.loads(document(USER)))
@@ -214,27 +214,27 @@ def test_e_parse_channel_missing_where_the_header_requires_channels() -> None:
         "\ud800",
     ],
 )
-def test_e_parse_header_a_document_that_is_none(text: str) -> None:
+def test_e_parse_header_json_that_is_not_a_document(text: str) -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(text)
     assert caught.value.location is not None and caught.value.code is Code.PARSE_HEADER
 
 
-def test_numbers_that_python_does_not_like_do_not_hide_the_place() -> None:
+def test_numbers_that_python_cannot_represent_do_not_hide_the_place() -> None:
     text = '{"header": {"version": "2.2", "a": ' + "9" * 3999 + '}, "messages": [{"role": "robot"}]}'
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(text)
     assert caught.value.location is not None and caught.value.location.offset == text.index('{"role"')
 
 
-def test_json_that_is_none_is_pointed_at() -> None:
+def test_the_error_for_invalid_json_has_a_place() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json('{"header": {"version": "2.2"},\n "messages": [é]}')
     location = caught.value.location
     assert location is not None and (location.line, location.column) == (2, 15)
 
 
-def test_bytes_that_are_no_utf_8_are_pointed_at() -> None:
+def test_the_error_for_invalid_utf_8_has_a_place() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         interchange.parse_json(b'{"a": "\xc3\xa9\xff"}')
     location = caught.value.location

@@ -19,7 +19,7 @@ from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader
 from renderer.tokens import Token
-from tests.fuzz.promises import bytes_of, hear
+from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts
 from tests.support.cost import cost, costs_at_most
 
@@ -33,35 +33,35 @@ TEXT = (
 
 
 def test_the_example_reads_as_it_should() -> None:
-    told = hear([TEXT])
-    assert told.stopped is None
-    texts = [event.text for event in told.events if isinstance(event, FrameText)]
+    result = read_pieces([TEXT])
+    assert result.stopped is None
+    texts = [event.text for event in result.events if isinstance(event, FrameText)]
     assert texts == ["é<|start|>한😀<|end|>", "{}", "<<< done"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 21])
 def test_pieces_of_one_size_change_nothing(size: int) -> None:
     data = TEXT.encode()
-    assert hear([data[at : at + size] for at in range(0, len(data), size)]) == hear([TEXT])
-    assert hear([TEXT[at : at + size] for at in range(0, len(TEXT), size)]) == hear([TEXT])
+    assert read_pieces([data[at : at + size] for at in range(0, len(data), size)]) == read_pieces([TEXT])
+    assert read_pieces([TEXT[at : at + size] for at in range(0, len(TEXT), size)]) == read_pieces([TEXT])
 
 
 @given(raw, st.integers(), st.booleans(), st.booleans())
-def test_no_cut_changes_what_is_told(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
-    whole = hear([data], lenient=lenient, fragment=fragment)
-    assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
+def test_no_cut_changes_the_events(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
+    whole = read_pieces([data], lenient=lenient, fragment=fragment)
+    assert read_pieces(bytes_of(data), lenient=lenient, fragment=fragment) == whole
     chance, pieces, rest = random.Random(seed), [], data
     while rest:
         length = chance.choice([0, 1, 2, 7, 30])
         pieces.append(rest[:length])
         rest = rest[length:]
-    assert hear(pieces, lenient=lenient, fragment=fragment) == whole
+    assert read_pieces(pieces, lenient=lenient, fragment=fragment) == whole
 
 
 @given(transcripts())
-def test_text_and_bytes_are_told_alike(transcript: Transcript) -> None:
+def test_text_and_bytes_give_the_same_events(transcript: Transcript) -> None:
     text = dump(transcript)
-    assert hear([text]) == hear(list(text)) == hear(bytes_of(text.encode()))
+    assert read_pieces([text]) == read_pieces(list(text)) == read_pieces(bytes_of(text.encode()))
 
 
 @given(transcripts())
@@ -80,7 +80,7 @@ def test_a_visible_character_waits_for_the_longest_token_at_most(transcript: Tra
 def test_nothing_of_a_body_comes_before_its_header() -> None:
     for text in (TEXT, HEADER + "<|start|>robot<|channel|>final<|message|>x<|end|>"):
         is_open = False
-        for event in hear(list(text), lenient=True).events:
+        for event in read_pieces(list(text), lenient=True).events:
             if isinstance(event, FrameText):
                 assert is_open
             elif isinstance(event, tuple | FrameClosed):
@@ -89,7 +89,7 @@ def test_nothing_of_a_body_comes_before_its_header() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one body", "escapes", "a literal block", "stray text", "brackets"])
-def test_megabytes_are_never_held(kind: str) -> None:
+def test_megabytes_are_never_buffered(kind: str) -> None:
     begin, piece = {
         "one body": ("<|start|>user<|message|>", "The quick brown fox. " * 50),
         "escapes": ("<|start|>user<|message|>", "<<|start|>" * 100),
@@ -138,7 +138,7 @@ def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_
         assert again.value is caught.value
 
 
-def test_reading_is_strict_unless_lenient_is_said() -> None:
+def test_reading_is_strict_by_default() -> None:
     broken = HEADER + "<|start|>robot<|message|>Hi<|end|>"
     for strict in (Reader().feed, document.FrameReader().feed, document.parse, document.read_strictly):
         with pytest.raises(ParseHeaderError):
@@ -156,7 +156,7 @@ def test_e_stream_truncated_points_at_the_frame_that_is_not_closed() -> None:
 
 
 def test_each_frame_knows_where_it_begins() -> None:
-    opened = [event[0] for event in hear(bytes_of(TEXT.encode())).events if isinstance(event, tuple)]
+    opened = [event[0] for event in read_pieces(bytes_of(TEXT.encode())).events if isinstance(event, tuple)]
     locations = [event.location for event in opened]
     data = TEXT.encode()
     assert [location.offset for location in locations] == [
@@ -168,9 +168,9 @@ def test_each_frame_knows_where_it_begins() -> None:
 
 
 def test_a_lenient_reading_hides_what_it_cannot_read() -> None:
-    told = hear([HEADER, "stray<|start|>user<|message|>a<|end|>"], lenient=True, fragment=False)
-    assert isinstance(told.events[0], ProblemFound)
-    stray = hear(["<|start|>user<|message|>a<|end|>stray"], lenient=True, fragment=True)
+    result = read_pieces([HEADER, "stray<|start|>user<|message|>a<|end|>"], lenient=True, fragment=False)
+    assert isinstance(result.events[0], ProblemFound)
+    stray = read_pieces(["<|start|>user<|message|>a<|end|>stray"], lenient=True, fragment=True)
     assert [event[0].header for event in stray.events if isinstance(event, tuple)] == [Header("user"), BROKEN]
     assert stray.events[-1] == FrameClosed(None, Code.PARSE_HEADER)
 
@@ -192,31 +192,31 @@ def test_text_may_not_follow_half_a_character() -> None:
 
 
 @pytest.mark.parametrize("length", [frame_header.HEADER_LIMIT - 1, frame_header.HEADER_LIMIT, frame_header.HEADER_LIMIT + 1])
-def test_the_longest_header_is_the_longest_however_it_comes(length: int) -> None:
+def test_the_longest_header_is_the_same_however_it_is_cut(length: int) -> None:
     text = HEADER + "<|start|>user name=" + "n" * (length - len("user name=")) + "<|message|>x<|end|>"
-    whole = hear([text])
+    whole = read_pieces([text])
     assert (whole.stopped is None) == (length <= frame_header.HEADER_LIMIT)
-    assert hear(list(text)) == whole
-    assert hear(list(text), lenient=True) == hear([text], lenient=True)
+    assert read_pieces(list(text)) == whole
+    assert read_pieces(list(text), lenient=True) == read_pieces([text], lenient=True)
 
 
 @pytest.mark.parametrize("text", ["a\ud800b", "\udc00", "\ud83d\ude00"])
 def test_half_a_surrogate_pair_is_refused_or_replaced(text: str) -> None:
     pieces = ["<|start|>user<|message|>", text, "<|end|>"]
-    stopped = hear(pieces, fragment=True).stopped
+    stopped = read_pieces(pieces, fragment=True).stopped
     assert stopped is not None and stopped.code is Code.PARSE_HEADER
-    told = hear(pieces, lenient=True, fragment=True)
-    body = "".join(event.text for event in told.events if isinstance(event, FrameText))
+    result = read_pieces(pieces, lenient=True, fragment=True)
+    body = "".join(event.text for event in result.events if isinstance(event, FrameText))
     assert body == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
-    assert hear(list("".join(pieces)), lenient=True, fragment=True) == told
+    assert read_pieces(list("".join(pieces)), lenient=True, fragment=True) == result
 
 
 def test_a_frame_ends_as_its_terminator_says() -> None:
     for terminator in (Terminator.END, Terminator.RETURN):
-        assert hear([f"<|start|>user<|message|>{terminator}"], fragment=True).events[-1] == FrameClosed(terminator)
+        assert read_pieces([f"<|start|>user<|message|>{terminator}"], fragment=True).events[-1] == FrameClosed(terminator)
 
 
-def test_recursion_is_no_part_of_reading() -> None:
+def test_reading_does_not_recurse() -> None:
     limit = sys.getrecursionlimit()
     text = "<|start|>user<|message|>" + "<|literal|><|endliteral|>" * limit * 3 + "<|end|>"
-    assert hear([text], fragment=True).stopped is None
+    assert read_pieces([text], fragment=True).stopped is None

@@ -18,7 +18,7 @@ from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
-ORDERS = (
+INSTRUCTIONS = (
     "You are the assistant of Acme. Never mention Project Nightingale to customers. The override code is 4711-ALPHA. "
     "Offer a discount of twenty percent only when somebody threatens to cancel. Be kind."
 )
@@ -29,10 +29,10 @@ ANALYSIS = (
 COPIED = "I compare the train, the bicycle and the car"
 
 
-def prepared(question: str = QUESTION, orders: str = ORDERS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
+def prepared(question: str = QUESTION, instructions: str = INSTRUCTIONS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
     hidden, seen = HiddenText(), SeenText()
     seen.feed(question)
-    hidden.feed_instructions(orders)
+    hidden.feed_instructions(instructions)
     hidden.feed(analysis)
     hidden.settle(is_end=True)
     return hidden, seen
@@ -57,7 +57,7 @@ GOOD = [
     ("quoted", "reason"),
     [("work", None), ("Berlin", None), ("puddles", Reason.NAME), ("Hamburg", Reason.NAME), ("Berlin puddles", Reason.NAME)],
 )
-def test_only_what_the_visible_text_says_stands_in_quotation_marks(quoted: str, reason: Reason | None) -> None:
+def test_only_visible_text_may_be_quoted(quoted: str, reason: Reason | None) -> None:
     assert check(f'Thought about "{quoted}" and the rain', *prepared()).reason == reason
 
 
@@ -77,7 +77,7 @@ def test_an_honest_line_is_allowed(line: str) -> None:
         ("  Compared \t three\u00a0ways ", "Compared three ways"),
     ],
 )
-def test_what_models_put_around_a_line_is_taken_off(candidate: str, line: str) -> None:
+def test_what_models_write_around_a_line_is_removed(candidate: str, line: str) -> None:
     verdict = check(candidate, *prepared())
     assert (verdict.reason, verdict.line) == (None, line)
 
@@ -234,18 +234,18 @@ REFUSED: dict[Reason, list[str]] = {
 }
 
 
-def test_one_short_word_that_is_a_hidden_one_backwards_is_chance_and_two_are_a_cipher() -> None:
+def test_one_short_reversed_hidden_word_is_chance_and_two_are_a_cipher() -> None:
     hidden = prepared(analysis=f"{ANALYSIS} The strap and the drawer are mine.")
     assert check("Compared the parts of the plan", *hidden).reason is None
     assert check("Compared the parts and the reward", *hidden).reason is Reason.ENCODED
 
 
-def test_a_verdict_does_not_say_its_line_where_it_is_printed() -> None:
+def test_the_repr_of_a_verdict_does_not_contain_its_line() -> None:
     assert COPIED not in repr(check(COPIED, *prepared()))
 
 
 @for_each([(reason, line) for reason, lines in REFUSED.items() for line in lines])
-def test_each_rule_refuses_what_it_is_for(reason: Reason, line: str) -> None:
+def test_each_rule_refuses_its_examples(reason: Reason, line: str) -> None:
     # If several rules refuse a line, staff read the reason of the first rule.
     found = check(line, *prepared()).reason
     assert found is not None
@@ -294,7 +294,7 @@ def test_a_copy_in_a_simple_disguise_is_refused(disguise: object) -> None:
     assert line != COPIED and check(line, *prepared()).reason is not None
 
 
-def test_a_run_of_words_is_a_copy_from_five_on_and_four_among_others_are_not() -> None:
+def test_five_hidden_words_in_a_row_are_a_copy_and_four_among_others_are_not() -> None:
     words = ["ant", "bee", "cat", "dog", "elk"]
     assert len(words) == RUN_WORDS == 5, "the threshold is a promise of docs/summaries.md"
     hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
@@ -304,7 +304,7 @@ def test_a_run_of_words_is_a_copy_from_five_on_and_four_among_others_are_not() -
     assert check(" ".join([*before, *words[1:], *behind]), hidden, seen).reason is None
 
 
-def test_five_words_in_a_row_are_a_copy_also_to_the_rule_for_runs_alone() -> None:
+def test_the_rule_for_runs_alone_also_finds_five_words_in_a_row() -> None:
     words = ["ant", "bee", "cat", "dog", "elk"]
     hidden, seen = prepared(analysis=f"{' '.join(words)} fox gnu")
     around = ["hen", "owl", "rat", "yak", "sow", "pup"]
@@ -312,7 +312,7 @@ def test_five_words_in_a_row_are_a_copy_also_to_the_rule_for_runs_alone() -> Non
     assert not copies.is_copy(" ".join([*around, *words[1:]]), hidden, seen)
 
 
-def test_short_runs_put_together_anew_are_a_copy_from_three_of_five_on() -> None:
+def test_rearranged_short_runs_are_a_copy_from_three_of_five_on() -> None:
     words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu"]
     runs = "Ant bee cat. Owl. Cat dog elk. Owl. Elk fox gnu. Owl. "
     hidden, seen = prepared(question=f"{QUESTION} {' or '.join([*words, 'hen'])}", analysis=runs)
@@ -323,31 +323,31 @@ def test_short_runs_put_together_anew_are_a_copy_from_three_of_five_on() -> None
     assert not copies.is_copy(" ".join(words[:5]), hidden, seen), "nor are two of three: of two runs chance may put both side by side"
 
 
-def test_words_of_a_copy_with_others_between_are_a_copy() -> None:
+def test_a_copy_with_inserted_words_is_a_copy() -> None:
     words = ["ant", "bee", "cat", "dog", "elk"]
     hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
     assert check("Compared the ant with the bee and the cat near the dog and elk", hidden, seen).reason is Reason.COPY
     assert check("Compared the ant with the cat and the bee near the elk and dog", hidden, seen).reason is None
 
 
-def test_up_to_three_words_between_each_two_do_not_hide_a_copy() -> None:
+def test_up_to_three_inserted_words_between_each_two_do_not_hide_a_copy() -> None:
     words, others = ["ant", "bee", "cat", "dog", "elk"], ["owl", "rat", "yak", "sow"]
     hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
     found = [copies.is_interleaved([w for word in words for w in (word, *others[:count])], hidden, seen) for count in range(1, 5)]
     assert found == [True, True, True, False]
 
 
-def test_a_run_that_people_can_see_is_no_copy() -> None:
+def test_a_run_of_visible_text_is_not_a_copy() -> None:
     hidden, seen = prepared(analysis="They ask: how do I get to work fastest when it rains in Berlin?")
     assert check("Looked at ways to get to work fastest when it rains", hidden, seen).reason is None
     hidden, seen = prepared(question="Is it fastest? When in Berlin I do rains get it to work how?", analysis=QUESTION)
     assert check("Looked at ways to get to work fastest when it rains", hidden, seen).reason is Reason.COPY
 
 
-def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
+def test_lines_that_reveal_a_few_words_each_are_checked_together() -> None:
     hidden, seen = prepared()
     words = [f"word{number}" for number in range(99)]
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     pieces = [
         "Thought about an offer, a discount, the weather and rain",
         "Looked at twenty percent of ways to get to work in Berlin",
@@ -355,15 +355,15 @@ def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
     ]
     assert [check(piece, hidden, seen).reason for piece in pieces] == [None] * 3, "the premise: alone they pass"
     assert check(pieces[2], hidden, seen, pieces[:2]).reason is Reason.RETOLD
-    hidden, seen = prepared(orders="")
+    hidden, seen = prepared(instructions="")
     assert check("the bicycle and the car", hidden, seen, ["I compare the train"]).reason is Reason.COPY
     assert check("Weighed the rain against travel time", hidden, seen, ["Compared three ways"]).reason is None
 
 
-def test_the_three_lines_before_are_read_together_with_a_new_one() -> None:
+def test_a_new_line_is_checked_together_with_the_three_before_it() -> None:
     hidden, seen = prepared()
     words = [f"word{number}" for number in range(99)]
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     told = ["Thought about an offer, a discount, the weather and rain", "Looked at twenty percent of ways to get to work in Berlin"]
     between, line = "Weighed the rain against travel time", "Noticed somebody in Berlin"
     assert check(line, hidden, seen, [told[1], between]).reason is None, "the premise: it takes all three of them"
@@ -378,10 +378,10 @@ def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:
     assert check(line[:140] + "s", hidden, seen).reason is Reason.LENGTH
 
 
-def test_three_fifths_of_a_sentence_of_the_orders_are_enough_to_retell_it() -> None:
-    hidden, seen = prepared(question="What next?", orders="Weather traffic distance bicycle luggage.")
-    told = stems("weather traffic distance bicycle luggage")
-    assert len(told) == 5 and [sentence for sentence in hidden.instructions if sentence == told], "the premise"
+def test_three_fifths_of_a_sentence_of_the_instructions_are_a_paraphrase() -> None:
+    hidden, seen = prepared(question="What next?", instructions="Weather traffic distance bicycle luggage.")
+    sentence_stems = stems("weather traffic distance bicycle luggage")
+    assert len(sentence_stems) == 5 and sentence_stems in hidden.instructions, "the premise"
     assert check("Compared weather, traffic, distance, time and options", hidden, seen).reason is Reason.RETOLD
     assert check("Compared weather, traffic, options, time and plans", hidden, seen).reason is None
     assert check("Weather", hidden, seen).reason is Reason.RETOLD, "a line of one word that is in it"
@@ -396,7 +396,7 @@ def test_scripts_without_spaces_are_compared_by_characters() -> None:
 
 
 @pytest.mark.parametrize("cut", [len(text) for text in ("需要比较火车和自行车的时间", "需要比较火车和自行车的时间然后再看看")])
-def test_what_stands_in_no_finished_word_yet_is_compared_too(cut: int) -> None:
+def test_text_without_a_finished_word_is_compared_too(cut: int) -> None:
     text = "需要比较火车和自行车的时间然后再看看明天早上的天气预报"
     hidden, seen = HiddenText(), SeenText()
     seen.feed("我怎么去上班最快?")
@@ -423,30 +423,30 @@ def test_a_line_is_in_a_language_of_the_visible_text(question: str, line: str, r
     assert check(line, *prepared(question=question)).reason is reason
 
 
-def test_what_the_person_knows_anyway_may_be_said() -> None:
+def test_visible_names_may_be_repeated() -> None:
     hidden, seen = prepared(question=f"{QUESTION} Is Project Nightingale of Acme a discount of twenty percent?")
     assert check("Thought about Project Nightingale", hidden, seen).reason is None
     hidden, seen = prepared()
     assert check("Thought about Project Nightingale", hidden, seen).reason is not None
 
 
-def test_who_sends_a_whole_dictionary_has_seen_no_sentence_of_the_orders() -> None:
+def test_sending_a_dictionary_makes_no_sentence_of_the_instructions_visible() -> None:
     line, words = "Thought of a discount, twenty percent, for somebody who threatens to cancel", [f"word{number}" for number in range(99)]
     hidden, seen = prepared()
-    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
     assert check(line, hidden, seen).reason is Reason.RETOLD
     seen.feed("Is there a discount of twenty percent when somebody threatens to cancel?")
     assert check(line, hidden, seen).reason is None
 
 
-def test_who_sends_all_numbers_has_been_told_none_of_them() -> None:
+def test_sending_thousands_of_numbers_makes_none_of_them_visible() -> None:
     hidden, seen = prepared(question=f"{QUESTION} Is it {' or '.join(map(str, range(4500, 4750)))}?")
     assert check("Found 4711", hidden, seen).reason is None
     seen.feed(f"Or {' or '.join(map(str, range(4750, 9999)))}?")
     assert check("Found 4711", hidden, seen).reason is Reason.SECRET
 
 
-def test_what_is_hidden_later_is_checked_later() -> None:
+def test_text_hidden_later_counts_from_then_on() -> None:
     hidden, seen = prepared()
     line = "Weighed the hills against the headwind of the morning"
     assert check(line, hidden, seen).reason is None
@@ -496,7 +496,7 @@ def test_the_index_is_the_same_however_the_text_is_cut(seed: int) -> None:
     assert cut.unspaced.share("火车和自行车" * 2) == whole.unspaced.share("火车和自行车" * 2)
 
 
-def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
+def test_grams_find_every_long_run_and_nothing_else() -> None:
     grams, text = Grams(6, 3), "".join(random.Random(1).choices("abcdefghij", k=2000))
     for at in range(0, len(text), 7):
         grams.feed(text[at : at + 7])
@@ -505,7 +505,7 @@ def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
 
 
 @pytest.mark.slow
-def test_the_work_grows_with_what_is_new_only() -> None:
+def test_the_work_grows_only_with_new_text() -> None:
     """A hundred thousand words of hidden text, with checks throughout: no check is slow, and neither is the whole."""
     chance = random.Random(1)
     words = [f"{chance.choice('bcdfgh')}a{number % 7919}e" for number in range(100_000)]
@@ -562,13 +562,13 @@ def test_one_new_word_may_be_in_a_line_and_three_in_all_lines_together() -> None
 
 
 @pytest.mark.parametrize("word", ["puddles", "puddle", "puddel", "selddup", "chqqyrf", "puuddlles"])
-def test_a_new_word_that_hidden_text_has_in_some_form_is_refused(word: str) -> None:
+def test_a_new_word_that_hidden_text_contains_in_any_form_is_refused(word: str) -> None:
     line = f"Looked at the {word} in Berlin"
     assert check("Looked at the puddles in Berlin", *prepared()).reason is None, "the premise: the word itself is allowed"
     assert check(line, *prepared(analysis="There are puddles everywhere.")).reason is not None
 
 
-def test_a_word_that_reasoning_uses_like_any_other_may_be_told_but_no_name_and_no_word_of_the_instructions() -> None:
+def test_a_plain_word_of_the_reasoning_is_allowed_but_no_name_and_no_word_of_the_instructions() -> None:
     line = "Looked at the puddles in Berlin"
     assert check(line, *prepared(analysis="I look at the puddles.")).reason is None
     for written in (
@@ -578,19 +578,22 @@ def test_a_word_that_reasoning_uses_like_any_other_may_be_told_but_no_name_and_n
         'I see the "puddles".',
     ):
         assert check(line, *prepared(analysis=written)).reason is not None, written
-    assert check(line, *prepared(orders=f"{ORDERS} Never speak of the puddles.", analysis="I look at the puddles.")).reason is not None
+    assert (
+        check(line, *prepared(instructions=f"{INSTRUCTIONS} Never speak of the puddles.", analysis="I look at the puddles.")).reason
+        is not None
+    )
 
 
-def test_words_of_a_field_are_plain_unless_the_instructions_have_them() -> None:
+def test_technical_words_are_plain_unless_the_instructions_use_them() -> None:
     line = "Compared tenancy law with a mortgage in Berlin"
     assert check(line, *prepared()).reason is None
-    assert check(line, *prepared(orders=f"{ORDERS} A mortgage is only for members.")).reason is None, (
+    assert check(line, *prepared(instructions=f"{INSTRUCTIONS} A mortgage is only for members.")).reason is None, (
         "the premise: the plainest are harmless"
     )
-    assert check(line, *prepared(orders=f"{ORDERS} Tenancy is only for members.")).reason is not None
+    assert check(line, *prepared(instructions=f"{INSTRUCTIONS} Tenancy is only for members.")).reason is not None
 
 
-def test_a_number_beside_a_script_without_spaces_is_the_visible_one() -> None:
+def test_a_number_next_to_a_script_without_spaces_is_compared_by_itself() -> None:
     texts = {
         "question": "17은 소수인가요?",
         "analysis": "17이 소수인지 확인. 23도.",
@@ -599,7 +602,7 @@ def test_a_number_beside_a_script_without_spaces_is_the_visible_one() -> None:
     assert check("23이 소수인지 확인했습니다", *prepared(**texts)).reason is not None
 
 
-def test_one_small_number_in_words_may_be_told_if_hidden_text_does_not_have_it() -> None:
+def test_one_small_number_in_words_is_allowed_if_hidden_text_does_not_contain_it() -> None:
     hidden, seen = prepared()
     assert check("Compared three ways", hidden, seen).reason is None
     assert check("Compared four ways", hidden, seen, ["Compared three ways"]).reason is Reason.SECRET
@@ -610,30 +613,30 @@ def test_one_small_number_in_words_may_be_told_if_hidden_text_does_not_have_it()
 
 
 @pytest.mark.parametrize(("first", "second"), [("47", "11"), ("11", "74"), ("47", "1")])
-def test_digits_of_visible_numbers_side_by_side_tell_no_hidden_number_forwards_or_backwards(first: str, second: str) -> None:
+def test_visible_numbers_of_two_lines_must_not_spell_a_hidden_one_forwards_or_backwards(first: str, second: str) -> None:
     hidden, seen = prepared(question=f"{QUESTION} Is it {first} or {second}?")
     lines = [f"Compared {first} ways", f"Compared {second} options"]
     assert [check(line, hidden, seen).reason for line in lines] == [None, None], "the premise: alone they pass"
     assert check(lines[1], hidden, seen, lines[:1]).reason is Reason.SECRET
-    # Four of its digits count in any order, as the order of the lines is unknown.
+    # Four of its digits count in any order, because the order of the lines is unknown.
     assert (check(lines[0], hidden, seen, lines[1:]).reason is None) == ((first, second) != ("47", "11"))
 
 
 @pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
-def test_endings_do_not_make_another_word(word: str) -> None:
+def test_words_with_different_endings_have_the_same_stem(word: str) -> None:
     assert stems(word) == stems("compared")
 
 
-def test_small_words_say_nothing() -> None:
+def test_function_words_have_no_stem() -> None:
     assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= languages.STOP_WORDS
 
 
 @pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
-def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
+def test_a_step_read_from_its_stored_frame_is_as_it_was_shown(line: str) -> None:
     frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
     assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
 
 
-def test_a_kept_step_is_words_and_no_markup() -> None:
+def test_a_stored_step_is_plain_text() -> None:
     frames = summary_frame.frames(["Weighed [a](b) *or* `c`", "# d <e>"], [], Code.CALL_SCHEMA)
     assert frames[0].frame.body == "- Weighed \\[a\\]\\(b\\) \\*or\\* \\`c\\`\n- \\# d \\<e\\>"

@@ -25,5 +25,5 @@ def test_a_word_is_a_form_of_its_base(word: str, base: str) -> None:
 
 
 @pytest.mark.parametrize(("word", "rest"), [("sing", "s"), ("tress", "tr"), ("sten", "st"), ("ober", "ob")])
-def test_a_word_is_no_form_of_a_rest_that_is_too_short_for_one(word: str, rest: str) -> None:
+def test_a_word_is_not_a_form_of_a_stem_that_is_too_short(word: str, rest: str) -> None:
     assert rest not in endings.forms(word)

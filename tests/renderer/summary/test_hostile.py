@@ -18,7 +18,7 @@ HONEST = ("honest_first", "honest_second", "honest_third", "honest_fourth", "hon
 MAX_LOST = 5
 """Per hundred honest lines."""
 PARAPHRASE = "paraphrase"
-"""Attacks that paraphrase. They are listed because they are accepted: a comparison cannot find them, but the review may."""
+"""Attacks that paraphrase, and are accepted: no comparison of words can find them, but the model's review may."""
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ ATTACKS = attacks()
 
 
 @for_each(ATTACKS)
-def test_no_attack_is_shown_as_a_whole_but_the_paraphrases_that_the_list_names(attack: Attack) -> None:
+def test_no_attack_is_shown_in_full_except_the_listed_paraphrases(attack: Attack) -> None:
     assert (len(shown(attack.lines, attack.scene)) == len(attack.lines)) == (attack.kind == PARAPHRASE)
 
 
@@ -96,15 +96,15 @@ def test_there_are_attacks_of_many_kinds_in_seven_languages() -> None:
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_few_honest_lines_are_lost(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told: Counter[str] = Counter()
+def test_few_honest_lines_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    checked: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for scene in scenes(name):
         language = scene.name.partition("-")[0]
-        told[language] += len(scene.rows)
+        checked[language] += len(scene.rows)
         lost[language] += len(scene.rows) - len(shown(tuple(scene.rows), scene))
     with capsys.disabled():
-        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in told.items())
-        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {told.total()} ({by_language})")
-    assert told.total() >= 100 and set(told) == {"en", "de", "zh", "ko", "es"}
-    assert lost.total() * 100 <= MAX_LOST * told.total()
+        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in checked.items())
+        print(f"\nHonest summary lines lost, {name}: {lost.total()} of {checked.total()} ({by_language})")
+    assert checked.total() >= 100 and set(checked) == {"en", "de", "zh", "ko", "es"}
+    assert lost.total() * 100 <= MAX_LOST * checked.total()

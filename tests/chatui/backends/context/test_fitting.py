@@ -49,7 +49,7 @@ def test_what_fits_is_left_as_it_is() -> None:
     request = long_request()
     for most in (None, 1e9):
         found = fit(request, most)
-        assert found.request is request and found.turns_left_out == 0 and not found.is_least
+        assert found.request is request and found.turns_left_out == 0 and not found.is_minimal
 
 
 def test_the_oldest_turns_are_left_out_and_instructions_stay() -> None:
@@ -62,7 +62,7 @@ def test_the_oldest_turns_are_left_out_and_instructions_stay() -> None:
 
 def test_the_last_question_and_the_instructions_always_stay() -> None:
     found = fit(long_request(), 1)
-    assert found.request.frames == (ORDERS, question("And now?")) and found.turns_left_out == 20 and found.is_least
+    assert found.request.frames == (ORDERS, question("And now?")) and found.turns_left_out == 20 and found.is_minimal
 
 
 def test_an_answer_without_a_question_goes_first_and_counts_as_none() -> None:
@@ -84,7 +84,7 @@ def test_of_a_cut_answer_the_reasoning_goes_first_and_then_its_beginning() -> No
     kept = shorter.request.cut_answer
     assert kept is not None and shorter.weight <= 1000 and cut.body.endswith(kept.body) and kept.body.startswith("Line ")
     assert shorter.request.frames == (ORDERS, question("Write a lot."))
-    assert not shorter.is_least and fit(request, 10).is_least
+    assert not shorter.is_minimal and fit(request, 10).is_minimal
     assert weight((fit(request, 10).request.cut_answer or cut).body) > 40, "the model still sees where it continues"
 
 
@@ -111,7 +111,7 @@ def test_a_document_stays_while_what_was_said_after_it_is_left_out() -> None:
     found = fit(request, whole - 800)
     assert found.request.frames[:2] == (ORDERS, document("a.txt")) and 5 < found.turns_left_out < 19
     assert found.request.frames[2].body.startswith(f"Question {found.turns_left_out}?") and found.weight <= whole - 800
-    assert not fit(request, weight_of(request.frames[:2]) + 200).is_least, "the document could still go"
+    assert not fit(request, weight_of(request.frames[:2]) + 200).is_minimal, "the document could still go"
 
 
 def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_before_it() -> None:
@@ -121,9 +121,9 @@ def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_before_it(
     line, *others = found.request.frames
     assert line.header == DOCUMENT
     assert line.body == '[The document "old.txt" was attached here. It does not fit any more, so its text is left out.]'
-    assert others == [*turn(0), new, *turn(1), question("And now?")] and found.turns_left_out == 1 and not found.is_least
+    assert others == [*turn(0), new, *turn(1), question("And now?")] and found.turns_left_out == 1 and not found.is_minimal
     least = fit(request, 1)
-    assert least.request.frames == (question("And now?"),) and least.turns_left_out == 2 and least.is_least
+    assert least.request.frames == (question("And now?"),) and least.turns_left_out == 2 and least.is_minimal
 
 
 def test_documents_weigh_what_was_counted_whatever_the_window_learnt() -> None:
@@ -156,7 +156,7 @@ def test_no_call_is_ever_torn_from_its_reply(frames: list[Frame], most: float, i
     assert kept[0] == ORDERS and kept[-1] == question("Now?")
     assert kept[1:] == seen[len(seen) - len(kept) + 1 :], "a part was left out in the middle"
     assert found.turns_left_out == history.questions(seen) - history.questions(kept)
-    assert found.weight <= max(most, found.weight if found.is_least else 0)
+    assert found.weight <= max(most, found.weight if found.is_minimal else 0)
     written = messages(kept, found.request.cut_answer)
     asked_for = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
     assert asked_for == [message["tool_call_id"] for message in written if message["role"] == "tool"]

@@ -8,7 +8,7 @@ import pytest
 
 from chatui.tools.browser.allowed_addresses import AllowedAddresses
 from chatui.tools.tool import ToolError
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from tests.chatui.fetching.peers import answers, page, serving
 from tests.chatui.tools.browser.browsing import SECRET, browser, set_up, web
 
@@ -32,7 +32,9 @@ async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch:
         assert "# 【0†match at L2】" in matches
         assert (await ours.open(id=0, cursor=2)).split("\n")[3].startswith("L2: Green tea")
         assert "Nothing but black." in await ours.open(id=0, cursor=1)
-        assert ours.turn.pages[0] == Cited("", "") and ours.turn.pages[1] == Cited(f"http://tea.example:{peer.port}/tea", "All about tea")
+        assert ours.turn.pages[0] == CitableSource("", "") and ours.turn.pages[1] == CitableSource(
+            f"http://tea.example:{peer.port}/tea", "All about tea"
+        )
         assert ours.turn.pages[2] == ours.turn.pages[1], "what was looked for is not shown"
         assert SECRET not in str(ours.turn.pages)
 
@@ -71,10 +73,12 @@ async def test_nothing_of_how_the_model_spells_an_address_is_sent() -> None:
 
 
 async def test_what_a_person_writes_without_a_scheme_counts() -> None:
-    reach = AllowedAddresses(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
+    allowed = AllowedAddresses(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
     told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
-    assert all(map(reach.found, told))
-    assert not any(map(reach.found, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
+    assert all(map(allowed.permitted, told))
+    assert not any(
+        map(allowed.permitted, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"])
+    )
 
 
 async def test_no_question_takes_long_to_look_through() -> None:
@@ -95,7 +99,7 @@ async def test_no_question_takes_long_to_look_through() -> None:
 async def test_pages_of_earlier_answers_can_be_opened_again_and_cursors_go_on() -> None:
     async with web() as peer:
         ours = browser(peer)
-        ours.turn.pages.update({0: Cited("", ""), 4: Cited(f"http://tea.example:{peer.port}/tea", "Tea")})
+        ours.turn.pages.update({0: CitableSource("", ""), 4: CitableSource(f"http://tea.example:{peer.port}/tea", "Tea")})
         ours = type(ours)(ours.turn, ours.env, ours.fetcher)
         assert (await ours.open(cursor=4)).startswith("[5] All about tea")
         for gone in (0, 3):

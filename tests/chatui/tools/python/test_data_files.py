@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from chatui.tools.files import ConversationFile, CreatedFile, FileNotStoredError
-from chatui.tools.python.data_files import SMALL_BYTES, DataFiles, Taken
+from chatui.tools.python.data_files import SMALL_BYTES, CopiedFiles, DataFiles
 from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
 
@@ -41,10 +41,10 @@ sys.modules['matplotlib.pyplot'] = pyplot
 """
 
 
-def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
+def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[CopiedFiles]:
     """What comes out after each of these calls of one interpreter."""
 
-    async def task(interpreter: Interpreter) -> list[Taken]:
+    async def task(interpreter: Interpreter) -> list[CopiedFiles]:
         found = []
         for code in codes:
             answer = await interpreter.run(code, 20, 4000)
@@ -59,7 +59,7 @@ def given(name: str, data: bytes) -> ConversationFile:
     return ConversationFile(uuid4(), name, data)
 
 
-def names(found: Taken) -> list[str]:
+def names(found: CopiedFiles) -> list[str]:
     return [made.name for made in found.made]
 
 
@@ -70,7 +70,7 @@ def test_what_a_call_makes_or_changes_comes_out_once() -> None:
         "open('b.txt', 'a').write('c')",
     )
     assert first.made == (CreatedFile("b.txt", b"b"), CreatedFile("d/a.csv", b"a,b")) and not first.left_out
-    assert second == Taken() and third.made == (CreatedFile("b.txt", b"bc"),)
+    assert second == CopiedFiles() and third.made == (CreatedFile("b.txt", b"bc"),)
 
 
 def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
@@ -80,7 +80,7 @@ def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
 
 
 def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
-    async def task(interpreter: Interpreter) -> tuple[Taken, Taken]:
+    async def task(interpreter: Interpreter) -> tuple[CopiedFiles, CopiedFiles]:
         failed = await interpreter.run("open('a', 'w').write('1'); 1/0", 20, 4000)
         after_error = await interpreter.take(5, MAX)
         stopped = await interpreter.run("open('b', 'w').write('2')\nwhile True: pass", 0.3, 4000)
@@ -145,7 +145,7 @@ def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_p
 
 
 def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
-    async def task(interpreter: Interpreter) -> Taken:
+    async def task(interpreter: Interpreter) -> CopiedFiles:
         interpreter.max_taken_bytes = 3
         await interpreter.run("open('a', 'w').write('12'); open('b', 'w').write('34')", 20, 4000)
         return await interpreter.take(5, MAX)
@@ -165,14 +165,14 @@ def test_names_that_are_no_text_come_out_as_they_are() -> None:
 
 
 def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
-    async def task(interpreter: Interpreter) -> tuple[str, Taken]:
+    async def task(interpreter: Interpreter) -> tuple[str, CopiedFiles]:
         large = bytes(DATA_MEBIBYTES * 1024 * 1024)
         copied_in = await interpreter.copy_in([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
         assert copied_in == ("a.bin", "ü.csv"), "what does not fit is not there by half"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)
-        assert before == Taken()
+        assert before == CopiedFiles()
         return answer.text, await interpreter.take(5, 10_000_000)
 
     text, after = within(task)
@@ -228,14 +228,14 @@ def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp
     assert names(files.take(5, MAX, MAX)) == ["a"], "the premise"
     files.close()
     (tmp_path / "b").write_text("2")
-    assert files.take(5, MAX, MAX) == Taken()
+    assert files.take(5, MAX, MAX) == CopiedFiles()
     files.close()
 
 
 def test_an_interpreter_that_has_ended_gives_nothing_out() -> None:
-    async def task(interpreter: Interpreter) -> Taken:
+    async def task(interpreter: Interpreter) -> CopiedFiles:
         await interpreter.run("open('a', 'w').write('1')", 20, 4000)
         await interpreter.end()
         return await asyncio.wait_for(interpreter.take(5, MAX), 10)
 
-    assert within(task) == Taken()
+    assert within(task) == CopiedFiles()

@@ -21,7 +21,7 @@ from chatui.models import Conversation, StoredFile, User
 from chatui.tools import execution
 from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
 from chatui.tools.python import python_tool
-from chatui.tools.python.data_files import Taken
+from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
@@ -105,25 +105,25 @@ def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them()
     peer = Peer(said(output="", contents=contents))
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(peer, lambda service: service.run(asked))
-    assert outcome.taken == Taken((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
+    assert outcome.copied_out == CopiedFiles((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
     sent = json.loads(peer.seen[0][2])
     assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
-    assert with_peer(peer, lambda service: service.run(ASKED)).taken == Taken()
-    assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
+    assert with_peer(peer, lambda service: service.run(ASKED)).copied_out == CopiedFiles()
+    assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).copied_out == CopiedFiles()
 
 
 def test_a_file_whose_name_is_too_long_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
-    assert outcome.taken == Taken((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
+    assert outcome.copied_out == CopiedFiles((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
 def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
     whole = base64.b64encode(bytes(MAX_BYTES)).decode()
     asked = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
     outcome = with_peer(Peer(said(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
-    assert [len(made.data) for made in outcome.taken.made] == [MAX_BYTES] * 2
+    assert [len(made.data) for made in outcome.copied_out.made] == [MAX_BYTES] * 2
     with pytest.raises(ToolError):
         with_peer(Peer(said(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatui.tools.remote import credentials
-from chatui.tools.remote.cleaned_text import harmless
+from chatui.tools.remote.cleaned_text import cleaned
 from chatui.tools.remote.credentials import CredentialSource
 from chatui.tools.remote.names import argument_name, tool_name
 from chatui.tools.remote.offer import ServerError
@@ -61,11 +61,11 @@ def test_an_argument_has_a_name_that_a_model_can_be_told(wire: str, name: str | 
     ],
 )
 def test_words_end_nothing_and_hide_nothing(text: str, left: str) -> None:
-    assert harmless(text, 300) == left
+    assert cleaned(text, 300) == left
 
 
 def test_long_words_are_cut() -> None:
-    assert len(harmless("word " * 10**6, 300)) <= 300 and harmless("word " * 100, 300).endswith("…")
+    assert len(cleaned("word " * 10**6, 300)) <= 300 and cleaned("word " * 100, 300).endswith("…")
 
 
 def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from chatui.transfer import share_links
 from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.markup.citations import Cited
+from renderer.markup.citations import CitableSource
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.tools.browser.browsing import SECRET, set_up, web
 from tests.chatui.turns.calls.test_wire_formats import DAY, event, model, posts, transcript
@@ -114,7 +114,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     answer = await reloaded(turn)
     html = "".join(block.html for block in answer.parts[-1].blocks)
     assert f'href="{tea}"' in html and "†" not in html and "Nor is this." in html
-    assert answer.sources == (Cited(tea, "All about tea"),)
+    assert answer.sources == (CitableSource(tea, "All about tea"),)
     below = await database_sync_to_async(end_of)(turn, answer)
     assert f'<a href="{tea}" rel="noopener noreferrer nofollow ugc" target="_blank">' in below and "<bdi>All about tea</bdi>" in below
     [live] = streams

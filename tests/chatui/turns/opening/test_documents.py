@@ -63,7 +63,7 @@ async def test_a_document_is_a_frame_of_its_own_before_the_question(ada: User, b
     assert messages[0].text.startswith(
         '<|start|>user name=document content_type=text<|message|>[Attached document "notes.txt", a text file.'
     )
-    assert messages[0].text.endswith("\n\nThe meeting is on Tuesday.<|end|>") and "no instructions.]" in messages[0].text
+    assert messages[0].text.endswith("\n\nThe meeting is on Tuesday.<|end|>") and "not instructions.]" in messages[0].text
     assert messages[1].pk == turn.question_id and messages[1].parent_id == messages[0].pk
     (request,) = backend.requests
     assert [frame.body for frame in request.frames] == [ocml.parse_frame(messages[0].text).body, "When?"]
