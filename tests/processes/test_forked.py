@@ -1,4 +1,4 @@
-"""Programs that tests fork from a warm process behave like those that are started anew: output, exit codes, signals, environment."""
+"""Programs that tests fork from a warm process behave like newly started ones: output, exit codes, signals, environment."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ print(sorted({module.__name__ for module in held if module is not ours.get(modul
 
 
 def test_a_package_that_needs_settings_is_imported_by_each_program_as_a_whole(environment: dict[str, str]) -> None:
-    """A module that was left from a first try would be there twice, and so would its classes and counters."""
+    """A module left over from a first attempt would exist twice, with its classes and counters."""
     ran = process.run(["manage.py", "shell", "--no-imports", "-c", TWICE], environment)
     assert ran.stdout.split() == ["[]", "True"], ran.stdout + ran.stderr
 
@@ -62,7 +62,7 @@ def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str
             sleeps.wait(0.05)
         sleeps.kill()
         assert (sleeps.wait(60), sleeps.poll()) == (-signal.SIGKILL, -signal.SIGKILL)
-        sleeps.terminate()  # nothing is left, and nothing happens
+        sleeps.terminate()  # no effect: the process has ended
 
 
 def test_what_python_or_the_loader_reads_of_the_environment_means_a_start_of_its_own(environment: dict[str, str]) -> None:

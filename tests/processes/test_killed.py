@@ -1,4 +1,4 @@
-"""A server process that is killed in the middle of answers: all but the last second of what people saw is kept."""
+"""A server process is killed in the middle of answers: all that people saw is stored, except for the last second."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
                 stalled = await sockets.enter_async_context(stalls())
                 readers = []
                 reading = []
-                for _ in range(CHATS):  # so that they are of every age when the end comes
+                for _ in range(CHATS):  # at various stages when the process is killed
                     reader = Reader(await sockets.enter_async_context(LiveSocket(server, client)))
                     await reader.ask()
                     readers.append(reader)

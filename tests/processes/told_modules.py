@@ -1,6 +1,6 @@
-"""Runs ``manage.py`` and says at its end what was imported: ``python -m tests.processes.told_modules serve …``.
+"""Runs ``manage.py`` and at exit lists the imported modules: ``python -m tests.processes.told_modules serve …``.
 
-A line for each module goes to the file of MODULES_FILE.
+The list, one module per line, is written to the file named by the MODULES_FILE environment variable.
 """
 
 from __future__ import annotations
