@@ -1,4 +1,4 @@
-"""A screen reader says two sentences about each answer by itself: that the model thinks, and how it ended. No other live region speaks."""
+"""A screen reader announces two sentences about each answer: that the model thinks, and how it ended. No other live region changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWERED = ["Thinking", "Answer ready"]
 
 @pytest.fixture
 def chat(world: World) -> Chat:
-    """A new conversation, in which every announcement is noted from now on."""
+    """A new conversation whose announcements are recorded from now on."""
     page = world.page_of("ada")
     page.goto("/")
     page.wait_for_load_state()
@@ -29,8 +29,8 @@ def chat(world: World) -> Chat:
 
 
 def heard(page: Page) -> list[str]:
-    """What was said since this was last asked."""
-    page.wait_for_timeout(300)  # whatever would still be said
+    """The announcements since the last call."""
+    page.wait_for_timeout(300)  # for announcements that are still to come
     said: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
     return said
 

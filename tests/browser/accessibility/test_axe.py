@@ -1,4 +1,4 @@
-"""The accessibility engine finds nothing in any state of any page: wide and narrow, in light, dark and forced colours."""
+"""axe-core finds no violation in any state of any page: wide and narrow, in light, dark and forced colours."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COLOURED_IN, NARROW_IN = 3, 6
 
 
 def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | None]]:
-    """Window, look and rules: make accessibility tries them all. Here each state is seen once, with every rule: one in six on a phone, one
-    in three in other colours, and the rest wide and light. The states share their parts."""
-    if EVERYTHING:  # what colours are forced does not depend on the width
+    """Window sizes, colours and rules. ``make accessibility`` tests them all. Otherwise each state is tested once, with every rule: one in
+    six on a phone, one in three in other colours, the rest wide and light. That is enough, as states share their parts."""
+    if EVERYTHING:  # forced colours do not depend on the width
         return [(WIDE, LIGHT, None), (WIDE, DARK, COLOURS), (WIDE, FORCED, COLOURS), (NARROW, LIGHT, None), (NARROW, DARK, COLOURS)]
     if is_drawn(NARROW_IN, "phone", state):
         return [(NARROW, LIGHT, None)]

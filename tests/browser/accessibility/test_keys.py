@@ -1,4 +1,4 @@
-"""Everything that people and staff do, with keys only: reached with Tab, done with Enter, and closed with Escape."""
+"""Everything that people and staff do, by keyboard only: Tab reaches it, Enter does it, and Escape closes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_STOPS = 120
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     """Press Tab until the element with that name has the focus. ``name`` is a regular expression."""
-    # What comes with an answer of the server, such as a way to undo, would be walked past while it is on its way.
+    # Tab would walk past an element that only a pending reply of the server adds, such as an Undo button.
     page.wait_for_function(THERE, arg=name)
     for _ in range(MAX_STOPS):
         page.keyboard.press("Shift+Tab" if back else "Tab")
@@ -118,7 +118,7 @@ def test_renaming_pinning_archiving_and_deleting_from_the_list(chat: Chat) -> No
     page.keyboard.press("Enter")
     press(page, "^Rename$")
     page.keyboard.press("ControlOrMeta+A")
-    # Another try of this test leaves one with its own name behind.
+    # A first attempt of this test may have left one with the same name.
     title = f"Renamed by keys {uuid4().hex[:6]}"
     page.keyboard.type(title)
     page.keyboard.press("Enter")
@@ -138,7 +138,7 @@ def test_renaming_pinning_archiving_and_deleting_from_the_list(chat: Chat) -> No
 def test_finding_and_searching(chat: Chat) -> None:
     page = chat.page
     press(page, "^Options for this conversation$", "^Find…$")
-    expect(page.locator(".find-text")).to_be_focused()  # the bar is loaded when it is first used
+    expect(page.locator(".find-text")).to_be_focused()  # the bar is loaded on first use
     page.keyboard.type("four")
     expect(page.locator(".find-status")).to_contain_text("1 of")
     page.keyboard.press("Escape")
