@@ -1,4 +1,4 @@
-"""Answer now, as a person uses it: the button beside the thinking line, by mouse, by keyboard, on a phone and in two tabs."""
+"""The "Answer now" button beside the thinking line: by mouse, by keyboard, on a phone and in two tabs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.served import Deployment, Server
 pytestmark = pytest.mark.browser
 
 THOUGHT = b"The useful subject is"
-"""From the reasoning of the demo's long answer, in the middle of which the tests press the button."""
+"""Part of the reasoning of the demo's long answer; the tests press the button in the middle of it."""
 
 
 @pytest.fixture(scope="module")

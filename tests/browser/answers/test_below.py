@@ -1,4 +1,4 @@
-"""What stands below most answers is a copy of what the page holds: the same as after a reload, and fetched where an event does not fit."""
+"""The row below most answers is filled in from a template in the page: the same as after a reload, and fetched where that is impossible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def below(chat: Chat) -> str:
 
 
 def changing(page: Page, change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
-    """From now on, the page is told what ``change`` makes of each plain end. Returns these as they were sent."""
+    """From now on, pass ``plain`` of each event to the page through ``change``. Returns the list of values as sent by the server."""
     sent: list[dict[str, Any]] = []
 
     def changed(event: Any) -> Any:

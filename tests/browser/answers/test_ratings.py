@@ -1,4 +1,4 @@
-"""The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload; nothing is sent before the dialog says who reads it."""
+"""The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload. Nothing is sent before the dialog says who reads it."""
 
 from __future__ import annotations
 

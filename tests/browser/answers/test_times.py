@@ -1,4 +1,4 @@
-"""When an answer was written: in the person's language and time zone, seen by who wants to know, and without moving anything."""
+"""The time of an answer: in the person's language and time zone, shown on hover and focus, and without moving anything."""
 
 from __future__ import annotations
 

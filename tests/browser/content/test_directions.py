@@ -1,4 +1,4 @@
-"""Text from right to left, lists of both directions, and what people see who choose their own colours."""
+"""Right-to-left text, lists in both directions, and forced colours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print("مرحبا")
 
 
 def room_for_marker(item: Locator) -> tuple[float, float]:
-    """How far an item stands from the left and from the right edge of its list, in pixels."""
+    """The distances of an item from the left and right edges of its list, in pixels."""
     left, right = item.evaluate(
         """item => { const [a, b] = [item.getBoundingClientRect(), item.parentElement.getBoundingClientRect()];
           return [a.left - b.left, b.right - a.right]; }"""

@@ -1,4 +1,4 @@
-"""A conversation on paper: its title, date and names, all of the text, and nothing that can only be clicked."""
+"""A printed conversation: its title, date and names, all of the text, and no controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chinese, Japanese, Korean, Arabic, Hebrew, Devanagari and emoji in answers: drawn with real fonts, broken into lines as they are read."""
+"""Chinese, Japanese, Korean, Arabic, Hebrew, Devanagari and emoji in answers: drawn with real fonts, with correct line breaks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DRAWN = """texts => {
     const isColoured = pixels.some((_, at) => at % 4 === 0 && pixels[at + 3] > 99 && Math.abs(pixels[at] - pixels[at + 2]) > 60);
     return { picture: String(pixels), isColoured };
   };
-  // Two characters that no font has, because nobody has defined them.
+  // Two unassigned code points, which no font has.
   const boxes = ["\\u0378", "\\u{5fffe}"].map((text) => drawn(text).picture);
   return texts.map((text) => {
     const { picture, isColoured } = drawn(text);
@@ -67,7 +67,7 @@ LINES = """paragraph => {
 
 @pytest.fixture
 def page(written: Server, visits: Visits, writer: Writer) -> Page:
-    """An answer in many scripts, on a phone."""
+    """An answer in many writing systems, on a phone."""
     chat = Chat(visits.open(written, "ada", **PHONE))
     writer.write(WRITTEN)
     chat.ask_and_wait("In many scripts?")

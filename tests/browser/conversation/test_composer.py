@@ -1,4 +1,4 @@
-"""Writing a message: what keys do, what is kept when something fails, and the list of conversations beside it."""
+"""Writing a message: the keys, what is kept when something fails, and the list of conversations."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
     stays.finish()
     expect(stays.box).to_have_value("")
 
-    # A page that was closed meanwhile could not send it: the text is in the box again, and is sent when the person says so.
+    # A page that was closed meanwhile could not send it: the text is in the box again until the person sends it.
     again = Chat(leaves.page.context.new_page())
     again.page.goto("/")
     expect(again.box).to_have_value("Do not lose me.")
@@ -133,7 +133,7 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     title = chat.page.get_by_role("textbox", name="Title")
     expect(title).to_be_focused()
     title.fill("Kettles & <b>kites</b>")
-    # The page shows the title before the server has it.
+    # The page shows the title before the server has stored it.
     with chat.page.expect_response("**/rename/"):
         title.press("Enter")
 
@@ -235,7 +235,7 @@ def test_deleting_another_conversation_offers_the_way_back_where_one_is(demo: Se
 
 
 def conversation(server: Server, visits: Visits, question: str) -> Chat:
-    """A conversation of bela's that begins with this question."""
+    """A new conversation of bela that begins with this question."""
     chat = Chat(visits.open(server, "bela"))
     chat.ask_and_wait(question)
     chat.settle()
@@ -248,20 +248,20 @@ def item(page: Page, title: str) -> Locator:
 
 
 def choose(line: Locator, action: str) -> None:
-    """Something from a conversation's menu."""
+    """Choose an action from a conversation's menu."""
     line.hover()
     line.locator(".conversation-more").click()
     line.page.get_by_role("group", name="Conversation options").get_by_role("button", name=action).click()
 
 
 def stop(server: Server) -> None:
-    """End the server's process; its port and its data stay."""
+    """Stop the server process; its port and data stay."""
     server.process.terminate()
     server.process.wait(15)
 
 
 def start_again(deployment: Deployment, server: Server) -> None:
-    """The same command once more: the same port, the same data."""
+    """Run the same command again, with the same port and data."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         server.process = process.start(["manage.py", "serve", "--port", str(server.port)], deployment.environment, nowhere)
     server.wait_until_healthy()

@@ -1,4 +1,4 @@
-"""How full the context of a model is, as people read it under the message box, over a real server that reads little at once."""
+"""The line under the message box that says how full the model's context is, with a real server whose context is small."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = re.compile(r"^About (\d+)% of what the model can read at once")
 
 @pytest.fixture(scope="module")
 def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product over a llama.cpp server with a small context."""
+    """The product with a llama.cpp server whose context is small."""
     deployment = Deployment(tmp_path_factory.mktemp("small"), CHATUI_BACKEND_URL=llama_server_with_a_small_context)
     try:
         server = deployment.start()

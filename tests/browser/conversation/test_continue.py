@@ -1,4 +1,4 @@
-"""An answer that did not end: its person goes on with it, and reads one answer."""
+"""A person continues an unfinished answer and sees one answer."""
 
 from __future__ import annotations
 

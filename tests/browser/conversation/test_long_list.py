@@ -1,4 +1,4 @@
-"""The list of conversations goes on: by scrolling, by keyboard, and after a failure."""
+"""The list of conversations loads more on scrolling, by keyboard, and after a failure."""
 
 from __future__ import annotations
 

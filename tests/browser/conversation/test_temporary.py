@@ -1,4 +1,4 @@
-"""A temporary chat as a person has it: begun by one press, told apart by a banner, reloaded, closed, left, and kept after all."""
+"""Temporary chats: started with one press, marked by a banner, reloaded, closed, left, and kept after all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
     expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
     links = [link.get_attribute("href") for link in chat.links.all()]
     assert url.removeprefix(demo.url) not in links and not page.locator("[aria-current=page]").count()
-    # The page before says only after the reload that it was left.
+    # Only after the reload does the server learn that the previous page was left.
     with page.expect_response(lambda response: response.url == f"{url}temporary/stay/"):
         page.reload()
     assert seconds_left(demo_deployment, url) > 3_000
@@ -110,7 +110,7 @@ def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
 def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     chat.box.fill("a secret that I do not send")
-    chat.page.wait_for_timeout(500)  # it is stored a moment after the last key
+    chat.page.wait_for_timeout(500)  # it is stored shortly after the last key press
     assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
     assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
     chat.page.reload()

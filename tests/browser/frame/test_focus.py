@@ -1,4 +1,4 @@
-"""Menus close when they are done with, and the focus is never lost: whoever uses the keyboard goes on where they were."""
+"""Menus close when they are no longer needed, and the focus is never lost: keyboard users continue where they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands above an answer keeps its place: while the answer is written, at its end, and after a reload."""
+"""The lines above an answer keep their place: while the answer is written, at its end, and after a reload."""
 
 from __future__ import annotations
 
@@ -92,6 +92,6 @@ def test_an_answer_that_was_stopped_in_thought_and_finished_has_one_line_with_al
 
 
 def seconds(sentence: str) -> int:
-    """Of "Thought for …"."""
+    """The seconds in a "Thought for …" line."""
     found = re.search(r"(\d+) s", sentence)
     return int(found[1]) if found else 0
