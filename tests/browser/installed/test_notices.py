@@ -1,4 +1,4 @@
-"""A notice that a long answer is ready: only where somebody switched it on, and without a word of the conversation."""
+"""Notifications that a long answer is ready: only if switched on, and without any text of the conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# A browser without a screen shows no notices: what it is asked to show is noted. A page in the background, and ten seconds, are told to it.
+# A headless browser shows no notifications: the script records them instead, and fakes a page in the background and a long wait.
 WATCH = """
 globalThis.noticed = [];
 globalThis.asked = 0;
@@ -49,7 +49,7 @@ def choose(page: Page) -> None:
 
 
 def long_answer(chat: Chat) -> None:
-    """An answer that takes long while the person looks at something else."""
+    """Ask for an answer that takes long while the person looks at something else."""
     chat.page.evaluate("""() => document.querySelector("chat-composer").addEventListener("chat:running", () => {
       globalThis.later += 6_000;
     })""")

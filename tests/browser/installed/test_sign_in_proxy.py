@@ -1,4 +1,4 @@
-"""The page without a connection, where a sign-in stands before the product: the person gets there, and nothing is loaded in a circle."""
+"""The offline page behind a proxy that asks for sign-in: the person reaches the sign-in, and nothing reloads in a loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANIFEST = "**/manifest.webmanifest"
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A deployment of this test alone, whose server may go."""
+    """A deployment for this test alone, whose server may be stopped."""
     deployment = Deployment(tmp_path_factory.mktemp("own"))
     try:
         deployment.start()

@@ -1,4 +1,4 @@
-"""The service worker: an honest page without a network, nothing of anybody in its cache, new versions, and a way to switch it off."""
+"""The service worker: an offline page, nobody's data in its cache, new versions, and a way to switch it off."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETWORK = "ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_CONNECTION|WebSocket connect
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A deployment of this test alone: people may sign out of it, and it may start again with other settings."""
+    """A deployment for each test alone: people may sign out, and it may be restarted with other settings."""
     deployment = Deployment(tmp_path_factory.mktemp("own"), CHATUI_DEMO_TOKENS_PER_SECOND="20")
     try:
         deployment.start()
@@ -154,7 +154,7 @@ def test_a_worker_that_is_switched_off_leaves_with_all_it_kept(own: Deployment, 
     own.environment["CHATUI_SERVICE_WORKER"] = "off"
     own.start_again(own.servers[0])
 
-    page.goto("/")  # the browser looks for a new worker by itself
+    page.goto("/")  # the browser checks for a new worker by itself
 
     until(page, "async () => (await navigator.serviceWorker.getRegistrations()).length === 0 && !(await caches.keys()).length")
     page.reload()
@@ -176,6 +176,6 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
 def test_chromium_finds_the_page_fit_to_be_installed(in_the_whole_browser: Opening) -> None:
     page = in_the_whole_browser("ada")
     session = page.context.new_cdp_session(page)
-    # Every browser context of a test is a private window.
+    # Every browser context of a test is a private window, in which pages cannot be installed.
     assert [error["errorId"] for error in session.send("Page.getInstallabilityErrors")["installabilityErrors"]] == ["in-incognito"]
     assert session.send("Page.getAppManifest")["errors"] == []

@@ -1,4 +1,4 @@
-"""By keyboard, by screen reader and in the dark."""
+"""A conversation by keyboard, by screen reader and in the dark theme."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.served import Server
 pytestmark = pytest.mark.browser
 
 NAMELESS = re.compile(r"^\s*- (button|link|textbox|combobox|group|list|navigation|log|checkbox|radio)(?: \[[^\]]*\])*:?$", re.MULTILINE)
-# A list inside an answer has no name, and the two lists of the page have none that a reader would want to hear.
+# Lists need no names: neither those in answers nor the two of the page.
 NEEDS_NO_NAME = re.compile(r"^\s*- list:?$", re.MULTILINE)
 
 
@@ -126,7 +126,7 @@ def test_the_appearance_follows_the_system_and_the_readers_choice(demo: Server, 
 
 
 def reach(page: Page, name: str, *, back: bool = False) -> None:
-    """Press Tab until the button of that name has the focus."""
+    """Press Tab until the button with this name has the focus."""
     for _ in range(30):
         focused = page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText.trim()")
         if focused == name:
@@ -136,13 +136,13 @@ def reach(page: Page, name: str, *, back: bool = False) -> None:
 
 
 def heard(page: Page) -> list[str]:
-    """What the live region said since the page was loaded."""
+    """The announcements of the live region since the page was loaded."""
     said: list[str] = page.evaluate("announced")
     return said
 
 
 def named(page: Page, *roles: str) -> None:
-    """What a screen reader finds: these roles are there, and nothing that can be used is without a name."""
+    """Check the accessibility tree: it has these roles, and every control has a name."""
     tree = page.locator("body").aria_snapshot()
     for role in roles:
         assert re.search(rf"^\s*- '?{role}\b", tree, re.MULTILINE), (page.url, role, tree)
@@ -151,7 +151,7 @@ def named(page: Page, *roles: str) -> None:
 
 
 def brightness(page: Page) -> float:
-    """Of the page's ground, 0 to 255."""
+    """The brightness of the page's background, from 0 to 255."""
     colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", colour)][:3]
     return sum(numbers) / 3

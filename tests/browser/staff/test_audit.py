@@ -1,4 +1,4 @@
-"""The audit log in a browser: a warning, its badge, filters, pages, files; and the notice that an owner gets."""
+"""The audit log in a browser: warnings and their badge, filters, pages, downloads; and the notice to a conversation's owner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for number in range(60):
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """One in which owners are told, and two attempts are enough for a warning."""
+    """A deployment that notifies owners, and in which two attempts cause a warning."""
     deployment = Deployment(tmp_path_factory.mktemp("audit"), CHATUI_TELL_OWNERS="true", CHATUI_ALERT_ATTEMPTS="2")
     try:
         deployment.start()
