@@ -1,4 +1,4 @@
-"""Passkeys in a real browser, with an authenticator that Chromium plays: adding, signing in, the second step, removing."""
+"""Passkeys in a real browser with Chromium's virtual authenticator: adding, signing in, the second step, removing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEVICE = {
 
 
 class Device:
-    """The authenticator of a page's browser."""
+    """The virtual authenticator of a page's browser."""
 
     def __init__(self, page: Page) -> None:
         self._session: CDPSession = page.context.new_cdp_session(page)
@@ -44,8 +44,8 @@ class Device:
 
 
 def opened(visits: Visits, server: Server, *, offers: bool = False, **options: Any) -> Page:
-    """A page at an address where there are passkeys. ``offers``: the browser offers them by itself; the played device then takes the offer
-    at once."""
+    """The sign-in page at ``localhost``, where passkeys work. ``offers``: the browser offers them by itself (conditional UI), and the
+    virtual authenticator accepts immediately."""
     page = visits.open(server, path="/pages/help/", base_url=server.url.replace("127.0.0.1", "localhost"), **options)
     if not offers:
         page.context.add_init_script("PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)")
@@ -58,7 +58,7 @@ def keep(page: Page, directory: Path, name: str) -> None:
 
 
 def looked_at(page: Page, directory: Path, name: str) -> None:
-    """Nothing is wrong with it in any look, it fits a phone, and there are pictures of it."""
+    """Check that axe finds no violation in light, dark and forced colours, and take screenshots of each."""
     for number, look in enumerate(axe.LOOKS):
         page.emulate_media(**look)
         assert axe.complaints(page, axe.COLOURS if number else None) == []
@@ -67,7 +67,7 @@ def looked_at(page: Page, directory: Path, name: str) -> None:
 
 
 def added(page: Page, name: str) -> None:
-    """With the keyboard alone."""
+    """Add a passkey with the keyboard alone."""
     page.goto("/sign-in/passkeys/new/")
     expect(page.get_by_label("Passkey name")).to_be_focused()
     page.keyboard.press("ControlOrMeta+a")

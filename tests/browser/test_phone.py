@@ -1,4 +1,4 @@
-"""On a phone 360 pixels wide: nothing scrolls sideways, everything can be reached and hit with a finger."""
+"""On a phone 360 pixels wide, nothing scrolls sideways, and every control can be reached and is large enough to touch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDE = """() => [...document.querySelectorAll("body *")]
 
 
 def fits(page: Page) -> None:
-    """No sideways scrolling, and nothing too small to hit."""
+    """Check that the page does not scroll sideways, and that no target is too small to touch."""
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360, (page.url, width, page.evaluate(WIDE))
     assert page.evaluate(SMALL, [TARGETS, FINGER_PX]) == [], page.url
@@ -68,7 +68,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
 
 
 def test_the_set_up_page_fits_a_phone(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    # The page exists only while there is no account; its form is looked at under the address of the sign-in page.
+    # The page exists only while there is no account, so its HTML is rendered separately and served by the browser's route.
     page = visits.open(demo, path="/sign-in/", **PHONE)
     html = demo_deployment.manage("shell", "--no-imports", "-c", SET_UP)
     page.route("**/setup/", lambda route: route.fulfill(body=html, content_type="text/html"))

@@ -1,4 +1,4 @@
-"""Files as context, as a person brings them: chips at the message box, a question that goes out with them, and a reload."""
+"""Attached files as context: chips at the message box, sending a question with them, and a reload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attach(page: Page, *files: FilePayload) -> None:
 
 
 def opened(demo: Server, visits: Visits, **options: Any) -> Chat:
-    """The page of a new conversation, without what other tests brought and did not send."""
+    """The page of a new conversation, without the unsent files of other tests."""
     chat = Chat(visits.open(demo, "ada", **options))
     chat.page.wait_for_load_state("networkidle")
     for _ in range(chat.page.locator(".chip").count()):
@@ -127,7 +127,7 @@ def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has
     other.ask_and_wait("When is it?")
     expect(others).to_have_count(0)
 
-    # The first tab still shows both until it is looked at again, or is refused.
+    # The first tab still shows both until it becomes visible again, or a message of it is refused.
     chat.page.get_by_role("button", name="Remove empty.txt").click()
     expect(chat.exchanges).to_have_count(2)
     chat.box.fill("And where?")

@@ -1,4 +1,4 @@
-"""The dialog with earlier files: a person finds one by its name, with keys alone or on a phone, and sends it again."""
+"""The dialog with earlier files: a person finds one by its name, by keyboard alone or on a phone, and sends it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def with_two_sent(demo: Server, visits: Visits, **options: Any) -> Chat:
-    """The page of a new conversation of somebody who has sent two files."""
+    """The page of a new conversation, of a person who has sent two files before."""
     chat = opened(demo, visits, **options)
     attach(chat.page, NOTES, TABLE)
     expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])

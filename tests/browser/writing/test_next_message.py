@@ -1,4 +1,4 @@
-"""A message that is sent while an answer is being written waits, can be changed and taken back, and is sent once."""
+"""A message sent while an answer is being written waits, can be edited and withdrawn, and is sent exactly once."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ STOPPED = "The answer was stopped, so this message has not been sent."
 
 
 def card(page: Page) -> Locator:
-    """What shows the next message."""
+    """The card that shows the next message."""
     return page.get_by_role("region", name="Next message")
 
 
 def press(page: Page, name: str) -> None:
-    """A button of the next message."""
+    """Press a button of the next message."""
     card(page).get_by_role("button", name=name, exact=True).click()
 
 
 @pytest.fixture
 def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
-    """A conversation whose first answer is held in the middle."""
+    """A conversation whose first answer is paused in the middle."""
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(90)
     chat.ask("Count from 1 to 200.")
@@ -72,7 +72,7 @@ def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat
     chat.page.goto("/pages/help/")
     relay.let_go()
     ended = Chat(chat.page.context.new_page())
-    # A page that never knew of the turn does not send it: this one is there only to see the end.
+    # This page only waits for the end: it never followed the turn, and so does not send the next message.
     ended.page.add_init_script("delete globalThis.localStorage")
     ended.page.goto(address + "?all=1")
     expect(ended.page.locator(".exchange").first).to_have_attribute("data-state", "completed")
