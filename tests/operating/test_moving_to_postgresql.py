@@ -1,4 +1,4 @@
-"""The move from SQLite to PostgreSQL, with the commands that ``docs/operating.md`` gives: everything is there, and people go on."""
+"""The move from SQLite to PostgreSQL with the commands of ``docs/operating.md``: all rows arrive, and people continue."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ with transaction.atomic():
     for number in range(5):
         record("debug page", SHELL, "ada", detail=f"look {{number}}")
 """
-# All that a row holds, by table: times and ids, too, and what a database keeps in a way of its own, as text.
+# All values of all rows, by table, including times and ids. Types that databases store differently are compared as text.
 EVERYTHING = """
 import hashlib, json
 from django.apps import apps
@@ -90,7 +90,7 @@ async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_
         assert "A server is running" in refusal(environment, data / "chatui.sqlite3")
         small.stop()
         _, before = told(small)
-        # Longer than the column: SQLite does not mind.
+        # Longer than the column, which SQLite accepts.
         with closing(sqlite3.connect(data / "chatui.sqlite3", isolation_level=None)) as database:
             database.execute(
                 "UPDATE chatui_conversation SET title = title || ? WHERE id = (SELECT min(id) FROM chatui_conversation)", ["!" * 500]

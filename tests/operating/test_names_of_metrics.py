@@ -1,4 +1,4 @@
-"""The page and the dashboard name the metrics that there are, and no others."""
+"""The documentation page and the dashboard name exactly the metrics that exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = re.compile(r"\b(?:chatui|process)_\w+")
 
 
 def there() -> set[str]:
-    """The names of all samples that a scrape can hold."""
+    """The names of all samples that a scrape can contain."""
     names = set()
     for family in (*measures.REGISTRY.collect(), *StoredCounts().collect()):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))

@@ -1,4 +1,4 @@
-"""The units of systemd run commands that there are, stop after the drain, and leave the sandbox what it needs."""
+"""The systemd units run commands that exist, stop only after the drain, and give the sandbox the access that it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS = sorted((ROOT / "deploy/systemd").iterdir())
 
 
 def values(unit: Path, name: str) -> list[str]:
-    """What stands behind each ``name=``."""
+    """The value of each ``name=`` line."""
     lines = unit.read_text(encoding="utf-8").splitlines()
     return [value for key, mark, value in (line.partition("=") for line in lines) if mark and key == name]
 

@@ -1,4 +1,5 @@
-"""Traces of a served process: off, nothing of them is loaded; on, requests and turns are told without content, and the rest at its end."""
+"""Traces of a server process: when off, no module for them is loaded; when on, requests and turns are exported without content, and the
+remaining spans at exit."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
 
 @pytest.mark.slow
 def test_where_they_are_off_nothing_of_them_is_loaded(tmp_path: Path) -> None:
-    # Some of it redis loads by itself where it is installed.
+    # The redis client loads some of OpenTelemetry by itself where it is installed.
     asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"
     said = {}
     for url in ("", "http://127.0.0.1:9/v1/traces"):

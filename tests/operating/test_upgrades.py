@@ -1,4 +1,4 @@
-"""Processes that start together on an empty database: one makes the tables, the others wait."""
+"""Processes start together on an empty database: one creates the tables, the others wait."""
 
 from __future__ import annotations
 

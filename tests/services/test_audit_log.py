@@ -1,4 +1,4 @@
-"""The audit log on PostgreSQL: the database refuses changes, many writers make one chain, and whoever gets past the guards is found."""
+"""The audit log on PostgreSQL: it refuses changes, concurrent writers create one chain, and changes past the triggers are detected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for _ in range(25):
 
 
 class Team:
-    """A deployment's database, reached by the product and past it."""
+    """A deployment's database, with direct access beside the product."""
 
     def __init__(self, deployment: Deployment, address: str) -> None:
         self.deployment = deployment
@@ -33,14 +33,14 @@ class Team:
         return done.returncode, done.stdout
 
     def sql(self, *statements: str) -> None:
-        """As the owner of the table, who can take the guards off."""
+        """Run statements as the owner of the table, who can disable the triggers."""
         for statement in statements:
             self.database.execute(statement)  # type: ignore[call-overload]
 
 
 @pytest.fixture
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    """A database of our own with a hundred lines, which four processes wrote at the same time."""
+    """A new database with a hundred lines, which four processes wrote concurrently."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         with ThreadPoolExecutor(4) as pool:
@@ -66,7 +66,7 @@ CHANGES = [
 
 
 def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found(team: Team) -> None:
-    """One test, for the database takes longer to make than to ask."""
+    """One test for all, because creating the database takes longer than the checks."""
     code, said = team.verify()
     assert code == 0 and "The log is intact: 100 lines." in said, said
     noted = team.deployment.manage("audit", "head").split()

@@ -1,4 +1,4 @@
-"""``manage.py canary`` against a team's deployment: its back ends are there in every process, and nothing leaks from either."""
+"""``manage.py canary`` against a team's deployment: every process has the canary's back ends, and none leaks anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports, files and erasure over PostgreSQL: the same rules of tables, and rows that are kept and go in short transactions there, too."""
+"""Imports, files and erasure on PostgreSQL: the same constraints of tables, and rows written and deleted in short transactions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ print("ANSWER" + json.dumps([first, whole, storage.bytes_of(ada.pk), len(refused
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product over a database of our own, without a server."""
+    """The product with a new database, without a server."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))

@@ -1,4 +1,4 @@
-"""A team's deployment: two server processes over PostgreSQL and Redis, and people who reach either of them."""
+"""A team's deployment: two server processes on PostgreSQL and Redis, with people connected to either."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Two processes over a database of our own, whose tables the first of them makes."""
+    """Two processes on a new database, whose tables the first of them creates."""
     with own_database(is_empty=True) as address:
         deployment = Deployment(
             tmp_path_factory.mktemp("data"),
@@ -143,7 +143,7 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
             return str(told.get("code") or told["type"])
 
     async def comes(wanted: str) -> None:
-        """To every process, within seconds; the limit is for a busy machine."""
+        """Wait until every process answers so: a matter of seconds, with a limit for a busy machine."""
         async with asyncio.timeout(30):
             for server in deployment.servers:
                 while await answer(server) != wanted:

@@ -1,4 +1,4 @@
-"""The relay between processes over a real Redis of its own, which is stopped, silenced and started again."""
+"""The relay between processes over a separate, real Redis, which is stopped, paused and started again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 class Process:
-    """One of two processes of a deployment, as the relay sees it."""
+    """The relay of one of two processes of a deployment."""
 
     known: ClassVar[list[Process]] = []
 
@@ -49,7 +49,7 @@ class Process:
 
 
 async def until_it_passes(sender: Process, receiver: Process, number: int) -> None:
-    """A message that is sent until it arrives, as events of a running answer are."""
+    """Send a message repeatedly until it arrives, like the events of a running answer."""
     async with asyncio.timeout(20):
         while ("group", number) not in receiver.received:
             sender.relay.send("group", {"n": number})

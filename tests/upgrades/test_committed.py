@@ -1,4 +1,4 @@
-"""A migration that was committed is never edited, renamed or removed: databases have been through it."""
+"""A committed migration is never edited, renamed or removed, because databases have applied it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses in the background that one process writes, followed through another one."""
+"""Background responses that one process writes, followed through another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED = {"input": "What is two and two?", "background": True}
 
 
 class Two(Deployment):
-    """Two processes, and a key that both know."""
+    """Two processes, and an API key that works with both."""
 
     key = ""
 
