@@ -1,4 +1,4 @@
-"""A conversation that outgrows the context of a real llama.cpp server goes on, over all three wire formats."""
+"""A conversation that outgrows the context of a real llama.cpp server can continue, over all three wire formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Make = Callable[..., Backend]
 
 @pytest_asyncio.fixture(params=KINDS)
 async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
-    """Makes a back end of each kind; ``is_silent``: it cannot ask the server how much it reads."""
+    """A factory of back ends of each kind; ``is_silent``: the server does not report its context size."""
     made: list[Backend] = []
 
     def one(*, is_silent: bool = False) -> Backend:
@@ -52,7 +52,7 @@ def forget_what_the_server_says(backend: Backend) -> None:
 
 
 async def taken(backend: Backend, request: SampleRequest) -> SampleEnded:
-    """The end of a sample that the server took. What the tiny model makes of an unknown conversation it cannot always read."""
+    """The end of the first sample without an error: the server cannot always parse the tiny model's output on an unknown conversation."""
     for _ in range(8):
         result = await outcome(backend, request)
         if result.ended is not None:

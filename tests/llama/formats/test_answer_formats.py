@@ -1,4 +1,4 @@
-"""An answer in a format from a real llama.cpp server, over each wire format: its grammar binds the answer, and not the reasoning."""
+"""Answers with a schema from a real llama.cpp server, over each wire format: the grammar constrains the answer, but not the reasoning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that must come, on a real llama.cpp server over token ids: a model that would answer calls, under the schema of the function."""
+"""Forced calls on a real llama.cpp server over token ids: a model that would otherwise answer calls the function, with valid arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real llama.cpp server, of which nothing is given but its address: token ids are chosen, and the preamble is apart from the answer."""
+"""A real llama.cpp server configured by address alone: the product chooses token ids, and separates the preamble from the answer."""
 
 from __future__ import annotations
 
