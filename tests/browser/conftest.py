@@ -49,7 +49,7 @@ def browser(_driver: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def whole_browser(_driver: Playwright, chromium_path: Path) -> Iterator[Browser]:
+def full_chromium(_driver: Playwright, chromium_path: Path) -> Iterator[Browser]:
     """Full Chromium, for tests of what the headless shell lacks."""
     with _launched(_driver, chromium_path) as browser:
         yield browser

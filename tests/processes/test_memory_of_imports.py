@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.processes.told_modules import MODULES_FILE
+from tests.processes.imported_modules import MODULES_FILE
 from tests.support.served import Deployment, LiveSocket
 
 WAITING = {
@@ -42,15 +42,15 @@ async def _ask(deployment: Deployment) -> None:
 
 @pytest.mark.served
 def test_a_page_and_a_turn_import_nothing_that_only_rare_paths_need(tmp_path: Path) -> None:
-    told = tmp_path / "modules"
+    listing = tmp_path / "modules"
     # PYTHONHASHSEED forces a new interpreter: a forked process would already have the imports of the tests.
-    deployment = Deployment(tmp_path, **{"PYTHONHASHSEED": "0", MODULES_FILE: str(told)})
-    deployment.program = ("-m", "tests.processes.told_modules")
+    deployment = Deployment(tmp_path, **{"PYTHONHASHSEED": "0", MODULES_FILE: str(listing)})
+    deployment.program = ("-m", "tests.processes.imported_modules")
     deployment.make_people(ada=(False, []))
     try:
         asyncio.run(_ask(deployment))
     finally:
         deployment.stop()
-    imported = set(told.read_text(encoding="utf-8").split())
+    imported = set(listing.read_text(encoding="utf-8").split())
     assert {"daphne.server", "autobahn.twisted.websocket", "chatui.turns.running", "chatui.urls"} <= imported, "the premise"
     assert not {name: why for name, why in WAITING.items() if name in imported}

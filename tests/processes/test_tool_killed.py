@@ -106,7 +106,7 @@ def deployment_with_tool(data: Path, model: Stub, *, asks: bool = False) -> Depl
     )
 
 
-async def killed(server: Server, client: Any) -> None:
+async def start_chats_and_kill(server: Server, client: Any) -> None:
     """Start chats, so that they are at various stages, and kill their process."""
     async with AsyncExitStack() as sockets:
         reading = []
@@ -138,22 +138,22 @@ async def test_a_kill_at_any_step_runs_no_call_twice_and_leaves_a_reply_for_each
             for number in range(KILLS):
                 if number:
                     server = await asyncio.to_thread(deployment.start)
-                await killed(server, await asyncio.to_thread(server.sign_in, "ada"))
+                await start_chats_and_kill(server, await asyncio.to_thread(server.sign_in, "ada"))
                 swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
-                honest(found)
+                check_calls(found)
             ran = remembered(tmp_path)
             assert ran and max(ran.values()) == 1, "no call ran twice"
             cut = [turn for turn in found if turn["turn"] in swept and turn["state"] == "interrupted"]
             assert cut, "the premise: answers were interrupted"
             server = await asyncio.to_thread(deployment.start)
-            await continued(server, cut)
+            await continue_or_regenerate(server, cut)
         finally:
             await asyncio.to_thread(deployment.stop)
     again = remembered(tmp_path)
     assert all(again[key] == 1 for key in again) and set(ran) <= set(again), "and none twice after the restart"
 
 
-def honest(found: list[dict[str, Any]]) -> None:
+def check_calls(found: list[dict[str, Any]]) -> None:
     """Check that what is stored is true: each call has a reply, and only a call that was claimed has succeeded."""
     for turn in found:
         assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
@@ -167,7 +167,7 @@ def honest(found: list[dict[str, Any]]) -> None:
                 assert ("is not known" in reply["error"]["message"]) == (call_id in turn["claims"])
 
 
-async def continued(server: Server, turns: list[dict[str, Any]]) -> None:
+async def continue_or_regenerate(server: Server, turns: list[dict[str, Any]]) -> None:
     """Continue each interrupted answer, or regenerate it where nothing of it is stored."""
     client = await asyncio.to_thread(server.sign_in, "ada")
     async with LiveSocket(server, client) as socket:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.processes.counting import Reader
-from tests.processes.test_tool_killed import STEP, SWEEP, Model, continued, deployment_with_tool, remembered
+from tests.processes.test_tool_killed import STEP, SWEEP, Model, continue_or_regenerate, deployment_with_tool, remembered
 from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import LiveSocket, Server
@@ -66,7 +66,7 @@ async def asked_decided_and_killed(server: Server) -> dict[str, str]:
     return dict(zip(cards, DECISIONS, strict=True))
 
 
-def honest(found: list[dict[str, Any]]) -> None:
+def check_calls(found: list[dict[str, Any]]) -> None:
     """Check that each call has a reply, and that it succeeded only if it was claimed."""
     for turn in found:
         assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
@@ -93,7 +93,7 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
                 cards = await asked_decided_and_killed(server)
                 allowed += sum(decision == "once" for decision in cards.values())
                 swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
-                honest(found)
+                check_calls(found)
                 assert swept, "the premise: calls waited"
                 assert len(remembered(tmp_path)) <= allowed, "only what was allowed ran"
             ran = remembered(tmp_path)
@@ -104,7 +104,7 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
             cut = [turn for turn in found if turn["turn"] in swept and turn["state"] == "interrupted"]
             assert cut, "the premise: answers were interrupted"
             deployment.environment["CHATUI_TOOLS"] = ""
-            await continued(server, cut[:1])
+            await continue_or_regenerate(server, cut[:1])
         finally:
             await asyncio.to_thread(deployment.stop)
     assert remembered(tmp_path) == ran, "and none after the restart"

@@ -16,8 +16,8 @@ from tests.browser.visits import Visits
 @pytest.fixture(scope="package")
 def browser(browser: Browser, request: pytest.FixtureRequest) -> Browser:
     """The headless shell, whose layout and accessibility tree are those of full Chromium; ``make accessibility`` uses full Chromium."""
-    whole: Browser | None = request.getfixturevalue("whole_browser") if EVERYTHING else None
-    return whole or browser
+    full: Browser | None = request.getfixturevalue("full_chromium") if EVERYTHING else None
+    return full or browser
 
 
 @pytest.fixture(scope="package")

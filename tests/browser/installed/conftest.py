@@ -58,9 +58,9 @@ def with_worker(demo: Server, visits: Visits) -> Opening:
 
 
 @pytest.fixture
-def in_the_whole_browser(demo: Server, whole_browser: Browser) -> Iterator[Opening]:
+def with_worker_in_full_chromium(demo: Server, full_chromium: Browser) -> Iterator[Opening]:
     """``open_with_worker`` in full Chromium, for what the headless shell lacks."""
-    visits = Visits(whole_browser)
+    visits = Visits(full_chromium)
     yield lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
     visits.close()
     assert visits.complaints == []

@@ -173,8 +173,8 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
     assert page.evaluate("policiesMade") == ["chatui"]
 
 
-def test_chromium_finds_the_page_fit_to_be_installed(in_the_whole_browser: Opening) -> None:
-    page = in_the_whole_browser("ada")
+def test_chromium_finds_the_page_fit_to_be_installed(with_worker_in_full_chromium: Opening) -> None:
+    page = with_worker_in_full_chromium("ada")
     session = page.context.new_cdp_session(page)
     # Every browser context of a test is a private window, in which pages cannot be installed.
     assert [error["errorId"] for error in session.send("Page.getInstallabilityErrors")["installabilityErrors"]] == ["in-incognito"]

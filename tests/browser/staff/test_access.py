@@ -80,13 +80,13 @@ def test_a_screen_reader_hears_thinking_and_answer_ready_once_each(llama: Server
 
     chat.ask_and_wait("Explain in detail how a transistor works.")
     expect(announcer).to_have_text("Answer ready")
-    assert heard(chat.page) == ["Thinking", "Answer ready"]
+    assert announcements(chat.page) == ["Thinking", "Answer ready"]
     expect(chat.page.get_by_role("log", name="Conversation")).to_have_attribute("aria-live", "off")
     chat.ask_and_wait("Think hard: how do I get to work fastest?")
     chat.button("Regenerate").click()
     expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
     chat.finish()
-    assert heard(chat.page) == ["Thinking", "Answer ready"] * 3
+    assert announcements(chat.page) == ["Thinking", "Answer ready"] * 3
 
 
 def test_everything_that_can_be_used_has_a_name(demo: Server, visits: Visits) -> None:
@@ -135,7 +135,7 @@ def reach(page: Page, name: str, *, back: bool = False) -> None:
     raise AssertionError(f"{name} cannot be reached by Tab")
 
 
-def heard(page: Page) -> list[str]:
+def announcements(page: Page) -> list[str]:
     """The announcements of the live region since the page was loaded."""
     said: list[str] = page.evaluate("announced")
     return said
