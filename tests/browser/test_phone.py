@@ -145,7 +145,7 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     assert room and room["height"] >= 98
     chat.scroller.evaluate("element => { element.scrollTop = 100; }")
     jump = page.get_by_role("button", name="Jump to the latest").bounding_box()
-    assert jump and jump["width"] <= 50 and jump["x"] > 260, "it covers no line but its end"
+    assert jump and jump["width"] <= 50 and jump["x"] > 260, "it covers only the ends of lines"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.9)
     expect(page.get_by_role("combobox", name="Reasoning effort")).to_be_hidden()
@@ -153,7 +153,7 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     chat.box.click()
     page.keyboard.type("Some text")
     text = chat.box.bounding_box()
-    assert text and text["width"] > 180 and text["height"] < 60, "it stands in one line"
+    assert text and text["width"] > 180 and text["height"] < 60, "the text fits one line"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.7)
     effort = page.get_by_role("combobox", name="Reasoning effort")

@@ -98,5 +98,5 @@ async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: M
     for _ in range(4):
         rest = await taken(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
         assert rest.usage is not None
-        assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "though all of the answer does not fit any more"
+        assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "the request fits, though with all of the answer it would not"
         text += first.visible[-400:]

@@ -180,4 +180,4 @@ def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None
     [block] = [block for block in blocks(PAGE, "## One small machine") if block.startswith("set -a")]
     said = carry_out(block, environment, tmp_path, **other)
     assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in said, "the settings of the file are in force"
-    assert (data / "secret_key").exists(), "and so is the directory"
+    assert (data / "secret_key").exists(), "the directory is created, too"

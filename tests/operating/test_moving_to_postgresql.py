@@ -115,7 +115,7 @@ async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_
         server = large.start()
         try:
             with httpx.Client(base_url=server.url, cookies=cookies, trust_env=False) as client:
-                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "the same session, and the index"
+                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "session and index are kept"
                 assert await asked(server, client, "Go on?") == "response.completed"
             assert "The log is intact" in large.manage("audit", "verify")
         finally:

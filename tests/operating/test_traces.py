@@ -78,7 +78,7 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
         await ask(server, "ada")
         began = time.monotonic()
         deployment.stop()
-        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than a batch that hangs, twice"
+        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than two batches that hang would take"
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_an_address_without_the_packages_is_an_error_with_the_command_that_insta
     [error] = wrong(monkeypatch)
     assert error.endswith(starting.INSTALL) and starting.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
     assert (BASE_DIR / "requirements-traces.txt").is_file()
-    assert wrong(monkeypatch, traces_url="") == [], "off, nothing is needed"
+    assert wrong(monkeypatch, traces_url="") == [], "without traces, nothing needs to be installed"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def counts_until(end: asyncio.Event, pause: float) -> Callable[[asyncio.StreamWr
 def last_word(text: str) -> int:
     """The number of the last word in a text, in which no word may be missing."""
     numbers = [int(number) for number in re.findall(r"\bw(\d+)\b", text)]
-    assert numbers == list(range(1, len(numbers) + 1)), "a gap, or a word twice"
+    assert numbers == list(range(1, len(numbers) + 1)), "a word is missing or repeated"
     return len(numbers)
 
 

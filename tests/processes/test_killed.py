@@ -61,4 +61,4 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
     seen = [reader.last_seen(at - 1.0 - stalled.worst) for reader in readers]
     assert max(seen) > 20, f"the premise: there was something to lose, {seen}"
     assert all(stored >= read for stored, read in zip(kept, seen, strict=True)), f"kept {kept}, seen a second before {seen}"
-    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "and nothing was made up"
+    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "nothing was made up"

@@ -133,7 +133,7 @@ async def test_on_a_full_disk_an_answer_stays_in_memory_until_there_is_room(smal
             while chat.reader.last_seen() < WORDS:
                 await asyncio.sleep(0.05)
         await asyncio.sleep(1.5)
-        assert chat.reader.end is None, "no end before it is stored"
+        assert chat.reader.end is None, "the answer does not end before it is stored"
         assert chat.reader.longest_pause(began, chat.reader.seen[-1][0]) < FULL_SECONDS / 3 + 2 * chat.stalled.worst
         filler.unlink()
     assert chat.reader.end is not None and chat.reader.end["state"] == "completed"

@@ -17,7 +17,7 @@ class Redis:
     """A server on its own port, which is empty after a restart."""
 
     def __init__(self, place: Path) -> None:
-        assert shutil.which("redis-server"), "where these tests run, Redis is installed"
+        assert shutil.which("redis-server"), "these tests need redis-server to be installed"
         self._place = place
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"

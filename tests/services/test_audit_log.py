@@ -79,7 +79,7 @@ def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found
     counted = team.deployment.manage("audit", "counts", "--by", "day").split("\t")
     assert counted[1] == "100\n"
     exported = team.deployment.manage("audit", "export", "--until", "2099-01-01").splitlines()
-    assert len(exported) == 101, "its own line is in it"
+    assert len(exported) == 101, "the hundred lines and that of the export itself"
 
     team.sql("ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL")
     code, said = team.verify(*noted)

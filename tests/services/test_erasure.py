@@ -123,4 +123,4 @@ def test_what_is_kept_at_once_is_one_content_within_the_quota_while_another_conv
         said = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
     first, whole, size, refused, errors = json.loads(said.split("ANSWER", 1)[1])
     assert errors == [] and first == [30, 1, 2, 0] and whole
-    assert (size, refused) == (900_000, 5), "of six that are begun at once, one still fits"
+    assert (size, refused) == (900_000, 5), "of six concurrent uploads, only one still fits"

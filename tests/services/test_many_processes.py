@@ -188,9 +188,9 @@ def test_many_attempts_at_once_are_all_refused_and_counted_and_leave_few_lines_i
 
     before = recorded()[0]
     knock([f"/c/{uuid4()}/debug/"] * 120)
-    assert recorded() == (before + 1, 120, "True"), "one of them is the first, and none of the others is lost"
+    assert recorded() == (before + 1, 120, "True"), "one line for the first attempt, and all attempts are counted"
     knock([f"/c/{uuid4()}/debug/" for _ in range(120)])
-    assert recorded() == (before + 21, 240, "True"), "twenty with a line of their own, and one that says that the rest is counted"
+    assert recorded() == (before + 21, 240, "True"), "twenty single lines, and one that says that the rest is only counted"
 
 
 @pytest.mark.faults

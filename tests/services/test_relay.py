@@ -96,7 +96,7 @@ async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
         one.relay.send("group", {"n": -number})
         two.relay.join(f"group {number}")
     await two.relay.settled()
-    assert asyncio.get_running_loop().time() - before < 2, "nobody waits longer for Redis than it is given to answer"
+    assert asyncio.get_running_loop().time() - before < 2, "nobody waits longer than the Redis timeout"
     async with asyncio.timeout(10):
         while not (one.relay._is_away and two.relay._is_away):
             await asyncio.sleep(0.05)

@@ -158,7 +158,7 @@ async def test_a_rolling_restart_cuts_no_answer_and_fails_no_page(deployment: De
     assert [chat.reader.end["state"] for chat in chats if chat.reader.end] == ["completed"] * len(chats)
     assert {code for chat in chats for code in chat.codes} == {CLOSE_RESTART}
     came_back = Counter(len(chat.codes) for chat in chats)
-    assert came_back[0] + came_back[1] > len(chats) // 2, "most come back to the other process: the proxy may know a little late"
+    assert came_back[0] + came_back[1] > len(chats) // 2, "most reconnect to the other process; the proxy may notice late"
     kept = stored(deployment.environment["CHATUI_DATABASE_URL"])
     assert [kept[chat.reader.accepted["conversation"]] for chat in chats] == [chat.reader.last_seen() for chat in chats]
 

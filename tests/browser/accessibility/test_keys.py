@@ -206,6 +206,6 @@ def test_a_message_is_written_and_read_in_a_zoomed_window(chat: Chat, size: View
     expect(chat.exchanges).to_have_count(2)
     chat.finish()
     expect(chat.scroller).to_be_in_viewport(ratio=1)
-    assert (chat.scroller.bounding_box() or {"height": 0})["height"] >= 64, "some lines can be read at a time"
+    assert (chat.scroller.bounding_box() or {"height": 0})["height"] >= 64, "several lines are visible at a time"
     tab_to(page, "^Send$|^Reasoning effort$")
     expect(page.locator(":focus")).to_be_in_viewport(ratio=0.9)

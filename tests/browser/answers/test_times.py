@@ -69,7 +69,7 @@ def test_it_is_seen_by_who_points_at_the_answer_or_walks_there_and_moves_nothing
     assert opacity(page) == 1
     assert page.evaluate(BOXES) == before
     time, below = chat.exchanges.first.locator("answer-time").bounding_box(), chat.exchanges.nth(1).bounding_box()
-    assert time and below and time["y"] + time["height"] <= below["y"], "it stands on nothing"
+    assert time and below and time["y"] + time["height"] <= below["y"], "the time overlaps nothing below it"
 
     chat.box.hover()
     assert opacity(page) == 0

@@ -239,8 +239,8 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
     starts_of_lines = chat.last.locator(".version-name > span + span").evaluate_all("""spans => spans
       .filter((span) => span.getBoundingClientRect().left === span.parentElement.getBoundingClientRect().left)
       .map((span) => [getComputedStyle(span, "::before").left.startsWith("-"), getComputedStyle(span.parentElement).overflowX])""")
-    assert starts_of_lines, "the premise: names begin lines"
-    assert all(start == [True, "clip"] for start in starts_of_lines), "the dot before it is cut off"
+    assert starts_of_lines, "the premise: some facts begin a line"
+    assert all(start == [True, "clip"] for start in starts_of_lines), "the separator before a line's first fact is cut off"
     chat.page.emulate_media(media="print")
     expect(others(chat)).to_be_hidden()
     expect(chat.answer).to_be_visible()

@@ -218,7 +218,7 @@ def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     expect(said).to_have_text("There is no connection to the server. Please try again when it is back.")
     for width in (1280, 360):
         chat.page.set_viewport_size({"width": width, "height": 740})
-        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "it is cut off"
+        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "not cut off"
         assert said.evaluate("said => said.getBoundingClientRect().right <= innerWidth")
     cable.mend()
 

@@ -63,7 +63,7 @@ def test_nothing_is_cut_off_and_no_page_stays_empty_before_long_code(chat: Chat,
       word.setEnd(head.firstChild, "Column".length);
       return word.getClientRects().length;
     }""")
-    assert lines == 1, "words of ten columns are whole"
+    assert lines == 1, "a word in a table of ten columns is not broken"
     frame = chat.answer.locator(".code-frame")
     assert frame.evaluate("frame => getComputedStyle(frame).breakInside") == "auto"
     assert frame.locator(".code-head").evaluate("head => getComputedStyle(head).breakAfter") == "avoid"

@@ -77,7 +77,7 @@ def page(written: Server, visits: Visits, writer: Writer) -> Page:
 def test_each_script_is_drawn_and_not_shown_as_boxes(page: Page) -> None:
     texts = ["今", "気", "한", "م", "ש", "é"]
     shown = page.evaluate(DRAWN, [*texts, "👍", "\U0005fffd"])
-    assert shown.pop()["isBox"], "the premise: a box is known when it is seen"
+    assert shown.pop()["isBox"], "the premise: missing glyphs are recognized"
     assert [each["text"] for each in shown if each["isBox"] or each["isBlank"]] == []
     assert len({each["picture"] for each in shown}) == len(shown)
     assert [each["text"] for each in shown if each["isColoured"]] == ["👍"]
@@ -98,7 +98,7 @@ def test_lines_break_without_blanks_and_never_before_a_full_stop(page: Page) -> 
         lines = paragraphs.filter(has_text=text[:8]).evaluate(LINES)
         assert len(lines) > 5 and max(map(len, lines)) < 40
         assert [line for line in lines if line[0] in "，。、；」）.,"] == []
-        assert min(map(len, lines[:-1])) > max(map(len, lines)) // 2, "the lines are full"
+        assert min(map(len, lines[:-1])) > max(map(len, lines)) // 2, "lines are filled before they break"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -40,7 +40,7 @@ def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Vis
     expect(line).to_have_text(FULL)
     before = chat.page.locator(".composer-box").bounding_box()
     line.evaluate("line => { line.textContent = ''; }")
-    assert chat.page.locator(".composer-box").bounding_box() == before, "its line is there while it is empty"
+    assert chat.page.locator(".composer-box").bounding_box() == before, "the line takes its space even while empty"
     chat.ask_and_wait(LONG, "incomplete")
     expect(chat.last.locator(".notice")).to_contain_text("E-X-CONTEXT-FULL")
     expect(chat.button("Continue")).to_be_visible()

@@ -180,7 +180,7 @@ def agreed(first: Chat, second: Chat) -> list[str]:
     """The blocks that both tabs show, once they show the same: either may be one event behind the other."""
     deadline = time.monotonic() + 30
     while (shown := first.shown()) != second.shown():
-        assert time.monotonic() < deadline, "the tabs do not come together"
+        assert time.monotonic() < deadline, "both tabs show the same in the end"
         first.page.wait_for_timeout(100)
     return shown
 

@@ -125,7 +125,7 @@ def test_what_is_sent_from_the_middle_goes_to_the_end(demo_deployment: Deploymen
     chat.ask("What comes last?")
     expect(chat.question).to_have_text("What comes last?")
     chat.finish()
-    assert numbers(chat)[-WINDOW:] == list(range(LONG - WINDOW + 1, LONG + 1)), "it follows what was there last"
+    assert numbers(chat)[-WINDOW:] == list(range(LONG - WINDOW + 1, LONG + 1)), "the new exchange follows the last one"
     shown = chat.shown()
     chat.page.reload()
     assert Chat(chat.page).shown() == shown

@@ -221,4 +221,4 @@ def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
     box = model(page).bounding_box()
     beside = effort(page).bounding_box()
     assert box and box["width"] > 200, "what is chosen can be read"
-    assert beside and beside["y"] >= box["y"] + box["height"], "in a line of its own"
+    assert beside and beside["y"] >= box["y"] + box["height"], "on a separate line below"

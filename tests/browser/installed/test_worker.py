@@ -85,7 +85,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     page.wait_for_url("**/sign-in/**")
 
     kept = page.evaluate(CACHES)
-    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: it keeps something"
+    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: the cache is not empty"
     assert [address for address in kept if not KEPT.fullmatch(urlsplit(address).path)] == []
     assert [address for address, (_, text) in kept.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
     stored = page.evaluate("() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join()")
@@ -169,7 +169,7 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
     page = visits.open(demo, "ada", service_workers="allow")
     page.wait_for_load_state("networkidle")
     register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
-    assert page.evaluate(register, "/sw.js") == "TypeError", "a plain text is no address of a script"
+    assert page.evaluate(register, "/sw.js") == "TypeError", "a plain string is not a TrustedScriptURL"
     assert page.evaluate("policiesMade") == ["chatui"]
 
 

@@ -40,7 +40,7 @@ def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Vi
     expect(bar(chat.page)).to_contain_text("Match 3 of 3.")
     box.fill("no such thing")
     expect(bar(chat.page)).to_contain_text("No matches.")
-    assert chat.question.inner_html() == before, "the text itself is as it was"
+    assert chat.question.inner_html() == before, "marking matches does not change the HTML"
     box.press("Escape")
     expect(bar(chat.page)).to_be_hidden()
     expect(chat.page.locator("main")).to_be_focused()

@@ -66,4 +66,4 @@ def test_the_line_below_an_answer_keeps_the_number_at_the_end_of_the_name(arabic
       letter.setEnd(name.firstChild, at + 1);
       return letter.getBoundingClientRect().left;
     })""")
-    assert last < first, "from right to left, to its very end"
+    assert last < first, "the last letter is left of the first"

@@ -191,7 +191,7 @@ def test_what_is_moved_into_a_folder_that_is_not_loaded_stands_in_its_place_late
     expect(titles_in(filled, "Work")).to_have_count(60)
     found = titles_in(filled, "Work").all_text_contents()
     inside = [f"Inside {number:03}" for number in range(59)]
-    assert found == [*inside[:48], "Talk 1", *inside[48:]], "it was last written in two days ago"
+    assert found == [*inside[:48], "Talk 1", *inside[48:]], '"Talk 1" is in its place by time, two days ago'
 
 
 def test_the_folder_of_the_open_conversation_is_open_and_the_keyboard_reaches_everything(page: Page) -> None:

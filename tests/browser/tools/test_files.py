@@ -172,6 +172,6 @@ def test_files_come_while_the_answer_is_written_and_are_the_same_at_its_end_and_
         assert page.locator(".file-link").evaluate_all("all => all.map(link => link.outerHTML)") == running
     chat.page.reload()
     assert links.evaluate_all("all => all.map(link => link.outerHTML)") == running
-    assert _Handler.runs == 2, "the premise: the picture was drawn twice, and its last form is shown"
+    assert _Handler.runs == 2, "the premise: two runs drew the picture, and the last one is shown"
     picture = chat.page.request.get(chat.page.locator(".file-picture").get_attribute("href") or "").body()
     assert picture == png(640, 480, b"\x02\x02\x02")

@@ -94,5 +94,5 @@ def test_what_a_page_needs_is_asked_for_in_two_steps(demo: Server, visits: Visit
     [first] = [times for name, times in ends.items() if name.startswith("/static/js/chat.")]
     joined = [times for name, times in ends.items() if "/joined/" in name]
     assert len(joined) > 2
-    assert all(begun < min(ended for _, ended in joined) for begun, _ in joined), "one waited for another"
+    assert all(begun < min(ended for _, ended in joined) for begun, _ in joined), "no script waits for another"
     assert all(begun >= first[0] for begun, _ in joined)

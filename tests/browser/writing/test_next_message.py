@@ -91,7 +91,7 @@ def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
     expect(card(chat.page)).to_contain_text("Not sent while you edit it.")
     lines = "element => getComputedStyle(element).outlineStyle"
     form = card(chat.page).get_by_role("form", name="Edit your message")
-    assert (card(chat.page).evaluate(lines), form.evaluate(lines)) == ("solid", "none"), "one line, and none through the text"
+    assert (card(chat.page).evaluate(lines), form.evaluate(lines)) == ("solid", "none"), "the card has an outline, the form in it none"
     editor.fill("First")
     editor.press("Enter")
     expect(card(chat.page)).to_contain_text(WAITING)

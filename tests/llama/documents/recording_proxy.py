@@ -27,7 +27,7 @@ class RecordingProxy:
         for sent, _ in self._talks:
             for match in _POST.finditer(sent):
                 length = _LENGTH.search(match["head"])
-                assert length is not None, "requests say how long they are"
+                assert length is not None, "requests have a Content-Length"
                 body = json.loads(sent[match.end() : match.end() + int(length[1])])
                 found += [body] if body.get("stream") else []
         return found

@@ -102,7 +102,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert all(text in texts_of(body, vocabulary) for text in texts)
     of_second = await read_anew(llama_server) - before
     assert of_second < of_first / 4, "it had the documents already"
-    assert all(count > 1000 for count in server.cached()), "so it says, where it says so"
+    assert all(count > 1000 for count in server.cached()), "servers that report cached tokens report them"
 
     server.forget()
     await database_sync_to_async(attached.delete)(files[1])

@@ -42,7 +42,7 @@ async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Ha
 async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: HarmonyCompletionsBackend) -> None:
     greeted = replace(sample_request("Hello!"), tools=(MOOD,), max_tokens=300)
     free = await outcome(backend, greeted)
-    assert (free.visible, free.calls) == (GREETING, []), "the premise: it answers by itself"
+    assert (free.visible, free.calls) == (GREETING, []), "the premise: unforced, the model answers without a call"
     result = await outcome(backend, replace(greeted, must_call=True))
     assert result.error is None and result.visible == "" and GREETING not in str(result.finished)
     [(recipient, body)] = result.calls

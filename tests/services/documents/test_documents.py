@@ -75,7 +75,7 @@ def test_passages_are_found_as_over_sqlite_and_go_with_their_file(deployment: De
         "cocoa": [],
         "' & ( | : *": [],
     }
-    assert owned == {"price tea": ["page 12"], "price cocoa": []}, "all words, and nobody else's"
+    assert owned == {"price tea": ["page 12"], "price cocoa": []}, "all words must match, and only in one's own documents"
     assert after == [] and (before, left) == (38, 19)
 
 
