@@ -66,7 +66,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent: bool) -> None:
+async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):
         ended = await taken(backend, sample_request("ping", ORDERS, *turns(count)))
@@ -79,7 +79,7 @@ async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-async def test_a_question_that_is_too_long_is_said_to_be(make: Make, is_silent: bool) -> None:
+async def test_a_question_that_is_too_long_is_reported_as_such(make: Make, is_silent: bool) -> None:
     backend = make(is_silent=is_silent)
     result = await outcome(backend, sample_request("word " * 700, ORDERS, *turns(3)))
     assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG, result.error

@@ -47,12 +47,12 @@ def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
 
 
 @pytest.mark.parametrize(("question", "limit"), [(question, limit) for question, limits in QUESTIONS.items() for limit in limits])
-async def test_a_cut_answer_goes_on_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
+async def test_a_cut_answer_continues_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
     await continues_exactly(backend, question, limit)
 
 
 @pytest.mark.parametrize("limit", [60, 61, 62, 90])
-async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on_exactly_there(
+async def test_over_token_ids_an_answer_cut_between_the_bytes_of_a_word_continues_exactly_there(
     llama_server: str, vocabulary: Vocabulary, limit: int
 ) -> None:
     """The server tokenizes the text of some writing systems differently from how the model wrote it, so that only ids are exact."""
@@ -71,7 +71,7 @@ async def continues_exactly(backend: Backend, question: str, limit: int) -> None
     assert rest.hidden == ""
 
 
-async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> None:
+async def test_an_answer_that_is_cut_twice_is_continued_twice(backend: Backend) -> None:
     request = sample_request("Count from 1 to 200.")
     cut = await outcome(backend, replace(request, max_tokens=100))
     request, text = continued(request, cut), cut.visible
@@ -88,7 +88,7 @@ async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_r
     assert CANARY not in rest.visible + rest.hidden
 
 
-async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
+async def test_over_responses_the_model_is_asked_in_plain_text(llama_server: str) -> None:
     backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
     rest = await outcome(backend, replace(sample_request("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()

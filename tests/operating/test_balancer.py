@@ -92,13 +92,13 @@ def until(address: str, status: int) -> None:
         time.sleep(0.1)
 
 
-def test_haproxy_takes_the_configuration_as_it_is(program: str) -> None:
+def test_haproxy_accepts_the_configuration_unchanged(program: str) -> None:
     command = [program, "-c", "-f", str(ROOT / "deploy/haproxy.cfg")]
     done = subprocess.run(command, env={**os.environ, "CHATUI_HOSTS": HOSTS}, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
 
 
-def test_both_are_asked_each_learns_who_asked_and_one_that_is_gone_is_left_out(program: str, tmp_path: Path) -> None:
+def test_both_processes_get_requests_with_the_clients_address_and_a_stopped_one_is_skipped(program: str, tmp_path: Path) -> None:
     one, other = Process(), Process()
     try:
         with balanced(program, tmp_path, [one, other]) as address:

@@ -22,9 +22,9 @@ MOVING = "tests/operating/test_moving_to_postgresql.py"
 CARRIED_OUT = [
     ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
     ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
-    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_finds_nothing_unknown_in_them"),
+    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
     ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
-    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_that_there_was_is_there_and_people_go_on_where_they_were"),
+    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
     ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
@@ -62,7 +62,7 @@ _OTHER_FORMS = {
 """Placeholders and short forms in sentences, and what would be typed instead."""
 
 
-def test_each_block_of_the_page_has_what_carries_it_out() -> None:
+def test_each_block_of_the_page_has_a_test_that_runs_it() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     beginnings = [block.lstrip() for block in re.findall(r"^```(?:\w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
     wrong = [block for block, (begins, _) in zip(beginnings, CARRIED_OUT, strict=False) if not block.startswith(begins)]
@@ -73,7 +73,7 @@ def test_each_block_of_the_page_has_what_carries_it_out() -> None:
             assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), told
 
 
-def test_every_command_that_a_page_names_is_one_that_there_is() -> None:
+def test_every_command_that_a_page_names_exists() -> None:
     """Includes commands within sentences. A command that the argument parser rejects does not work."""
     named = {
         (page.name, command.strip())

@@ -76,7 +76,7 @@ def without_marks(page: str) -> str:
 
 
 @pytest.mark.asyncio
-async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_path: Path) -> None:
+async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: Path) -> None:
     data = tmp_path / "data"
     small = Deployment(data)
     small.make_people(ada=(False, []), bela=(True, ["view_hidden_channels"]))

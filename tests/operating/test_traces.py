@@ -44,7 +44,7 @@ async def ask(server: Server, name: str) -> None:
 @pytest.mark.served
 @pytest.mark.asyncio
 @pytest.mark.parametrize("tells", [False, True])
-async def test_requests_and_turns_are_told_without_content_and_the_last_ones_at_the_end(deployment: Deployment, tells: bool) -> None:
+async def test_requests_and_turns_are_exported_without_content_and_the_last_ones_at_exit(deployment: Deployment, tells: bool) -> None:
     deployment.make_people(ada_lovelace=(False, []))
     with collecting() as peer:
         async with stub.running(ANSWER) as model:
@@ -82,7 +82,7 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
 
 
 @pytest.mark.slow
-def test_where_they_are_off_nothing_of_them_is_loaded(tmp_path: Path) -> None:
+def test_without_traces_no_module_for_them_is_loaded(tmp_path: Path) -> None:
     # The redis client loads some of OpenTelemetry by itself where it is installed.
     asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"
     said = {}

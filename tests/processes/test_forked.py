@@ -54,7 +54,7 @@ def test_a_package_that_needs_settings_is_imported_by_each_program_as_a_whole(en
     assert ran.stdout.split() == ["[]", "True"], ran.stdout + ran.stderr
 
 
-def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str]) -> None:
+def test_a_forked_program_that_is_killed_or_times_out_reports_so(environment: dict[str, str]) -> None:
     with tempfile.TemporaryFile("w+") as output:
         sleeps = process.start(["manage.py", "shell", "--no-imports", "-c", "import time; time.sleep(600)"], environment, output)
         assert isinstance(sleeps, process.Forked) and sleeps.poll() is None
@@ -65,7 +65,7 @@ def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str
         sleeps.terminate()  # no effect: the process has ended
 
 
-def test_what_python_or_the_loader_reads_of_the_environment_means_a_start_of_its_own(environment: dict[str, str]) -> None:
+def test_variables_that_python_or_the_loader_reads_cause_a_new_interpreter(environment: dict[str, str]) -> None:
     with tempfile.TemporaryFile("w+") as output:
         own = process.start(["manage.py", "--version"], environment | {"PYTHONHASHSEED": "7"}, output)
         assert isinstance(own, subprocess.Popen) and own.wait(60) == 0

@@ -65,7 +65,7 @@ CHANGES = [
 ]
 
 
-def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found(team: Team) -> None:
+def test_concurrent_writers_make_one_chain_and_changes_past_the_triggers_are_detected(team: Team) -> None:
     """One test for all, because creating the database takes longer than the checks."""
     code, said = team.verify()
     assert code == 0 and "The log is intact: 100 lines." in said, said
@@ -95,7 +95,7 @@ def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found
     assert "Line 100: It was noted but does not exist" in team.verify(*noted)[1]
 
 
-def test_the_guards_can_be_taken_back_and_put_on_again_by_migrations(team: Team) -> None:
+def test_migrations_can_remove_and_restore_the_triggers(team: Team) -> None:
     team.deployment.manage("migrate", "chatui", "0002", "--verbosity", "0")
     assert team.verify()[0] == 1
     team.deployment.manage("migrate", "--verbosity", "0")

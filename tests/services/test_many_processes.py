@@ -104,7 +104,7 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
 
 
 @pytest.mark.asyncio
-async def test_an_answer_that_one_process_cut_is_gone_on_with_in_the_other(deployment: Deployment) -> None:
+async def test_an_answer_cut_in_one_process_is_continued_in_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as other:

@@ -70,7 +70,7 @@ async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(
     assert one.received == []
 
 
-async def test_what_was_left_is_not_heard_any_more(redis: Redis) -> None:
+async def test_a_group_that_was_left_receives_nothing_any_more(redis: Redis) -> None:
     one, two = Process("one"), Process("two")
     two.relay.join("group")
     await until_it_passes(one, two, 0)

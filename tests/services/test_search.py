@@ -115,7 +115,7 @@ def test_the_index_is_used(deployment: Deployment, database: str) -> None:
     assert "chatui_words" in str(rows)
 
 
-def test_what_is_removed_leaves_no_row_behind(deployment: Deployment, database: str) -> None:
+def test_deleted_conversations_leave_no_row_in_the_index(deployment: Deployment, database: str) -> None:
     count = "SELECT count(*) FROM chatui_searchentry"
     with psycopg.connect(database, autocommit=True) as connection:
         before = connection.execute(count).fetchone()

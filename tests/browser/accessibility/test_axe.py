@@ -34,7 +34,7 @@ def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | N
     return [(WIDE, LIGHT, None)]
 
 
-def test_every_way_is_drawn_for_some_state() -> None:
+def test_every_combination_is_tested_with_some_state() -> None:
     drawn = [way for state in STATES for way in ways(state)]
     assert {(size["width"], *look.values()) for size, look, _ in drawn} >= {
         (1280, "light", "none"),
@@ -45,7 +45,7 @@ def test_every_way_is_drawn_for_some_state() -> None:
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
-def test_nothing_is_found(world: World, state: State) -> None:
+def test_axe_finds_nothing(world: World, state: State) -> None:
     found: list[str] = []
     width = 0
     for size, look, rules in ways(state):

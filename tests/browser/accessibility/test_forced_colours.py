@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 LINE = "element => getComputedStyle(element).outlineStyle"
 
 
-def test_what_is_chosen_and_where_one_is_have_a_line(world: World) -> None:
+def test_the_chosen_and_the_current_item_have_a_line(world: World) -> None:
     page = world.page_of("ada")
     page.set_viewport_size({"width": 1280, "height": 800})  # the previous test may have changed it
     page.emulate_media(forced_colors="active")

@@ -85,7 +85,7 @@ def test_zoomed(world: World, state: State) -> None:
 
 
 @pytest.mark.parametrize("state", [state for state in drawn("finger") if state not in states_of_staff.STATES], ids=str)
-def test_a_finger_hits_what_people_press(world: World, state: State) -> None:
+def test_targets_are_large_enough_to_touch(world: World, state: State) -> None:
     """WCAG requires targets of 24 pixels, which axe-core checks; controls on phones have 44."""
     world.is_phone = True
     try:

@@ -77,7 +77,7 @@ def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thi
     expect(button).to_have_count(0)
 
 
-def test_whoever_asks_again_for_an_answer_that_was_cut_is_not_offered_it(slow: Server, visits: Visits) -> None:
+def test_the_button_is_not_offered_when_a_cut_answer_is_finished(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada"))
     chat.ask("Explain this, and make it long")
     expect(chat.button("Answer now")).to_be_visible()

@@ -156,7 +156,7 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     assert wire.received and not any(SECRET.encode() in each for each in wire.received)
 
 
-def test_a_version_that_is_kept_is_what_the_conversation_goes_on_with(two: Deployment, visits: Visits, servers: Servers) -> None:
+def test_the_conversation_continues_with_the_version_that_is_kept(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     others(chat).get_by_role("button", name="Keep this one").click()
     expect(chat.answer).to_have_text("I am tiny, and that is all.")

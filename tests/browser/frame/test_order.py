@@ -35,7 +35,7 @@ PLACES = "() => [...globalThis.places]"
 ORDERS = "() => [...globalThis.orders]"
 
 
-def test_a_preamble_stays_where_it_is_while_the_answer_is_written_and_after_a_reload(paced: Server, visits: Visits) -> None:
+def test_a_preamble_keeps_its_place_while_the_answer_is_written_and_after_a_reload(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "ada"))
     chat.page.evaluate(NOTE_PLACES)
     chat.ask(PLAN)
@@ -52,7 +52,7 @@ def test_a_preamble_stays_where_it_is_while_the_answer_is_written_and_after_a_re
     assert places == chat.page.evaluate(PLACES), "one place, the same as after the reload"
 
 
-def test_a_page_that_joins_while_a_preamble_stands_there_shows_the_same_order(paced: Server, visits: Visits) -> None:
+def test_a_page_loaded_during_a_preamble_shows_the_same_order(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "ada"))
     chat.ask(PLAN)
     expect(chat.last.locator(".part-preamble")).not_to_be_empty()

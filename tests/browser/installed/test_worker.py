@@ -103,7 +103,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     expect(page.locator("body")).not_to_contain_text(SECRET)
 
 
-def test_what_is_no_static_file_is_fetched_as_without_a_worker_and_kept_nowhere(with_worker: Opening) -> None:
+def test_only_static_files_are_cached_and_all_else_is_fetched_as_without_a_worker(with_worker: Opening) -> None:
     page = with_worker("ada")
     asked = page.evaluate("""async () => {
       const paths = ["/conversations/", "/search/?q=x", "/download/", "/healthz", "/static/js/chat.js"];
@@ -147,7 +147,7 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
     assert server.url in page.url
 
 
-def test_a_worker_that_is_switched_off_leaves_with_all_it_kept(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK + "|503")
     page = with_worker("ada", own.servers[0])
     assert page.evaluate(CACHES)
@@ -173,7 +173,7 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
     assert page.evaluate("policiesMade") == ["chatui"]
 
 
-def test_chromium_finds_the_page_fit_to_be_installed(with_worker_in_full_chromium: Opening) -> None:
+def test_chromium_finds_the_page_installable(with_worker_in_full_chromium: Opening) -> None:
     page = with_worker_in_full_chromium("ada")
     session = page.context.new_cdp_session(page)
     # Every browser context of a test is a private window, in which pages cannot be installed.

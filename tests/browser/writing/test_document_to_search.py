@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 LONG: FilePayload = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word and another. " * 60_000}
 
 
-def test_it_is_searched_in_where_its_person_says_so(llama: Server, visits: Visits) -> None:
+def test_the_model_searches_a_document_if_its_person_chooses_so(llama: Server, visits: Visits) -> None:
     chat = Chat(visits.open(llama, "bela"))
     attach(chat.page, LONG)
     chip = chat.page.locator(".chip")

@@ -152,7 +152,7 @@ def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has
 SEEN = "() => document.dispatchEvent(new Event('visibilitychange'))"
 
 
-def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visits) -> None:
+def test_the_page_says_that_an_open_editor_does_not_get_the_files_of_the_box(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")
     chat.last.get_by_role("button", name="Edit").first.click()

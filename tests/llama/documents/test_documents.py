@@ -112,7 +112,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert not any(texts[1][:32] in texts_of(body, vocabulary) for body in bodies)
 
 
-async def test_of_a_document_that_is_longer_than_the_context_the_beginning_goes(
+async def test_the_beginning_of_a_document_longer_than_the_context_is_sent(
     ada: User, server: RecordingProxy, vocabulary: Vocabulary
 ) -> None:
     file = await bring(ada, "long.txt", LONG)
@@ -128,7 +128,7 @@ async def test_of_a_document_that_is_longer_than_the_context_the_beginning_goes(
         assert "ping" in said and "Line 1999 " not in said
 
 
-async def test_a_document_that_is_longer_than_the_context_is_searched_in(ada: User, server: RecordingProxy, vocabulary: Vocabulary) -> None:
+async def test_a_document_longer_than_the_context_can_be_searched(ada: User, server: RecordingProxy, vocabulary: Vocabulary) -> None:
     file = await bring(ada, "long.txt", LONG)
     await answered(ada, ask(text="ping", files=(FileUse(file.pk, "search"),)))
     bodies = server.asked()

@@ -63,7 +63,7 @@ async def test_of_several_functions_the_model_names_one_under_a_grammar(backend:
 @pytest.mark.parametrize(
     ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
-async def test_a_call_of_its_own_comes_as_it_does_without_being_required(
+async def test_a_call_that_the_model_would_make_anyway_is_the_same_when_required(
     backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], said: str
 ) -> None:
     result = await outcome(backend, replace(sample_request(question), tools=(WEATHER,), must_call=True, max_tokens=300))

@@ -20,7 +20,7 @@ from tests.support.several import configure as configure
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 
-async def test_with_nothing_but_the_address_the_preamble_is_apart_from_the_answer(
+async def test_with_only_the_address_the_preamble_is_separate_from_the_answer(
     configure: Configure,
     closing: None,
     llama_server: str,

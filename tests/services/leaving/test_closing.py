@@ -75,7 +75,7 @@ print("ANSWER" + json.dumps([left, kept, errors]))
 """
 
 
-def test_two_who_decide_at_once(tmp_path: Path) -> None:
+def test_concurrent_closings_leave_one_admin_and_concurrent_group_deletions_revoke_a_right(tmp_path: Path) -> None:
     """One of the last two admins stays, and a right ends with the last of the two groups that granted it."""
     file = tmp_path / "sign-in.toml"
     file.write_text(SIGN_IN_FILE, encoding="utf-8")

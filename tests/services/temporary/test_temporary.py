@@ -61,7 +61,7 @@ def post(server: Server, client: httpx.Client, path: str, **data: str) -> int:
     return client.post(f"{server.url}{path}", data=data, headers=headers).status_code
 
 
-async def test_one_that_the_other_process_closes_is_gone_and_its_page_is_told(deployment: Deployment) -> None:
+async def test_a_chat_that_the_other_process_closes_is_deleted_and_its_page_informed(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as socket:
@@ -72,7 +72,7 @@ async def test_one_that_the_other_process_closes_is_gone_and_its_page_is_told(de
     assert rows(deployment, url) == "[0, 0, 0, 0]"
 
 
-async def test_one_whose_time_has_passed_goes_unasked(deployment: Deployment) -> None:
+async def test_an_expired_chat_is_deleted_without_a_request(deployment: Deployment) -> None:
     one, _ = deployment.servers
     async with asyncio.timeout(60), LiveSocket(one, one.sign_in("ada")) as socket:
         url = await asked(socket, temporary=True)
