@@ -59,7 +59,7 @@ def test_each_item_of_a_list_begins_on_its_own_side_with_room_for_its_marker(
     assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_with_colours_of_ones_own_everything_still_has_its_edges(written: Server, visits: Visits, writer: Writer) -> None:
+def test_in_forced_colours_everything_still_has_its_edges(written: Server, visits: Visits, writer: Writer) -> None:
     chat = Chat(visits.open(written, "ada", forced_colors="active"))
     writer.write("Some `code`:\n\n```sh\nls\n```\n")
     chat.ask_and_wait("Edges?")

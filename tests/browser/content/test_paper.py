@@ -16,7 +16,7 @@ LINE = "x = " + " + ".join(f"value_{number}" for number in range(40))
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "loaded"])
-def test_paper_says_what_it_is_whose_and_of_when_and_who_speaks(chat: Chat, writer: Writer, again: bool) -> None:
+def test_a_printout_has_its_title_owner_date_and_speakers(chat: Chat, writer: Writer, again: bool) -> None:
     writer.write(f"## Part\n\nSome text.\n\n```python\n{LINE}\n```\n")
     chat.ask_and_wait("What is on paper?")
     chat.settle()

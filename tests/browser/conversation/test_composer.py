@@ -34,7 +34,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(demo: Server, visits: Visit
     expect(chat.exchanges).to_have_count(1)
 
 
-def test_an_example_goes_into_the_box_behind_what_is_there(demo: Server, visits: Visits) -> None:
+def test_an_example_is_appended_to_the_text_in_the_box(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     examples = chat.page.get_by_role("list", name="Example questions").get_by_role("button")
     expect(examples).to_have_count(3)
@@ -144,9 +144,7 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
 
 
-def test_a_title_in_mid_edit_is_kept_when_the_person_presses_elsewhere_or_leaves_and_dropped_by_escape(
-    demo: Server, visits: Visits
-) -> None:
+def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped_by_escape(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Change me half way.")
     title = chat.page.get_by_role("textbox", name="Title")
     choose(item(chat.page, "Change me half way."), "Rename")
@@ -168,7 +166,7 @@ def test_a_title_in_mid_edit_is_kept_when_the_person_presses_elsewhere_or_leaves
     expect(item(other, "Kept on leaving")).to_have_count(1)
 
 
-def test_a_title_that_could_not_be_kept_is_told_and_tried_again(demo: Server, visits: Visits) -> None:
+def test_a_title_that_could_not_be_saved_is_reported_and_retried(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource")
     chat = conversation(demo, visits, "Keep my name.")
     chat.page.route("**/rename/", lambda route: route.fulfill(status=503, body="busy"), times=1)
@@ -202,7 +200,7 @@ def test_a_new_title_shows_in_the_other_tabs_of_the_person(demo: Server, visits:
     expect(other).to_have_title("Seen twice · chatui")
 
 
-def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits: Visits) -> None:
+def test_deleting_the_open_conversation_offers_undo(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Delete me while I am open.")
     address = chat.page.url
 
@@ -216,7 +214,7 @@ def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits
     chat.finish()
 
 
-def test_deleting_another_conversation_offers_the_way_back_where_one_is(demo: Server, visits: Visits) -> None:
+def test_deleting_another_conversation_offers_undo_on_the_open_page(demo: Server, visits: Visits) -> None:
     conversation(demo, visits, "Delete me from elsewhere.")
     chat = Chat(visits.open(demo, "bela"))
 

@@ -31,7 +31,7 @@ def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.parametrize("device", [{}, PHONE], ids=["desk", "phone"])
-def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
+def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
     chat = Chat(visits.open(small, "ada", **device))
     line = chat.page.locator(".context-use")
     expect(line).to_be_empty()

@@ -232,7 +232,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_earlier_messages_come(
     frame_stays(chat.page)
 
 
-def test_signing_out_elsewhere_is_said_where_more_was_asked_for(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
+def test_signing_out_elsewhere_is_reported_where_more_would_be_loaded(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo)
 
     def signed_out(route: Route) -> None:

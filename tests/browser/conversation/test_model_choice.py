@@ -176,7 +176,7 @@ def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(s
     expect(effort(page)).to_have_value("medium")
 
 
-def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(several: Deployment, visits: Visits) -> None:
+def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_works(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada")
     assert "Added later" not in offers(page), "the premise"
     shell(several, ADD_ROW)
@@ -191,7 +191,7 @@ def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(sev
     shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
 
 
-def test_whoever_left_the_group_gets_a_sentence_and_goes_on_with_another_model(several: Deployment, visits: Visits) -> None:
+def test_a_person_who_left_the_group_sees_a_sentence_and_continues_with_another_model(several: Deployment, visits: Visits) -> None:
     shell(several, JOIN.format(what=JOINS))
     page = visits.open(several.servers[0], "ada")
     chat = Chat(page)

@@ -196,7 +196,7 @@ def test_the_pages_about_sharing_fit_a_phone(visits: Visits, demo: Server) -> No
         fits(page)
 
 
-def test_a_tab_that_nobody_looks_at_says_that_an_answer_is_ready_and_nothing_of_it(visits: Visits, demo: Server) -> None:
+def test_a_hidden_tab_shows_that_an_answer_is_ready_and_no_text_of_it(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "Hello there")
     title = chat.page.title()
     chat.page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")

@@ -62,7 +62,7 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     expect(chat.exchanges).to_have_count(0)
 
 
-def test_letters_are_letters_while_one_writes(demo: Server, visits: Visits) -> None:
+def test_shortcut_letters_are_text_while_one_types(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
     chat.box.press_sequentially("more? ce")
@@ -96,7 +96,7 @@ def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visit
     expect(account).to_be_focused()
 
 
-def test_keys_can_be_changed_and_a_clash_is_told(demo: Server, visits: Visits) -> None:
+def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
     away(chat)
@@ -141,7 +141,7 @@ def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) 
     expect(sheet(chat.page)).to_be_hidden()
 
 
-def test_the_key_behind_escape_is_not_undone_when_the_sheet_gives_the_focus_back(demo: Server, visits: Visits) -> None:
+def test_a_key_right_after_escape_keeps_its_focus_when_the_sheet_returns_the_focus(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.ask_and_wait("Find me quickly")
     chat.settle()

@@ -66,7 +66,7 @@ def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
     return chat.page.get_by_role("textbox", name="Your message"), held
 
 
-def test_what_is_typed_early_goes_on_in_what_was_written_at_another_time(demo: Server, visits: Visits) -> None:
+def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
     chat.settle()

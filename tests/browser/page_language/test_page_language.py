@@ -63,7 +63,7 @@ def test_a_language_chosen_in_the_middle_of_a_first_answer_leaves_the_person_in_
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_a_whole_turn_is_said_in_german(slow_demo: Server, visits: Visits) -> None:
+def test_a_whole_turn_is_announced_in_german(slow_demo: Server, visits: Visits) -> None:
     page = visits.open(slow_demo, "ada", locale="de-DE")
     chat = Chat(page)
     listen(page)

@@ -157,7 +157,7 @@ def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> Non
     assert INSTRUCTIONS not in asking.content()
 
 
-def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
+def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     turn = page.get_by_role("region", name="Turn of")
     expect(turn.locator(".turn-facts")).to_contain_text("Completed")
@@ -171,7 +171,7 @@ def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server, op
     expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
 
-def test_what_the_person_saw_stands_beside_what_there_was(visits: Visits, demo: Server, opened: str) -> None:
+def test_what_the_person_saw_is_shown_beside_all_frames(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="What the person saw").click()
     rows = page.locator(".frame")
@@ -299,7 +299,7 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     expect(page.locator(".frame:visible")).to_have_count(1)
 
 
-def test_what_the_filters_of_the_search_say_is_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
+def test_the_labels_of_the_search_filters_are_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     for width in (320, 360, 414):
         page.set_viewport_size({"width": width, "height": 740})

@@ -80,7 +80,7 @@ def test_each_failure_says_what_to_do(refusing: Server, visits: Visits) -> None:
     assert not any(word in chat.page.content() for word in ("SECRET", "invalid_api_key", "HTTP 401"))
 
 
-def test_who_looks_after_the_back_ends_reads_the_cause_and_finds_it_by_its_number(refusing: Server, visits: Visits) -> None:
+def test_staff_of_the_back_ends_see_the_cause_and_find_it_by_its_number(refusing: Server, visits: Visits) -> None:
     chat = Chat(visits.open(refusing, "omar"))
 
     chat.ask_and_wait("set-up", state="failed")

@@ -63,7 +63,7 @@ def test_a_file_is_brought_sent_found_again_and_deleted(demo: Server, visits: Vi
     expect(documents.get_by_role("listitem")).to_contain_text(["A document that was deleted", "figures.csv"])
 
 
-def test_a_refusal_leaves_the_files_to_the_next_message_of_theirs(demo: Server, visits: Visits) -> None:
+def test_after_a_refusal_the_files_go_with_the_next_message(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     attach(chat.page, NOTES)
     chip = chat.page.locator(".chip")
@@ -77,7 +77,7 @@ def test_a_refusal_leaves_the_files_to_the_next_message_of_theirs(demo: Server, 
     expect(chip).to_have_count(1)
 
 
-def test_files_are_there_again_like_the_text_and_go_with_it(demo: Server, visits: Visits) -> None:
+def test_files_are_restored_like_the_text_and_are_sent_with_it(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     attach(chat.page, NOTES, TABLE)
     chips = chat.page.locator(".chip")

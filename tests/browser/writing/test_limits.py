@@ -27,9 +27,7 @@ def limited(deployment: Deployment, name: str, turns: int) -> None:
     deployment.manage("shell", "--no-imports", "-c", LIMIT.format(name=name, turns=turns))
 
 
-def test_near_to_a_limit_the_page_says_so_and_beyond_it_the_question_stays(
-    demo_deployment: Deployment, demo: Server, visits: Visits
-) -> None:
+def test_near_a_limit_the_page_says_so_and_beyond_it_the_question_stays(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     limited(demo_deployment, "lena", 1)
     chat = Chat(visits.open(demo, "lena"))
     chat.page.wait_for_timeout(2_500)  # other processes apply new limits within two seconds

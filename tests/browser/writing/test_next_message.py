@@ -37,7 +37,7 @@ def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
     return chat
 
 
-def test_it_is_sent_once_when_the_answer_is_finished_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     chat.ask("And then?")
@@ -62,7 +62,7 @@ def test_it_is_sent_once_when_the_answer_is_finished_also_with_two_tabs(chat: Ch
         expect(tab.box).to_have_value("")
 
 
-def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
     chat.ask("Still there?")
     expect(card(chat.page)).to_contain_text(WAITING)
     chat.page.reload()
@@ -83,7 +83,7 @@ def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat
     chat.finish()
 
 
-def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, relay: Relay) -> None:
     chat.ask("Frist")
     press(chat.page, "Edit")
     editor = card(chat.page).get_by_role("textbox", name="Your message")
@@ -107,7 +107,7 @@ def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
     expect(chat.exchanges).to_have_count(1)
 
 
-def test_after_a_stopped_answer_it_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
+def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
     chat.ask("Only if you finish.")
     chat.stop.click()
     chat.finish("stopped")
