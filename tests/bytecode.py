@@ -1,4 +1,4 @@
-"""Shares out among the processes of a run what each would else do for itself: to rewrite the assertions of every test of a new clone."""
+"""Divides among the xdist workers the assertion rewriting of all test modules, which in a new clone each worker would do for itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Nothing that is collected goes again, so there is nothing to look for among it."""
+    """Disable garbage collection while pytest collects: collected items live until the end, so there is nothing to free."""
     gc.disable()
     try:
         prepare_share(session.config, os.environ.get("PYTEST_XDIST_WORKER", ""))
@@ -25,14 +25,14 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def prepare_share(config: pytest.Config, worker: str) -> None:
-    """Write the bytecode of every n-th module where there is none; the other processes write that of the others meanwhile."""
+    """Write the missing bytecode of this worker's share: every n-th module. The other workers write theirs at the same time."""
     state = config.stash.get(rewrite.assertstate_key, None)
     if not worker or state is None or state.mode != "rewrite" or ROOT not in map(Path.resolve, map(Path, config.args)):
         return
     count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     for path in sorted(ROOT.rglob("test_*.py"))[int(worker.removeprefix("gw")) % count :: count]:
         place = rewrite.get_cache_dir(path)
-        kept = place / (path.name.removesuffix(".py") + rewrite.PYC_TAIL)
-        if rewrite._read_pyc(path, kept) is None and rewrite.try_makedirs(place):
+        bytecode = place / (path.name.removesuffix(".py") + rewrite.PYC_TAIL)
+        if rewrite._read_pyc(path, bytecode) is None and rewrite.try_makedirs(place):
             digest, code = rewrite._rewrite_test(path, config)
-            rewrite._write_pyc(state, code, digest, kept)
+            rewrite._write_pyc(state, code, digest, bytecode)

@@ -1,4 +1,4 @@
-"""What all tests share: settings of their own, and reasons in plain sentences for what is left out."""
+"""Shared test configuration: isolated settings, faster Django, test order, and a plain reason for each skipped test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.tools import chromium
 
 pytest_plugins = ["tests.bytecode", "tests.reporting"]
 
-# Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
+# Set by whoever runs the tests. Every other CHATUI_… variable belongs to their own deployment and must not reach a test.
 OF_TESTS = {
     "CHATUI_CACHE_DIR",
     "CHATUI_CHROMIUM",
@@ -42,7 +42,7 @@ OF_TESTS = {
     "CHATUI_TEST_STATES",
 }
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
-# These take minutes: they begin first, in this order, so that the end does not wait for one of them.
+# These take minutes. They start first, in this order, so that the run does not end by waiting for one of them.
 LONG = (
     "tests/chatui/canary/test_runs.py",
     "tests/browser/accessibility/",
@@ -59,24 +59,24 @@ LONG = (
 _OF_A_MODULE = re.compile(r"^pytestmark = .+$", re.MULTILINE)
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
-# Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
+# Not in pyproject.toml: without the plugin (-p no:django) pytest would reject it as an unknown option.
 os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
 _DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
 for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
     del os.environ[_name]
 os.environ["CHATUI_DATA_DIR"] = _DATA.name
-# Some machines want no bytecode kept. Each of some hundred servers would then compile the whole product anew.
+# Some machines disable bytecode files. Each of the hundred or so servers would then compile the whole product again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# A script is for the answer; it is not to be played a second time as its own title. The tests of titles ask for them.
+# A scripted model answer must not be played a second time to generate a title. The tests of titles turn titles on.
 os.environ["CHATUI_TITLES"] = "false"
-# What one process of the tests counts in Redis, such as wrong passwords, is not what another counts. Redis has 16 databases.
+# Each test process counts (for example wrong passwords) in its own Redis database. Redis has 16 of them.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.environ.get("CHATUI_TEST_REDIS_URL")):
     os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()
 
 
-# No deadline: how long one example takes says more of the machine than of the code. Always the same examples, so that a change is judged
-# by what it changes; new ones each time for whoever looks for faults.
+# No deadline: the time of one example depends more on the machine than on the code. The examples are always the same, so that a failure
+# comes from the change under test; CHATUI_TEST_NEW_EXAMPLES generates new ones, to look for faults.
 hypothesis.settings.register_profile(
     "chatui", deadline=None, max_examples=example_count(100), derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES")
 )
@@ -85,13 +85,13 @@ hypothesis.settings.load_profile("chatui")
 
 @pytest.fixture(autouse=True, scope="session")
 def _catalogues() -> None:
-    """Translations as the product reads them: make runtime compiles them, and whoever starts pytest alone has them, too."""
+    """Compile the translations, as ``make runtime`` does, so that they are also there when pytest is started directly."""
     catalogues.compile_stale()
 
 
 @pytest.fixture(scope="session")
 def chromium_path() -> Path:
-    """The browser. Only tests marked ``browser`` ask for it, and they run only where there is one."""
+    """The path of Chromium. Only tests marked ``browser`` request it, and they are skipped where it is missing."""
     found = chromium.find()
     assert found, chromium.why_not()
     return found
@@ -99,7 +99,7 @@ def chromium_path() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
-    """A directory with larger data sets that are not part of the repository; tests that need it are left out without it."""
+    """The directory with larger data sets that are not in the repository; tests that need it are skipped without it."""
     named = os.environ.get("CHATUI_SHARED_DIR")
     place = Path(named) if named else places.ROOT.parent / "shared"
     if not place.is_dir():
@@ -109,8 +109,8 @@ def shared_dir() -> Path:
 
 @contextmanager
 def _cheap_passwords() -> Iterator[None]:
-    """Many people are made, and a hash as the product makes it takes a second each. Once for all: to set it for each test cost as much as
-    many a test."""
+    """Hash passwords cheaply: tests create many people, and each production hash takes a second. Set once per session, because setting
+    it for each test took as long as many of the tests."""
     from django.test import override_settings
 
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
@@ -119,8 +119,8 @@ def _cheap_passwords() -> Iterator[None]:
 
 @contextmanager
 def _short_sign_ins() -> Iterator[None]:
-    """Django's test client signs a new browser in through an empty session, which it saves, reads, copies, deletes and saves: a dozen
-    statements before most of the tests of a page. One session with what is to be in it is the same."""
+    """Django's test client signs a new browser in through an empty session that it saves, reads, copies, deletes and saves: a dozen
+    statements before most page tests. Creating one session with the right content has the same result."""
     from django.conf import settings
     from django.contrib import auth
     from django.contrib.sessions.backends.db import SessionStore
@@ -149,8 +149,8 @@ def _short_sign_ins() -> Iterator[None]:
 
 @contextmanager
 def _without_static_files() -> Iterator[None]:
-    """Static files are for real servers. Names with hashes need a collected copy. And the middleware that serves them knows only the event
-    loop: each request of Django's test client would go through three threads, and take half as long again."""
+    """Only real servers serve static files. Hashed names would need a collected copy. The middleware that serves them is async only:
+    each request of Django's test client would pass through three threads and take half as long again."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -162,7 +162,7 @@ def _without_static_files() -> Iterator[None]:
 
 @contextmanager
 def _noted_pages() -> Iterator[None]:
-    """Django's test client keeps a copy of what each template was given, for each icon that a page includes. The page's own is enough."""
+    """Django's test client copies the context of every rendered template, even of each included icon. The context of the page is enough."""
     from django.template.base import Template
     from django.template.context import Context
     from django.test.signals import template_rendered
@@ -179,8 +179,8 @@ def _noted_pages() -> Iterator[None]:
 
 @contextmanager
 def _migrated_once() -> Iterator[None]:
-    """Every process of the tests begins with a copy of one migrated database: to run all migrations costs seconds. Django still runs
-    ``migrate`` over the copy, which fails where it is of other migrations."""
+    """Start every test process with a copy of one migrated database, because running all migrations takes seconds. Django still runs
+    ``migrate`` on the copy, which fails if the copy has other migrations."""
     from django.db.backends.sqlite3.creation import DatabaseCreation
 
     create: Any = vars(DatabaseCreation)["_create_test_db"]
@@ -198,9 +198,9 @@ def _migrated_once() -> Iterator[None]:
 
 @contextmanager
 def _emptied_where_there_are_rows() -> Iterator[None]:
-    """Tests that commit empty the tables in which they left rows, also the one whose rows the database refuses to delete.
+    """After a test that commits, empty only the tables that have rows, including the one whose rows the database refuses to delete.
 
-    Django's own way reads the whole schema, and empties every table: that took longer than many of these tests.
+    Django reads the whole schema and empties every table, which took longer than many of these tests.
     """
     from django.test import TransactionTestCase
 
@@ -213,7 +213,7 @@ def _emptied_where_there_are_rows() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_django(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Django as the tests use it, in one fixture: what pytest asks of each, before each test, is more than it does."""
+    """Make Django faster for tests. One fixture for all changes: pytest's own overhead per fixture and test exceeds their cost."""
     if not request.config.pluginmanager.hasplugin("django"):
         yield
         return
@@ -235,9 +235,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Modules none of whose tests can be wanted are not even imported: where only marked tests are wanted, those that name no mark, which
-    are most of them; and else those marked as a whole with what is not wanted, which are a third. Nor is what a folder of such modules
-    sets up for them."""
+    """Do not import modules in which ``-m`` cannot select any test. If it selects only marked tests, these are the modules that name no
+    mark (most of them); otherwise those whose ``pytestmark`` is deselected (a third). Folders of only such modules are ignored too,
+    with their conftest."""
     if not config.option.markexpr:
         return None
     if collection_path.is_dir():
@@ -259,7 +259,7 @@ def _may_hold_wanted(module: Path, config: pytest.Config) -> bool:
 
 @cache
 def may_be_wanted(wanted: str, of_all: frozenset[str], marks: frozenset[str]) -> bool:
-    """Whether a test could be wanted that has the marks ``of_all`` and any others of ``marks``, those that the wish names."""
+    """Whether ``wanted`` can select a test that has the marks ``of_all`` and any of the other ``marks``, which are those it names."""
     expression, others = Expression.compile(wanted), sorted(marks - of_all)
     every = (of_all.union(names) for count in range(len(others) + 1) for names in combinations(others, count))
     return any(expression.evaluate(_is_one_of(names)) for names in every)
@@ -278,7 +278,7 @@ def _names_a_mark(module: Path, config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, with the reason, what this machine cannot run; and begin with what takes longest."""
+    """Skip, with a reason, what this machine cannot run, and start with the tests that take longest."""
     items.sort(key=lambda item: next((place for place, start in enumerate(LONG) if item.nodeid.startswith(start)), len(LONG)))
     marks = {line.partition(":")[0] for line in config.getini("markers")}
     marked = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
@@ -292,15 +292,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays until the end. To walk over all of it again and again took an eighth of the time of the tests, and to look
-    once for the little of it that could go takes more than it is worth."""
+    """Freeze the objects that exist by now: they live until the end, and scanning them repeatedly took an eighth of the test time. A
+    collection first would free too little to be worth its time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Channels' test client puts a function that does nothing in the place of this one while it waits. Where two wait at once, and end in
-    another order than they began, that one would stay for every test behind, and no connection be closed any more."""
+    """Restore a function that Channels' test client replaces with a no-op while it waits. If two clients wait at once and end in a
+    different order than they began, the no-op stays, and in all later tests no connection would be closed."""
     if (channels_db := sys.modules.get("channels.db")) is not None:
         from django.db import close_old_connections
 
@@ -316,9 +316,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, keep together not only what one module sets up, but also what shares llama.cpp.
+    """With ``--dist loadfile``, keep together not only the tests of a module, but also those that share a llama.cpp server.
 
-    Groups by mark are no way: pytest-xdist 3.8 writes them into the ids of tests, which pytest 9.2 computes, so that they are lost.
+    ``xdist_group`` marks do not work: pytest-xdist 3.8 writes them into test ids, which pytest 9.2 computes, so that they are lost.
     """
     if config.getvalue("dist") != "loadfile":
         return None
@@ -330,7 +330,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def shared(nodeid: str) -> str:
-    """Which tests one process runs together: those of a module, or of a directory that shares a server."""
+    """The scope of tests that one process runs together: a module, or a directory whose tests share a server."""
     path = nodeid.partition("::")[0]
     return next((directory for directory in TOGETHER if path.startswith(directory)), path)
 

@@ -1,4 +1,4 @@
-"""What is said of a run of the tests: a second try of what failed, what could not run and why, and which modules cost most."""
+"""Reports on a test run: which failed tests were retried, what could not run and why, and which modules took longest."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tests.tools import not_run
 
 COST = "cost"
 DEAREST = 30
-"""So many modules are listed, where a run was long enough to ask."""
+"""How many modules are listed after a long run."""
 _LONG_SECONDS = 120.0
 _SHOWN_SECONDS = 0.005
-"""From here on --durations lists what passed before a test and after it."""
+"""--durations lists setup and teardown phases that take at least this long."""
 _NOTED = pytest.StashKey[list[str]]()
 
 SECOND_TRY = "second try"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take over what make check noted."""
+    """Take over the notes of ``make check`` on what it could not run."""
     config.stash[_NOTED] = not_run.sentences()
     not_run.forget()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test that fails is tried once more, and the summary names it with its first failure: what is late on a busy machine, or belongs to
-    the test before, does not stop the others, and is not hidden either."""
+    """Retry a failed test once, and name it in the summary with its first failure. A failure from a busy machine or a preceding test then
+    does not fail the run, and is not hidden either."""
     if item.config.getoption("usepdb"):
         return None
     began, used = time.monotonic(), _processor_seconds()
@@ -53,20 +53,20 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _is_worth_telling(report: pytest.TestReport, config: pytest.Config) -> bool:
-    """Whether anybody shows the report. To send two more for each test, of what passed before it and after it, took a thirtieth of the
-    time of all; where there is no process to send them to, they cost nothing, and plugins that write files may wait for them."""
+    """Whether any output uses the report. Sending the two reports of setup and teardown for each test to the xdist controller took a
+    thirtieth of the total time. Without xdist they cost nothing, and plugins that write files may need them."""
     is_sent = hasattr(config, "workerinput") and not config.getoption("xmlpath")
     return not is_sent or report.when == "call" or not report.passed or report.duration >= _SHOWN_SECONDS
 
 
 def _processor_seconds() -> float:
-    """Used so far by this process, and by those it has started and seen end."""
+    """CPU seconds used so far by this process and by its child processes that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used) + process.processor_seconds()
 
 
 def _costs(reporter: pytest.TerminalReporter) -> list[str]:
-    """A line for each of the dearest modules, and one for all: seconds that passed, and seconds of a processor."""
+    """A line for each of the slowest modules and one for the total, with elapsed seconds and CPU seconds."""
     costs: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for report in _reports(reporter):
         for passed, used in (value for name, value in report.user_properties if name == COST and isinstance(value, list)):
@@ -84,7 +84,7 @@ def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
 
 
 def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
-    """The failures of the first tries, by test."""
+    """The failures of the first attempts, by test id."""
     tries = [
         value for report in _reports(reporter) for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)
     ]
@@ -92,7 +92,7 @@ def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One paragraph at the end: what ran, what could not run and why."""
+    """Write a last paragraph: what ran, and what could not run and why."""
     ran: Counter[str] = Counter()
     for outcome in ("passed", "failed", "error", "xfailed", "xpassed"):
         ran.update(_part(report.nodeid) for report in terminalreporter.getreports(outcome))
@@ -120,7 +120,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _part(nodeid: str) -> str:
-    """The directory of a test: ``tests/renderer``. A test directly under ``tests`` counts as ``tests``."""
+    """The directory of a test's module, such as ``tests/renderer``."""
     return Path(nodeid.split("::")[0]).parent.as_posix()
 
 

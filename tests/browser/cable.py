@@ -1,4 +1,4 @@
-"""The cable between browsers and the product: a test can cut it, or make it swallow everything in silence."""
+"""A TCP proxy between browsers and the product, which can cut all connections or silently swallow what they carry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 
 class Cable:
-    """Listens on a loopback port and passes bytes on to ``port``, both ways."""
+    """Listens on a loopback port and forwards bytes to and from ``port``."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -22,23 +22,23 @@ class Cable:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Close every connection, and each new one at once."""
+        """Close every connection, and from now on each new one immediately."""
         self._is_cut = True
         self._close_all()
 
     def swallow(self) -> None:
-        """Keep every connection, accept new ones, and let nothing through."""
+        """Keep all connections open and accept new ones, but forward nothing."""
         self._passing.clear()
 
     def mend(self, *, keeps: bool = False) -> None:
-        """All is well again. ``keeps``: what was swallowed arrives late; otherwise those connections are gone."""
+        """Forward again. ``keeps``: what was swallowed arrives late; otherwise the old connections are closed."""
         if not keeps:
             self._close_all()
         self._is_cut = False
         self._passing.set()
 
     def close(self) -> None:
-        """Accept nobody any more."""
+        """Stop listening."""
         self._listener.close()
         self.mend()
 

@@ -1,4 +1,4 @@
-"""The conversation page as a person uses it: the box, the buttons and the exchanges, found by what they are called."""
+"""Page object of the conversation page: the message box, the buttons and the exchanges, found by their accessible names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OUTLINE = """blocks => blocks.map(block =>
 
 
 class Chat:
-    """What stands on one open conversation page."""
+    """The elements of one open conversation page."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -35,29 +35,29 @@ class Chat:
 
     @property
     def working(self) -> Locator:
-        """The line that says that hidden work is going on."""
+        """The line that says that the model is thinking or working."""
         return self.last.locator(".working-text")
 
     def ask(self, text: str) -> None:
-        """Write a message and send it, once the page's scripts are there."""
+        """Write a message and send it, once the page's scripts have loaded."""
         self.page.wait_for_load_state()
         self.box.fill(text)
         self.box.press("Enter")
 
     def finish(self, state: str = "completed") -> None:
-        """Wait until the last answer has ended that way, and its buttons are there."""
+        """Wait until the last answer has ended in this state and has its buttons."""
         expect(self.last).to_have_attribute("data-state", state)
         expect(self.last.locator(".answer-tools")).to_be_attached()
 
     def ask_and_wait(self, text: str, state: str = "completed") -> None:
-        """Ask, and wait for the whole answer to this very question."""
+        """Ask, and wait for the whole answer to this question."""
         before = self.exchanges.count()
         self.ask(text)
         expect(self.exchanges).to_have_count(before + 1)
         self.finish(state)
 
     def settle(self) -> None:
-        """Wait until the page stands at its conversation's own address."""
+        """Wait until the page has the address of its conversation."""
         self.page.wait_for_url("**/c/*/")
 
     def button(self, name: str) -> Locator:
@@ -65,6 +65,6 @@ class Chat:
         return self.last.get_by_role("button", name=name, exact=True)
 
     def shown(self) -> list[str]:
-        """The last answer block by block: the names of the elements, then the text. Colours of code come later and do not count."""
+        """The blocks of the last answer: the names of the elements, then the text. Spans are left out, as code is highlighted later."""
         blocks: list[str] = self.answer.locator("[data-block]").evaluate_all(OUTLINE)
         return blocks

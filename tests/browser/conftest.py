@@ -1,4 +1,4 @@
-"""One Chromium for the directory, the product served over its demo and over the real llama.cpp server, and people at their browsers."""
+"""Fixtures: one Chromium per directory, the product with its demo and with the real llama.cpp server, and people's browsers."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ PEOPLE: dict[str, tuple[bool, list[str]]] = {
 }
 INSTRUCTIONS = "DEVELOPER-CANARY-5521: be kind."
 
-# The machine may be busy with other tests; what does not come at all is told after this time.
+# Long, because the machine may be busy with other tests. What never appears fails after this time.
 expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="package")
 def _driver() -> Iterator[Playwright]:
-    """Ends with the directory's last test: while it runs, no test with an event loop of its own could."""
+    """The Playwright driver. It stops after the directory's last test: while it runs, no test could run an event loop."""
     with sync_playwright() as playwright:
         yield playwright
 
 
 @pytest.fixture(scope="package")
 def browser(_driver: Playwright) -> Iterator[Browser]:
-    """The light one, without windows."""
+    """Chromium's headless shell, which is lighter than full Chromium."""
     with _launched(_driver, chromium.find_headless()) as browser:
         yield browser
 
 
 @pytest.fixture(scope="package")
-def whole_browser(_driver: Playwright, chromium_path: Path) -> Iterator[Browser]:
-    """As people have it, for tests of what the light one lacks."""
+def full_chromium(_driver: Playwright, chromium_path: Path) -> Iterator[Browser]:
+    """Full Chromium, for tests of what the headless shell lacks."""
     with _launched(_driver, chromium_path) as browser:
         yield browser
 
@@ -66,7 +66,7 @@ def _launched(driver: Playwright, path: Path | None) -> Iterator[Browser]:
 
 @pytest.fixture
 def visits(browser: Browser) -> Iterator[Visits]:
-    """Browsers for the people of one test. A complaint of any page is a failure."""
+    """Browsers for the people of one test, which fails if any page has complaints."""
     visits = Visits(browser)
     yield visits
     visits.close()
@@ -75,7 +75,7 @@ def visits(browser: Browser) -> Iterator[Visits]:
 
 @pytest.fixture(scope="package")
 def demo_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product with its built-in demo, which answers at once, a limit that a test can pass, and instructions."""
+    """The product with its built-in demo, which answers immediately, a message limit that tests can exceed, and instructions."""
     deployment = Deployment(tmp_path_factory.mktemp("demo"), CHATUI_MAX_MESSAGE_CHARS="4000", CHATUI_INSTRUCTIONS=INSTRUCTIONS)
     try:
         deployment.start()
@@ -87,7 +87,7 @@ def demo_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deploy
 
 @pytest.fixture(scope="package")
 def demo(demo_deployment: Deployment) -> Server:
-    """Its server."""
+    """The server of ``demo_deployment``."""
     return demo_deployment.servers[0]
 
 
@@ -100,14 +100,14 @@ def _relay(llama_server: str) -> Iterator[Relay]:
 
 @pytest.fixture
 def relay(_relay: Relay) -> Iterator[Relay]:
-    """What stands between the product and llama.cpp, and can hold an answer in the middle."""
+    """The proxy between the product and llama.cpp, which can pause an answer in the middle."""
     yield _relay
     _relay.let_go()
 
 
 @pytest.fixture(scope="package")
 def llama(_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product over the real llama.cpp server."""
+    """The product with the real llama.cpp server."""
     deployment = Deployment(tmp_path_factory.mktemp("llama"), CHATUI_BACKEND_URL=_relay.url)
     try:
         server = deployment.start()

@@ -1,4 +1,4 @@
-"""A relay before a model server: it can hold an answer in the middle, so that a test looks at that moment for as long as it likes."""
+"""A proxy before a model server, which can pause an answer in the middle for as long as a test needs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ EVENT = b"data: "
 
 
 class Relay:
-    """Listens on loopback (on ``port``, or a free one) and passes bytes on to ``target``."""
+    """Listens on loopback (on ``port``, or a free port) and forwards bytes to ``target``."""
 
     def __init__(self, target: str, port: int = 0) -> None:
         self.target = target
         self.closed_at = 0.0
-        """When a client last hung up before the answer was over, on the clock of ``time.monotonic``."""
+        """When a client last disconnected before its answer had ended, in the time of ``time.monotonic``."""
         self._left: int | None = None
         self._going = threading.Event()
         self._going.set()
@@ -26,22 +26,22 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hold_after(self, events: int) -> None:
-        """Let so many server-sent events through, counted from now, then none until ``let_go``."""
+        """Forward the next ``events`` server-sent events, then none until ``let_go``."""
         self._going.clear()
         self._left = events
 
     @property
     def is_holding(self) -> bool:
-        """Whether all that may pass has passed."""
+        """Whether all allowed events have been forwarded."""
         return self._left == 0
 
     def let_go(self) -> None:
-        """Pass on what was held, and all that comes."""
+        """Forward the held events and everything after them."""
         self._left = None
         self._going.set()
 
     def close(self) -> None:
-        """Accept nobody any more."""
+        """Stop listening."""
         self.let_go()
         self._listener.close()
 

@@ -1,6 +1,6 @@
-"""Pictures of the main states, for the README and for critical eyes: ``python -m tests.browser.screenshots DIRECTORY``.
+"""Takes screenshots of the main states, for the README and for review: ``python -m tests.browser.screenshots DIRECTORY``.
 
-They show the product as it is served, over its demo; the working line is held still by a demo that writes slowly.
+They show the served product with its demo; a demo that writes slowly leaves time to capture the working line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ expect.set_options(timeout=30_000)
 
 
 class Studio:
-    """A quick server, a steady one that has time to sum up, a slow one, and where pictures go."""
+    """A fast server, a steady one slow enough for reasoning summaries, a slow one, and the directory of the screenshots."""
 
     def __init__(self, visits: Visits, quick: Server, steady: Server, slow: Server, directory: Path) -> None:
         self.visits = visits
@@ -36,7 +36,7 @@ class Studio:
         self._directory = directory
 
     def take(self, page: Page, name: str) -> None:
-        """Keep what the window shows."""
+        """Save a screenshot of the window."""
         page.mouse.move(0, 0)
         page.evaluate("() => document.fonts.ready")
         path = self._directory / f"{name}.png"
@@ -45,7 +45,7 @@ class Studio:
 
 
 def empty(studio: Studio) -> None:
-    """The first look after signing in, with some conversations in the list."""
+    """The page after signing in, with some conversations in the list."""
     chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
     for question in QUESTIONS:
         chat.page.goto("/")
@@ -56,7 +56,7 @@ def empty(studio: Studio) -> None:
 
 
 def conversation(studio: Studio) -> None:
-    """A long answer, in the light, in the dark and on a phone."""
+    """A long answer, in the light and dark themes and on a phone."""
     chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
     chat.ask_and_wait("Explain how reasoning stays out of sight")
     chat.settle()
@@ -78,7 +78,7 @@ def conversation(studio: Studio) -> None:
 
 
 def summary(studio: Studio) -> None:
-    """Steps so far, while the model thinks; the same lines behind the answer's "Thought for"; and a share link to it."""
+    """The steps so far, while the model thinks; the same lines folded into "Thought for"; and a share link to the answer."""
     chat = Chat(studio.visits.open(studio.steady, "ada", viewport={"width": 1200, "height": 1040}))
     for question in QUESTIONS[:0:-1]:
         chat.ask(question)
@@ -103,7 +103,7 @@ def summary(studio: Studio) -> None:
 
 
 def working(studio: Studio) -> None:
-    """The one calm line while hidden reasoning runs, and the debug view of the same moment."""
+    """The working line during hidden reasoning, and the debug view at the same moment."""
     chat = Chat(studio.visits.open(studio.slow, "ada", viewport=WINDOW))
     chat.ask(QUESTIONS[0])
     expect(chat.working).to_have_text("Working… 3 s")
@@ -121,7 +121,7 @@ def working(studio: Studio) -> None:
 
 
 def debug_parts(studio: Studio) -> None:
-    """The pages of the debug view over finished turns: a search, the comparison, in the dark and on a phone, a prompt and the requests."""
+    """The debug view of finished turns: a search, the comparison, dark and on a phone, a prompt and the requests."""
     chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
     chat.ask_and_wait(QUESTIONS[0])
     chat.settle()
@@ -155,7 +155,7 @@ def problem(studio: Studio) -> None:
 
 
 def doors(studio: Studio) -> None:
-    """The pages for people who are not signed in, the operator's, and a refusal."""
+    """The pages for people who are not signed in, the operator's pages, and a refusal."""
     page = studio.visits.open(studio.quick, path="/sign-in/", viewport=WINDOW)
     studio.take(page, "sign-in")
     page.goto("/pages/help/")
@@ -170,7 +170,7 @@ SCENES: tuple[Callable[[Studio], None], ...] = (empty, conversation, summary, wo
 
 
 def main(directory: str) -> int:
-    """Serve, visit, and take every picture."""
+    """Start the servers and take all screenshots."""
     browser_path = chromium.find()
     if browser_path is None:
         print(chromium.why_not())
@@ -201,7 +201,7 @@ def main(directory: str) -> int:
 
 
 def show(chat: Chat, place: str) -> None:
-    """Scroll so that the first such element of the answer is in the middle of the window."""
+    """Scroll the first matching element of the answer to the middle of the window."""
     chat.answer.locator(place).first.evaluate("element => element.scrollIntoView({ block: 'center' })")
 
 

@@ -1,4 +1,4 @@
-"""From an empty installation to a second person who signs in, all through pages."""
+"""From an empty installation to a second person who signs in, using only pages."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def sign_out(page: Page) -> None:
 
 
 def make_person(page: Page, name: str) -> None:
-    """On the admin pages, from its first page."""
+    """Create a person, starting from the first admin page."""
     page.get_by_role("link", name=re.compile("^Add( User)?$", re.IGNORECASE)).last.click()
     page.locator("#id_username").fill(name)
     page.locator("#id_password1").fill(PASSWORD)

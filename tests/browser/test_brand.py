@@ -1,4 +1,4 @@
-"""A deployment with the operator's own name, mark and colour looks like theirs, before and after signing in, under the strict policy."""
+"""A deployment with the operator's own name, logo and colour shows them before and after signing in, under the strict policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARK = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="
 
 @pytest.fixture
 def branded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product under another name, with a colour that is too light for the light theme."""
+    """The product under another name, and with a colour that is too light for the light theme."""
     directory = tmp_path_factory.mktemp("branded")
     (directory / "mark.svg").write_text(MARK, encoding="utf-8")
     deployment = Deployment(directory / "data", CHATUI_NAME="Ask Physics", CHATUI_MARK=str(directory / "mark.svg"), CHATUI_ACCENT="#ff8800")

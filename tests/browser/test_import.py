@@ -1,4 +1,4 @@
-"""A person brings the export of another product: they read what came of it, and open a conversation with both versions of an answer."""
+"""A person imports the export of another product, reads the report, and opens a conversation with both versions of an answer."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_an_export_becomes_conversations_and_a_report_says_what_is_missing(demo:
     page.get_by_role("link", name="A second loaf").tap()
     expect(page.get_by_text("Give it five more minutes.")).to_be_visible()
     time = page.locator(".exchange").first.locator(".answer answer-time")
-    expect(time).to_have_count(0)  # the export does not say it
+    expect(time).to_have_count(0)  # the export has no time
     expect(page.locator(".top-bar .imported-mark")).to_have_attribute("title", re.compile("from Open WebUI"))
     page.get_by_role("group", name="Versions of this answer").get_by_role("button", name="Previous version").tap()
     expect(page.get_by_text("The loaf is ready.")).to_be_visible()
     expect(time).to_contain_text("2023")
-    # Not the whole page: other conversations of this person are listed beside it.
+    # Not the whole page, as it also lists other conversations of this person.
     assert "SECRET" not in page.get_by_role("main").inner_html()
 
 

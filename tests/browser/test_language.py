@@ -1,4 +1,4 @@
-"""The language of the pages in a real browser: chosen by keys and without scripts, in every language on a phone, and from right to left."""
+"""The language of the pages in a real browser: chosen by keyboard and without scripts, every language on a phone, and right to left."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_pages_from_right_to_left_do_not_scroll_sideways(width: int, demo: Serve
 
 
 def fits(page: Page, width: int) -> None:
-    """Nothing scrolls sideways, and nothing stands out of the page."""
+    """Check that nothing scrolls sideways or sticks out of the page."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, page.evaluate(WIDE))
 
 

@@ -1,4 +1,4 @@
-"""Passkeys in a real browser, with an authenticator that Chromium plays: adding, signing in, the second step, removing."""
+"""Passkeys in a real browser with Chromium's virtual authenticator: adding, signing in, the second step, removing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEVICE = {
 
 
 class Device:
-    """The authenticator of a page's browser."""
+    """The virtual authenticator of a page's browser."""
 
     def __init__(self, page: Page) -> None:
         self._session: CDPSession = page.context.new_cdp_session(page)
@@ -44,8 +44,8 @@ class Device:
 
 
 def opened(visits: Visits, server: Server, *, offers: bool = False, **options: Any) -> Page:
-    """A page at an address where there are passkeys. ``offers``: the browser offers them by itself; the played device then takes the offer
-    at once."""
+    """The sign-in page at ``localhost``, where passkeys work. ``offers``: the browser offers them by itself (conditional UI), and the
+    virtual authenticator accepts immediately."""
     page = visits.open(server, path="/pages/help/", base_url=server.url.replace("127.0.0.1", "localhost"), **options)
     if not offers:
         page.context.add_init_script("PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)")
@@ -57,8 +57,8 @@ def keep(page: Page, directory: Path, name: str) -> None:
     page.screenshot(path=directory / f"{name}.png", full_page=True, animations="disabled", caret="hide")
 
 
-def looked_at(page: Page, directory: Path, name: str) -> None:
-    """Nothing is wrong with it in any look, it fits a phone, and there are pictures of it."""
+def check_appearance(page: Page, directory: Path, name: str) -> None:
+    """Check that axe finds no violation in light, dark and forced colours, and take screenshots of each."""
     for number, look in enumerate(axe.LOOKS):
         page.emulate_media(**look)
         assert axe.complaints(page, axe.COLOURS if number else None) == []
@@ -66,8 +66,8 @@ def looked_at(page: Page, directory: Path, name: str) -> None:
     page.emulate_media(color_scheme="light", forced_colors="none")
 
 
-def added(page: Page, name: str) -> None:
-    """With the keyboard alone."""
+def add_passkey(page: Page, name: str) -> None:
+    """Add a passkey with the keyboard alone."""
     page.goto("/sign-in/passkeys/new/")
     expect(page.get_by_label("Passkey name")).to_be_focused()
     page.keyboard.press("ControlOrMeta+a")
@@ -82,23 +82,23 @@ def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: 
     page.wait_for_url("**/")
     page.goto("/sign-in/ways/")
     page.get_by_role("link", name="Add a passkey").click()
-    looked_at(page, tmp_path, "new")
-    added(page, "Petra's <laptop>")
+    check_appearance(page, tmp_path, "new")
+    add_passkey(page, "Petra's <laptop>")
     expect(page.locator(".recovery-codes li")).to_have_count(10)
     assert [each["rpId"] for each in device.passkeys()] == ["localhost"]
     page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_text("Petra's <laptop>", exact=True)).to_be_visible()
     expect(page.get_by_text("never used")).to_be_visible()
-    looked_at(page, tmp_path, "ways")
+    check_appearance(page, tmp_path, "ways")
 
-    added(page, "Another")
+    add_passkey(page, "Another")
     expect(page.get_by_role("alert")).to_have_text("This device already has one of your passkeys.")
     keep(page, tmp_path, "taken")
 
     page.goto("/")
     sign_out(page)
     button = page.get_by_role("button", name="Use a passkey")
-    looked_at(page, tmp_path, "sign-in")
+    check_appearance(page, tmp_path, "sign-in")
     button.focus()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/$"))
@@ -112,7 +112,7 @@ def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: 
     sign_out(page)
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_role("alert").first).to_contain_text("This passkey did not work.")
-    looked_at(page, tmp_path, "refused")
+    check_appearance(page, tmp_path, "refused")
     sign_in(page, "petra")
     expect(page.get_by_role("button", name="Account: petra")).to_be_visible()
 
@@ -122,14 +122,14 @@ def test_after_the_password_a_passkey_is_asked_for_and_what_fails_is_told_in_wor
     device = Device(page)
     sign_in(page, "pavel")
     page.wait_for_url("**/")
-    added(page, "Phone")
+    add_passkey(page, "Phone")
     expect(page.locator(".recovery-codes li")).to_have_count(10)
     page.context.clear_cookies()
     page.goto("/sign-in/")
     sign_in(page, "pavel")
     expect(page.get_by_role("heading", name="One more step")).to_be_visible()
     fits(page, 360)
-    looked_at(page, tmp_path, "step")
+    check_appearance(page, tmp_path, "step")
     device.knows_the_person(False)
     button = page.get_by_role("button", name="Use a passkey")
     button.click()
@@ -151,7 +151,7 @@ def test_the_browser_offers_a_passkey_beside_the_name(demo: Server, visits: Visi
     Device(page)
     sign_in(page, "paula")
     page.wait_for_url("**/")
-    added(page, "Laptop")
+    add_passkey(page, "Laptop")
     expect(page.locator(".recovery-codes li")).to_have_count(10)
     page.context.clear_cookies()
     page.goto("/sign-in/")

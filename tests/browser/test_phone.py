@@ -1,4 +1,4 @@
-"""On a phone 360 pixels wide: nothing scrolls sideways, everything can be reached and hit with a finger."""
+"""On a phone 360 pixels wide, nothing scrolls sideways, and every control can be reached and is large enough to touch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDE = """() => [...document.querySelectorAll("body *")]
 
 
 def fits(page: Page) -> None:
-    """No sideways scrolling, and nothing too small to hit."""
+    """Check that the page does not scroll sideways, and that no target is too small to touch."""
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360, (page.url, width, page.evaluate(WIDE))
     assert page.evaluate(SMALL, [TARGETS, FINGER_PX]) == [], page.url
@@ -68,7 +68,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
 
 
 def test_the_set_up_page_fits_a_phone(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
-    # The page exists only while there is no account; its form is looked at under the address of the sign-in page.
+    # The page exists only while there is no account, so its HTML is rendered separately and served by the browser's route.
     page = visits.open(demo, path="/sign-in/", **PHONE)
     html = demo_deployment.manage("shell", "--no-imports", "-c", SET_UP)
     page.route("**/setup/", lambda route: route.fulfill(body=html, content_type="text/html"))
@@ -145,7 +145,7 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     assert room and room["height"] >= 98
     chat.scroller.evaluate("element => { element.scrollTop = 100; }")
     jump = page.get_by_role("button", name="Jump to the latest").bounding_box()
-    assert jump and jump["width"] <= 50 and jump["x"] > 260, "it covers no line but its end"
+    assert jump and jump["width"] <= 50 and jump["x"] > 260, "it covers only the ends of lines"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.9)
     expect(page.get_by_role("combobox", name="Reasoning effort")).to_be_hidden()
@@ -153,7 +153,7 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     chat.box.click()
     page.keyboard.type("Some text")
     text = chat.box.bounding_box()
-    assert text and text["width"] > 180 and text["height"] < 60, "it stands in one line"
+    assert text and text["width"] > 180 and text["height"] < 60, "the text fits one line"
     for each in (chat.box, chat.send):
         expect(each).to_be_in_viewport(ratio=0.7)
     effort = page.get_by_role("combobox", name="Reasoning effort")

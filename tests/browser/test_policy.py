@@ -1,4 +1,4 @@
-"""The browser's own wall: what the Content-Security-Policy and Trusted Types stop, and that no page of ours needs what they stop."""
+"""What the Content-Security-Policy and Trusted Types block in a browser, and that no page of ours needs what they block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# Every test of this directory fails when a page breaks the policy, writes an error to the console or asks another host (``visits``).
+# ``visits`` fails every test of this directory if a page violates the policy, logs an error or sends a request to another host.
 
 
 def test_code_and_mathematics_are_set_under_the_policy(demo: Server, visits: Visits) -> None:

@@ -1,4 +1,4 @@
-"""A person's own settings in a real browser: without scripts, in all browsers of the person, and on a phone."""
+"""Personal settings in a real browser: without scripts, in all of the person's browsers, and on a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person signs in with a provider in a real browser, under the strict policy, and comes out at the page that they asked for."""
+"""A person signs in with a provider in a real browser, under the strict policy, and arrives at the page that they requested."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def provider() -> Iterator[ScriptedProvider]:
-    """A provider at which every browser is signed in already."""
+    """A provider with which every browser is already signed in."""
     with running() as scripted:
         yield scripted
 
 
 @pytest.fixture
 def server(provider: ScriptedProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product with that provider, and passwords for emergencies."""
+    """The product with this provider, and passwords for emergency accounts."""
     directory = tmp_path_factory.mktemp("single-sign-on")
     table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in provider.table().items())
     said = f'passwords = "emergency"\nemergency_accounts = ["rescue"]\n[[provider]]\n{table}\n'

@@ -1,4 +1,4 @@
-"""People at their browsers: each visit is a browser context of its own, and everything that a page does wrong is noted."""
+"""People's browsers: each visit is a new browser context, and everything that a page does wrong is recorded."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # Pages whose bytes are recorded are handed over by the test, and Chromium would not let those reach loopback.
+    # Pages whose bytes are recorded are fulfilled by the test's route, and Chromium would not let those reach loopback.
     "--disable-features=LocalNetworkAccessChecks",
-    # A page that asks for another host gets no answer, wherever the tests run.
+    # Requests to other hosts fail, wherever the tests run.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -31,7 +31,7 @@ _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
 
 @dataclass
 class Wire:
-    """Every byte that a browser received: bodies of HTTP answers and frames of sockets."""
+    """Every byte that a browser received: bodies of HTTP responses, and WebSocket frames."""
 
     received: list[bytes] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Wire:
 
 
 class Visits:
-    """Opens pages for people. ``complaints`` holds errors on the console, policy violations, exceptions and requests to elsewhere."""
+    """Opens pages for people. ``complaints``: console errors, policy violations, exceptions and requests to other hosts."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -58,7 +58,7 @@ class Visits:
         self.seen: list[str] = []
 
     def open(self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, **options: Any) -> Page:
-        """A page of a browser in which that person is signed in; nobody is without ``name``."""
+        """A page in a new browser context, signed in as ``name``, or as nobody without it."""
         context = self._browser.new_context(**{"base_url": server.url, "service_workers": "block"} | options)
         self._contexts.append(context)
         self._watch(context)
@@ -72,7 +72,7 @@ class Visits:
         return page
 
     def allow(self, pattern: str) -> None:
-        """This test provokes complaints of that kind; they are no fault."""
+        """Ignore complaints that match, which this test provokes."""
         self._allowed.append(pattern)
 
     @property
@@ -81,7 +81,7 @@ class Visits:
 
     def close(self) -> None:
         for context in self._contexts:
-            # What is still on its way to a page that goes is nobody's fault, least of all the next test's.
+            # Errors of requests that are still running when the page closes must not fail the next test.
             context.unroute_all(behavior="ignoreErrors")
             context.close()
 
@@ -108,7 +108,7 @@ _sessions: dict[tuple[str, str], dict[str, str]] = {}
 
 
 def _session(server: Server, name: str) -> dict[str, str]:
-    """The cookies of one sign-in per person and server: hashing a password takes long, and on purpose."""
+    """The session cookies of a person, from one sign-in per server, because hashing a password is slow by design."""
     if (server.url, name) not in _sessions:
         _sessions[server.url, name] = dict(server.sign_in(name).cookies)
     return _sessions[server.url, name]

@@ -1,5 +1,5 @@
-// Runs in each page before the page's own scripts: notes what the policy stopped, which Trusted Types policies are made, and what a
-// screen reader is told.
+// Runs in each page before the page's own scripts: records what the policy blocked, which Trusted Types policies are created, and what is
+// announced to screen readers.
 
 addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.effectiveDirective} stopped ${event.blockedURI} ${event.sample}`), true);
 

@@ -1,4 +1,4 @@
-"""Runs the test server until it is stopped: ``python -m tests.llama CACHE_DIR PORT [none]``. Ready when GET /health answers 200."""
+"""Runs the test server until stopped: ``python -m tests.llama CACHE_DIR PORT [none]``. It is ready when GET /health answers 200."""
 
 from __future__ import annotations
 

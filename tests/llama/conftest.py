@@ -1,4 +1,4 @@
-"""The tests of this directory run against the real server."""
+"""Fixtures: real llama.cpp servers and the vocabulary."""
 
 from __future__ import annotations
 

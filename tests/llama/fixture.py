@@ -1,4 +1,4 @@
-"""pytest fixtures: the address of a running llama.cpp server with the tiny gpt-oss model. Import them in a conftest that needs them."""
+"""pytest fixtures: addresses of running llama.cpp servers with the tiny gpt-oss model, for import into conftest modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.llama.prepare import HERE, NotAvailableError, Prepared, prepare
 CACHE = Path(os.environ.get("CHATUI_CACHE_DIR") or HERE.parents[1] / ".cache") / "llama"
 START_SECONDS = 180
 CONTEXT, SMALL_CONTEXT = 4096, 512
-"""Tokens of prompt and answer together."""
+"""The context size: tokens of prompt and answer together."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ _running: dict[tuple[str, int], Server] = {}
 
 @pytest.fixture(scope="session")
 def llama_server() -> Iterator[str]:
-    """A server that keeps reasoning apart from the answer, as llama.cpp does by default."""
+    """A server that separates reasoning from the answer, as llama.cpp does by default."""
     yield from _served("auto")
 
 
@@ -49,7 +49,7 @@ def llama_server_unparsed() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def llama_server_with_a_small_context() -> Iterator[str]:
-    """A server that reads SMALL_CONTEXT tokens at once."""
+    """A server with a context of SMALL_CONTEXT tokens."""
     yield from _served("auto", SMALL_CONTEXT)
 
 
@@ -62,7 +62,7 @@ def llama_server_of_one_test() -> Iterator[Server]:
 
 
 def _served(reasoning_format: str, context: int = CONTEXT) -> Iterator[str]:
-    """Fixtures imported in several places share one server: the first use starts it, the end of the last stops it."""
+    """Fixtures imported in several places share one server: the first use starts it, and the end of the last use stops it."""
     key = (reasoning_format, context)
     if key not in _running:
         _running[key] = _started(reasoning_format, context)
@@ -75,7 +75,7 @@ def _served(reasoning_format: str, context: int = CONTEXT) -> Iterator[str]:
 
 
 def _started(reasoning_format: str, context: int) -> Server:
-    """A running server; where there can be none, the test is left out with the reason."""
+    """A running server. If none can run here, skip the test with the reason."""
     try:
         return _start(prepare(CACHE), reasoning_format, context)
     except NotAvailableError as error:

@@ -1,4 +1,4 @@
-"""Sets up what the test server needs, once, in a cache directory: an environment, the vocabulary, the model file."""
+"""Sets up what the test server needs, once per cache directory: a virtual environment, the vocabulary and the model file."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from pathlib import Path
 HERE = Path(__file__).parent
 QUIET = ("--quiet", "--disable-pip-version-check")
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-# Packages that ship the vocabulary name the file by a digest of its public address, as the tokenizer's own cache does.
+# Packages that ship the vocabulary name the file after the digest of its public URL, like the tokenizer's own cache.
 VOCABULARY_MEMBER = "litellm/llms/tokenizers/fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 class NotAvailableError(Exception):
-    """The server cannot be set up here; the message says why in plain words."""
+    """The server cannot be set up here; the message is a plain sentence with the reason."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The interpreter that has llama.cpp, and the model file."""
+    """The paths of the Python interpreter that has llama.cpp, and of the model file."""
 
     python: Path
     model: Path
 
 
 def prepare(cache: Path) -> Prepared:
-    """Set up what is missing; seconds where everything is there, about a minute the first time.
+    """Set up what is missing. Takes about a minute the first time, and seconds if everything is there.
 
     Raises:
-        NotAvailableError: a package could not be had, or a tool failed.
+        NotAvailableError: a package cannot be installed, or a tool fails.
     """
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / "lock"):
@@ -47,7 +47,7 @@ def prepare(cache: Path) -> Prepared:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Several test processes may begin at once; one sets up, the others wait."""
+    """Hold a file lock: if several test processes start at once, one sets up and the others wait."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

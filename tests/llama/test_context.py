@@ -1,4 +1,4 @@
-"""A conversation that outgrows the context of a real llama.cpp server goes on, over all three wire formats."""
+"""A conversation that outgrows the context of a real llama.cpp server can continue, over all three wire formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Make = Callable[..., Backend]
 
 @pytest_asyncio.fixture(params=KINDS)
 async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
-    """Makes a back end of each kind; ``is_silent``: it cannot ask the server how much it reads."""
+    """A factory of back ends of each kind; ``is_silent``: the server does not report its context size."""
     made: list[Backend] = []
 
     def one(*, is_silent: bool = False) -> Backend:
@@ -52,7 +52,7 @@ def forget_what_the_server_says(backend: Backend) -> None:
 
 
 async def taken(backend: Backend, request: SampleRequest) -> SampleEnded:
-    """The end of a sample that the server took. What the tiny model makes of an unknown conversation it cannot always read."""
+    """The end of the first sample without an error: the server cannot always parse the tiny model's output on an unknown conversation."""
     for _ in range(8):
         result = await outcome(backend, request)
         if result.ended is not None:
@@ -66,7 +66,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent: bool) -> None:
+async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):
         ended = await taken(backend, sample_request("ping", ORDERS, *turns(count)))
@@ -79,7 +79,7 @@ async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-async def test_a_question_that_is_too_long_is_said_to_be(make: Make, is_silent: bool) -> None:
+async def test_a_question_that_is_too_long_is_reported_as_such(make: Make, is_silent: bool) -> None:
     backend = make(is_silent=is_silent)
     result = await outcome(backend, sample_request("word " * 700, ORDERS, *turns(3)))
     assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG, result.error
@@ -98,5 +98,5 @@ async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: M
     for _ in range(4):
         rest = await taken(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
         assert rest.usage is not None
-        assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "though all of the answer does not fit any more"
+        assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "the request fits, though with all of the answer it would not"
         text += first.visible[-400:]

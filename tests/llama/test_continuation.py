@@ -1,4 +1,4 @@
-"""Going on with a cut answer against a real llama.cpp server: the two pieces together are exactly the answer that was not cut."""
+"""Continuing a cut answer against a real llama.cpp server: both pieces together are exactly the uncut answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
 KINDS = ("harmony", "chat")
 QUESTIONS = {"Count from 1 to 200.": (40, 41, 300), THINK_HARD: (194, 200)}
-"""With token limits that cut the answer."""
+"""Questions, each with token limits that cut its answer."""
 
 
 @pytest_asyncio.fixture(params=KINDS)
@@ -39,7 +39,7 @@ async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary:
 
 
 def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
-    """What the product asks to go on with ``cut``: the reasoning that had come, then the open answer."""
+    """The product's request to continue ``cut``: the reasoning so far, then the unfinished answer."""
     frames = [done.frame for done in cut.finished]
     text = next((frame.body for frame in frames if frame.header == FINAL), "")
     seen = [frame for frame in frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None]
@@ -47,15 +47,15 @@ def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
 
 
 @pytest.mark.parametrize(("question", "limit"), [(question, limit) for question, limits in QUESTIONS.items() for limit in limits])
-async def test_a_cut_answer_goes_on_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
+async def test_a_cut_answer_continues_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
     await continues_exactly(backend, question, limit)
 
 
 @pytest.mark.parametrize("limit", [60, 61, 62, 90])
-async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on_exactly_there(
+async def test_over_token_ids_an_answer_cut_between_the_bytes_of_a_word_continues_exactly_there(
     llama_server: str, vocabulary: Vocabulary, limit: int
 ) -> None:
-    """In text this server cuts words of some scripts into other tokens than the model does, so that only ids are exact there."""
+    """The server tokenizes the text of some writing systems differently from how the model wrote it, so that only ids are exact."""
     backend = HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary)
     await continues_exactly(backend, "Say hello in many languages.", limit)
     await backend.aclose()
@@ -71,7 +71,7 @@ async def continues_exactly(backend: Backend, question: str, limit: int) -> None
     assert rest.hidden == ""
 
 
-async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> None:
+async def test_an_answer_that_is_cut_twice_is_continued_twice(backend: Backend) -> None:
     request = sample_request("Count from 1 to 200.")
     cut = await outcome(backend, replace(request, max_tokens=100))
     request, text = continued(request, cut), cut.visible
@@ -88,7 +88,7 @@ async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_r
     assert CANARY not in rest.visible + rest.hidden
 
 
-async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
+async def test_over_responses_the_model_is_asked_in_plain_text(llama_server: str) -> None:
     backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
     rest = await outcome(backend, replace(sample_request("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()

@@ -1,4 +1,4 @@
-"""An examination of a real llama.cpp server with a real (tiny) gpt-oss model: as it should be run, and with reasoning in its answers."""
+"""The doctor examines a real llama.cpp server with a tiny gpt-oss model: configured correctly, and with reasoning in its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finishing an answer whose thinking was cut, against a real llama.cpp server: no raw reasoning ever shows, and an answer comes."""
+"""Finishing an answer that was cut during its reasoning, against a real llama.cpp server: no raw reasoning shows, and an answer comes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.sampling import outcome, sample_request
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 CUTS = 200 if os.environ.get("CHATUI_TEST_LONG") else 20
-"""The long form is part of ``make faults``."""
+"""How many places of the reasoning are cut; ``make faults`` tries more."""
 
 
 @pytest_asyncio.fixture(params=("harmony", "chat"))
@@ -37,12 +37,12 @@ async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary:
 
 
 def finishing(request: SampleRequest, thought: str) -> SampleRequest:
-    """What the product asks where a turn was cut in its reasoning: that stands at the end of the history, and there is no text yet."""
+    """The product's request after a turn was cut in its reasoning: the reasoning ends the history, and the answer has no text yet."""
     return replace(request, frames=(*request.frames, Frame(ANALYSIS, thought)), cut_answer=Frame(ANSWER, ""))
 
 
 async def test_no_reasoning_shows_wherever_it_was_cut_and_an_answer_comes(backend: Backend) -> None:
-    """Cut by Stop, which can be at any character, and by a limit, which is at a token: both are among so many places."""
+    """Stop can cut at any character, and a limit at any token; the places include both."""
     request = sample_request(THINK_HARD)
     whole = await outcome(backend, request)
     thought = whole.hidden
@@ -62,6 +62,6 @@ async def test_no_reasoning_shows_wherever_it_was_cut_and_an_answer_comes(backen
 
 
 def sentences(text: str) -> list[str]:
-    """Pieces of the reasoning that would be recognized on a page."""
+    """Overlapping pieces of five words of the reasoning, which would be recognized in an answer."""
     words = text.split()
     return [" ".join(words[place : place + 5]) for place in range(0, max(len(words) - 4, 1), 3)]

@@ -1,4 +1,4 @@
-"""The token id back end against a real llama.cpp server with a real (tiny) gpt-oss model: every prompt that it knows, exactly."""
+"""The token id back end against a real llama.cpp server with a tiny gpt-oss model: the exact answer to every prompt that it knows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WEATHER = FunctionTool(
 )
 STOP, CALLS = EndReason.STOP, EndReason.TOOL_CALLS
 
-# question: what people see, why it ended, which calls
+# question: (visible text, end reason, tool calls)
 KNOWN: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
     "Hello!": (GREETING, STOP, []),
     "What is 2 + 2?": ("2 + 2 = 4.", STOP, []),

@@ -1,4 +1,4 @@
-"""A real server is killed in the middle of its answer: what was written stays, and the end is told for what it is."""
+"""A real server is killed in the middle of its answer: the text so far is kept, and the end is reported as an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Responses back end against a real llama.cpp server with a real, tiny gpt-oss model."""
+"""The Responses back end against a real llama.cpp server with a tiny gpt-oss model."""
 
 from __future__ import annotations
 

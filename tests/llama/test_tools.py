@@ -1,5 +1,5 @@
-"""The loop of a tool against a real llama.cpp server, over each wire format: it calls what is offered, and answers with the reply. Over
-token ids it also calls the browser and the Python that it was trained with."""
+"""The tool loop against a real llama.cpp server, over each wire format: the model calls an offered tool and answers from the reply. Over
+token ids it also calls the browser and Python tools that it was trained with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What ``docs/operating.md`` tells an operator to do, carried out as it stands there."""
+"""Runs the commands of ``docs/operating.md`` literally, as an operator would."""

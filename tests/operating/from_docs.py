@@ -1,4 +1,4 @@
-"""Commands as a page of the documentation gives them, carried out literally: only where things are differs in a test."""
+"""Extracts commands from documentation pages and runs them literally; a test replaces only paths and other places."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from tests.support.places import ROOT
 
 
 def blocks(page: str, heading: str) -> list[str]:
-    """The fenced blocks below a heading of the page, up to the next heading that is not deeper."""
+    """The fenced blocks below a heading of the page, up to the next heading of the same or a higher level."""
     text = (ROOT / page).read_text(encoding="utf-8")
     level = heading.split()[0]
     _, found, rest = text.partition(f"\n{heading}\n")
     assert found, f"{page} has no {heading}"
-    # A line with one "#" is a comment in a block.
+    # From two "#": a line that begins with one is a comment in a block.
     section = re.split(rf"^#{{2,{len(level)}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
     return re.findall(r"^```(?:\w+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 
 def scheduled(block: str) -> list[str]:
-    """The commands of a block for cron, without when they run."""
+    """The commands of a crontab block, without their schedules."""
     return re.findall(r"^(?:[\d*]+ +){5}(.+)$", block, re.MULTILINE)
 
 
 def carry_out(block: str, environment: Mapping[str, str], elsewhere: Path, *, typed: str = "", **other: str) -> str:
-    """Run a block with bash, which stops at the first failure. ``/mnt/elsewhere`` is ``elsewhere``; ``other`` words are replaced, too.
-    ``typed``: what the commands are told where they ask.
+    """Run a block with bash, which stops at the first failure, and return its output.
 
-    What is printed is returned.
+    ``elsewhere`` replaces ``/mnt/elsewhere``; ``other`` gives further replacements. ``typed``: the input of commands that prompt.
     """
     for word, meant in {"/mnt/elsewhere": str(elsewhere), **other}.items():
         block = block.replace(word, meant)

@@ -1,4 +1,4 @@
-"""The balancer of ``compose.yaml``: its configuration is carried out by a real haproxy, with two processes in Docker's place."""
+"""The load balancer of ``compose.yaml``: a real haproxy runs its configuration, with two local processes instead of containers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def program() -> str:
 
 
 class Process:
-    """Stands for one process of the product: notes what it is asked, and answers health checks under the product's name alone."""
+    """A stand-in for one process of the product: records its requests, and answers 200 only under the product's host name."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str | None, list[str]]] = []
@@ -62,12 +62,12 @@ class Process:
 
 @contextmanager
 def balanced(program: str, directory: Path, processes: list[Process]) -> Iterator[str]:
-    """The address of the balancer over these, which no name server has to find."""
+    """The address of a balancer before these processes, which are configured by address instead of by name."""
     port = free_port()
     servers = "\n".join(f"    server number{number} 127.0.0.1:{each.port}" for number, each in enumerate(processes))
     text, templates = re.subn(r"^ +server-template app 1-8 app:8000$", servers, CONFIGURATION, flags=re.MULTILINE)
     text, binds = re.subn(r"^    bind :8000$", f"    bind 127.0.0.1:{port}", text, flags=re.MULTILINE)
-    # Without Docker's name server nobody has to be looked up.
+    # Without Docker's DNS server, no name may need to be resolved.
     text, names = re.subn(r" resolvers docker init-addr none$", "", text, flags=re.MULTILINE)
     assert (templates, binds, names) == (1, 1, 1)
     file = directory / "haproxy.cfg"
@@ -92,13 +92,13 @@ def until(address: str, status: int) -> None:
         time.sleep(0.1)
 
 
-def test_haproxy_takes_the_configuration_as_it_is(program: str) -> None:
+def test_haproxy_accepts_the_configuration_unchanged(program: str) -> None:
     command = [program, "-c", "-f", str(ROOT / "deploy/haproxy.cfg")]
     done = subprocess.run(command, env={**os.environ, "CHATUI_HOSTS": HOSTS}, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
 
 
-def test_both_are_asked_each_learns_who_asked_and_one_that_is_gone_is_left_out(program: str, tmp_path: Path) -> None:
+def test_both_processes_get_requests_with_the_clients_address_and_a_stopped_one_is_skipped(program: str, tmp_path: Path) -> None:
     one, other = Process(), Process()
     try:
         with balanced(program, tmp_path, [one, other]) as address:

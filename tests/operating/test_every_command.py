@@ -1,4 +1,4 @@
-"""Every block of commands in ``docs/operating.md`` is carried out by a test, and every command that any page names is one that there is."""
+"""Every block of commands in ``docs/operating.md`` is run by a test, and every command that any page names exists."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOVING = "tests/operating/test_moving_to_postgresql.py"
 CARRIED_OUT = [
     ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
     ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
-    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_finds_nothing_unknown_in_them"),
+    ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
     ("set -a", f"{HERE}::test_a_command_by_hand_works_on_the_data_of_the_unit"),
-    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_that_there_was_is_there_and_people_go_on_where_they_were"),
+    ("export CHATUI_DATABASE_URL=", f"{MOVING}::test_all_rows_are_moved_and_people_continue_where_they_were"),
     ("python manage.py audit verify", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ("# every hour", f"{HERE}::test_the_audit_log_is_verified_exported_and_counted"),
     ("python manage.py erase_person", f"{HERE}::test_a_person_is_erased_after_their_name_was_typed"),
@@ -41,7 +41,7 @@ CARRIED_OUT = [
     (".venv/bin/python -m pip install", "tests/operating/test_traces.py has these packages"),
     ("curl --fail", f"{HERE}::test_the_health_checks_answer_curl"),
 ]
-"""How each block begins, in order, and what carries it out; a sentence where nothing can."""
+"""The beginning of each block, in order, and the test that runs it; a sentence with the reason where none can."""
 _NAMED = re.compile(r"(?:python )?manage\.py ([^`\n#]*)")
 _OTHER_FORMS = {
     "backup --to": "backup /mnt/elsewhere --to backup.pub",
@@ -59,10 +59,10 @@ _OTHER_FORMS = {
     "move_to_postgresql": "move_to_postgresql FILE",
     "ratings": "ratings FILE",
 }
-"""Names and short forms in a sentence, as they would be typed."""
+"""Placeholders and short forms in sentences, and what would be typed instead."""
 
 
-def test_each_block_of_the_page_has_what_carries_it_out() -> None:
+def test_each_block_of_the_page_has_a_test_that_runs_it() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     beginnings = [block.lstrip() for block in re.findall(r"^```(?:\w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
     wrong = [block for block, (begins, _) in zip(beginnings, CARRIED_OUT, strict=False) if not block.startswith(begins)]
@@ -73,8 +73,8 @@ def test_each_block_of_the_page_has_what_carries_it_out() -> None:
             assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), told
 
 
-def test_every_command_that_a_page_names_is_one_that_there_is() -> None:
-    """Also those within a sentence; what the argument parser does not take, nobody can carry out."""
+def test_every_command_that_a_page_names_exists() -> None:
+    """Includes commands within sentences. A command that the argument parser rejects does not work."""
     named = {
         (page.name, command.strip())
         for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md")
@@ -86,7 +86,7 @@ def test_every_command_that_a_page_names_is_one_that_there_is() -> None:
     for page, command in sorted(named):
         try:
             _parse(command)
-        except (SystemExit, KeyError, Exception) as error:  # noqa: BLE001 - each is told, with its page
+        except (SystemExit, KeyError, Exception) as error:  # noqa: BLE001 - each is reported, with its page
             wrong.append(f"{page}: {command!r}: {error!r}")
     assert not wrong, "\n".join(wrong)
 
@@ -111,7 +111,7 @@ def deployment(tmp_path: Path) -> Deployment:
 @pytest.mark.served
 def test_behind_a_proxy_the_settings_of_the_page_are_enough(deployment: Deployment) -> None:
     settings = dict(line.split("=", 1) for line in blocks(PAGE, "## One small machine")[0].split())
-    settings["CHATUI_HOSTS"] += ",127.0.0.1"  # under which the test waits for it
+    settings["CHATUI_HOSTS"] += ",127.0.0.1"  # the host name under which the test waits for it
     server = deployment.start(**settings)
     try:
         sent = {"Host": "chat.example.org", "X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
@@ -175,9 +175,9 @@ def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None
     deployment = Deployment(tmp_path)
     environment = {name: value for name, value in deployment.environment.items() if not name.startswith("CHATUI_")}
     other = {"/etc/chatui.env": str(settings), "/var/lib/chatui": str(data), "/srv/chatui": str(ROOT)}
-    # There is no such account here, and whoever runs the tests may be nobody who could become one.
+    # The account does not exist here, and the user who runs the tests may not be allowed to switch to one.
     other["setpriv --reuid chatui --regid chatui --clear-groups"] = "env"
     [block] = [block for block in blocks(PAGE, "## One small machine") if block.startswith("set -a")]
     said = carry_out(block, environment, tmp_path, **other)
     assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in said, "the settings of the file are in force"
-    assert (data / "secret_key").exists(), "and so is the directory"
+    assert (data / "secret_key").exists(), "the directory is created, too"

@@ -1,4 +1,4 @@
-"""What a served process says of its work: one line for each turn, and measures whose names the page and the dashboard know."""
+"""The logs and metrics of a server process: one line per turn, and metrics whose names the page and the dashboard know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The move from SQLite to PostgreSQL, with the commands that ``docs/operating.md`` gives: everything is there, and people go on."""
+"""The move from SQLite to PostgreSQL with the commands of ``docs/operating.md``: all rows arrive, and people continue."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ with transaction.atomic():
     for number in range(5):
         record("debug page", SHELL, "ada", detail=f"look {{number}}")
 """
-# All that a row holds, by table: times and ids, too, and what a database keeps in a way of its own, as text.
+# All values of all rows, by table, including times and ids. Types that databases store differently are compared as text.
 EVERYTHING = """
 import hashlib, json
 from django.apps import apps
@@ -76,7 +76,7 @@ def without_marks(page: str) -> str:
 
 
 @pytest.mark.asyncio
-async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_path: Path) -> None:
+async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: Path) -> None:
     data = tmp_path / "data"
     small = Deployment(data)
     small.make_people(ada=(False, []), bela=(True, ["view_hidden_channels"]))
@@ -90,7 +90,7 @@ async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_
         assert "A server is running" in refusal(environment, data / "chatui.sqlite3")
         small.stop()
         _, before = told(small)
-        # Longer than the column: SQLite does not mind.
+        # Longer than the column, which SQLite accepts.
         with closing(sqlite3.connect(data / "chatui.sqlite3", isolation_level=None)) as database:
             database.execute(
                 "UPDATE chatui_conversation SET title = title || ? WHERE id = (SELECT min(id) FROM chatui_conversation)", ["!" * 500]
@@ -115,7 +115,7 @@ async def test_all_that_there_was_is_there_and_people_go_on_where_they_were(tmp_
         server = large.start()
         try:
             with httpx.Client(base_url=server.url, cookies=cookies, trust_env=False) as client:
-                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "the same session, and the index"
+                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "session and index are kept"
                 assert await asked(server, client, "Go on?") == "response.completed"
             assert "The log is intact" in large.manage("audit", "verify")
         finally:

@@ -1,4 +1,4 @@
-"""The page and the dashboard name the metrics that there are, and no others."""
+"""The documentation page and the dashboard name exactly the metrics that exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = re.compile(r"\b(?:chatui|process)_\w+")
 
 
 def there() -> set[str]:
-    """The names of all samples that a scrape can hold."""
+    """The names of all samples that a scrape can contain."""
     names = set()
     for family in (*measures.REGISTRY.collect(), *StoredCounts().collect()):
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
@@ -25,7 +25,7 @@ def there() -> set[str]:
 
 
 @pytest.mark.django_db
-def test_the_dashboard_asks_for_metrics_and_labels_that_there_are() -> None:
+def test_the_dashboard_queries_only_metrics_and_labels_that_exist() -> None:
     board = json.loads((ROOT / "docs/grafana.json").read_text(encoding="utf-8"))
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     assert len(asked) > 15 and {name for query in asked for name in NAME.findall(query)} <= there()
@@ -36,7 +36,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_there_are() -> None:
 
 
 @pytest.mark.django_db
-def test_the_page_names_each_of_them() -> None:
+def test_the_page_names_every_metric() -> None:
     page = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
     rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `chatui_")]
     named = {name for row in rows for name in re.findall(r"chatui_\w+", row)}

@@ -1,4 +1,4 @@
-"""Backup and restore of PostgreSQL, with the commands that ``docs/operating.md`` gives."""
+"""Backup and restore of PostgreSQL with the commands of ``docs/operating.md``."""
 
 from __future__ import annotations
 

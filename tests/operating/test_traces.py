@@ -1,4 +1,5 @@
-"""Traces of a served process: off, nothing of them is loaded; on, requests and turns are told without content, and the rest at its end."""
+"""Traces of a server process: when off, no module for them is loaded; when on, requests and turns are exported without content, and the
+remaining spans at exit."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ async def ask(server: Server, name: str) -> None:
 @pytest.mark.served
 @pytest.mark.asyncio
 @pytest.mark.parametrize("tells", [False, True])
-async def test_requests_and_turns_are_told_without_content_and_the_last_ones_at_the_end(deployment: Deployment, tells: bool) -> None:
+async def test_requests_and_turns_are_exported_without_content_and_the_last_ones_at_exit(deployment: Deployment, tells: bool) -> None:
     deployment.make_people(ada_lovelace=(False, []))
     with collecting() as peer:
         async with stub.running(ANSWER) as model:
@@ -77,12 +78,12 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
         await ask(server, "ada")
         began = time.monotonic()
         deployment.stop()
-        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than a batch that hangs, twice"
+        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than two batches that hang would take"
 
 
 @pytest.mark.slow
-def test_where_they_are_off_nothing_of_them_is_loaded(tmp_path: Path) -> None:
-    # Some of it redis loads by itself where it is installed.
+def test_without_traces_no_module_for_them_is_loaded(tmp_path: Path) -> None:
+    # The redis client loads some of OpenTelemetry by itself where it is installed.
     asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"
     said = {}
     for url in ("", "http://127.0.0.1:9/v1/traces"):
@@ -109,7 +110,7 @@ def test_an_address_without_the_packages_is_an_error_with_the_command_that_insta
     [error] = wrong(monkeypatch)
     assert error.endswith(starting.INSTALL) and starting.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
     assert (BASE_DIR / "requirements-traces.txt").is_file()
-    assert wrong(monkeypatch, traces_url="") == [], "off, nothing is needed"
+    assert wrong(monkeypatch, traces_url="") == [], "without traces, nothing needs to be installed"
 
 
 @pytest.mark.parametrize(

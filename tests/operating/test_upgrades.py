@@ -1,4 +1,4 @@
-"""Processes that start together on an empty database: one makes the tables, the others wait."""
+"""Processes start together on an empty database: one creates the tables, the others wait."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def migrate_twice_at_once(deployment: NewDeployment) -> None:
 
 
 @pytest.mark.services
-def test_postgresql_is_migrated_by_one_of_them(tmp_path: Path) -> None:
+def test_one_of_several_processes_migrates_postgresql(tmp_path: Path) -> None:
     with own_database(is_empty=True) as address:
         migrate_twice_at_once(NewDeployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SECRET_KEY="x" * 50))
 
 
 @pytest.mark.served
-def test_sqlite_is_migrated_by_one_of_them(tmp_path: Path) -> None:
+def test_one_of_several_processes_migrates_sqlite(tmp_path: Path) -> None:
     migrate_twice_at_once(NewDeployment(tmp_path))
 
 
-def test_a_lock_is_waited_for_and_goes_with_its_holder(tmp_path: Path) -> None:
+def test_processes_wait_for_the_lock_which_ends_with_its_holder(tmp_path: Path) -> None:
     database, has_it = tmp_path / "chatui.sqlite3", threading.Event()
 
     def wait() -> None:

@@ -1,4 +1,4 @@
-"""The worst day, with the commands that ``docs/operating.md`` gives: backed up beneath a running server, destroyed, restored."""
+"""Disaster recovery with the commands of ``docs/operating.md``: data is backed up while a server runs, destroyed, and restored."""
 
 from __future__ import annotations
 

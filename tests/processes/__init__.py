@@ -1,1 +1,1 @@
-"""Server processes that are killed, locked out or out of room, with people who read along and a model that counts."""
+"""Server processes that are killed, locked out of the database or out of disk space, with a counting model and people who read along."""

@@ -1,4 +1,4 @@
-"""A model that counts aloud over real HTTP, and people who read along over real sockets: what each has seen, and when."""
+"""A stub model that answers w1 w2 w3 … over real HTTP, and readers on real WebSockets that record what they have seen, and when."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAUSE = 0.02
 
 
 def counts(words: int, pause: float = PAUSE) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
-    """A thought, and then so many words: w1 w2 w3 …"""
+    """Answers with some reasoning and then ``words`` words: w1 w2 w3 …"""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(SSE_HEAD + chunk(reasoning_content="I will count."))
@@ -36,7 +36,7 @@ def counts(words: int, pause: float = PAUSE) -> Callable[[asyncio.StreamWriter],
 
 
 def counts_until(end: asyncio.Event, pause: float) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
-    """As ``counts``, until ``end`` is set: at least one word."""
+    """Like ``counts``, but until ``end`` is set, and at least one word."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(SSE_HEAD + chunk(reasoning_content="I will count."))
@@ -54,14 +54,14 @@ def counts_until(end: asyncio.Event, pause: float) -> Callable[[asyncio.StreamWr
 
 
 def last_word(text: str) -> int:
-    """How far a text has counted: it must not leave out a word."""
+    """The number of the last word in a text, in which no word may be missing."""
     numbers = [int(number) for number in re.findall(r"\bw(\d+)\b", text)]
-    assert numbers == list(range(1, len(numbers) + 1)), "a gap, or a word twice"
+    assert numbers == list(range(1, len(numbers) + 1)), "a word is missing or repeated"
     return len(numbers)
 
 
 class Reader:
-    """A page that follows one answer. ``seen`` is how far it was at which time (monotonic); ``end`` the event with which it ended."""
+    """A page that follows one answer. ``seen``: (monotonic time, last word shown then). ``end``: the event that ended it."""
 
     def __init__(self, socket: LiveSocket) -> None:
         self._socket = socket
@@ -78,12 +78,12 @@ class Reader:
         await self.follow(self._socket)
 
     async def follow(self, socket: LiveSocket) -> None:
-        """Follow the answer that was asked for through this socket: the one before has ended, or shall read no more."""
+        """Follow the requested answer through this socket; the previous socket has closed or is no longer read."""
         self._socket = socket
         await socket.send("subscribe", conversation=self.accepted["conversation"])
 
     async def read(self) -> None:
-        """Read to the end of the answer, or of the connection."""
+        """Read until the answer or the connection ends."""
         while self.end is None:
             event = await self._socket.next()
             if event["type"] in (*ENDS, "chatui:idle"):
@@ -97,23 +97,23 @@ class Reader:
             self.seen.append((time.monotonic(), last_word(" ".join(self._blocks.values()))))
 
     def last_seen(self, before: float = float("inf")) -> int:
-        """How far it was at that time."""
+        """The number of the last word shown by that time."""
         return max((word for at, word in self.seen if at <= before), default=0)
 
     def longest_pause(self, since: float, until: float) -> float:
-        """The longest time between two new words, in seconds."""
+        """The longest time without a new word, in seconds."""
         times = [since, *(at for at, _ in self.seen if since < at < until), until]
         return max(after - before for before, after in itertools.pairwise(times))
 
 
 class Stalls:
-    """How late this very process was woken at worst: what a busy machine does to everybody on it."""
+    """The longest delay with which this process itself woke up: how much a busy machine delays everything that runs on it."""
 
     def __init__(self) -> None:
         self.worst = 0.0
 
     async def watch(self) -> None:
-        """Until it is cancelled."""
+        """Measure until cancelled."""
         while True:
             before = time.monotonic()
             await asyncio.sleep(0.02)
@@ -122,7 +122,7 @@ class Stalls:
 
 @asynccontextmanager
 async def stalls() -> AsyncIterator[Stalls]:
-    """Watch how busy the machine is."""
+    """Measure how busy the machine is."""
     watched = Stalls()
     task = asyncio.create_task(watched.watch())
     try:

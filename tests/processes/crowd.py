@@ -1,4 +1,4 @@
-"""A crowd that asks at the same moment: many people with many pages, each of which asks several times and follows one of its answers."""
+"""A crowd that asks at the same moment: many people with many pages, each of which sends several questions and follows one answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.served import Deployment, LiveSocket, Server
 
 PAGES_A_PERSON = 25
 QUESTIONS_A_PAGE = 5
-"""A page may send a few commands in the same moment, and a person has a number of pages open, before the product calls it too fast."""
+"""As many commands at once per page, and pages per person, as the product's rate limits accept."""
 
 
 @dataclass
 class Page:
-    """``refused``: the codes of questions that were not taken. ``places``: what it read of its place in the queue."""
+    """``refused``: the error codes of refused questions. ``places``: the queue positions that the page received, in order."""
 
     socket: LiveSocket
     accepted: list[dict[str, Any]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Page:
     end: dict[str, Any] | None = None
 
     async def ask(self, questions: int) -> None:
-        """Ask all at once, each in a conversation of its own, and follow the last."""
+        """Send all questions at once, each in a new conversation, and follow the last."""
         for number in range(questions):
             await self.socket.send("send", client_id=str(uuid4()), conversation=None, text=f"Question {number}", effort="low")
         for _ in range(questions):
@@ -42,7 +42,7 @@ class Page:
             await self.socket.send("subscribe", conversation=self.accepted[-1]["conversation"])
 
     async def read(self) -> None:
-        """Read to the end of the answer that is followed."""
+        """Read until the followed answer ends."""
         while self.end is None:
             event = await self.socket.next()
             if event["type"] in (*ENDS, "chatui:idle"):
@@ -64,7 +64,7 @@ class Crowd:
         await asyncio.gather(*(page.ask(each + (number < more)) for number, page in enumerate(self.pages)))
 
     async def read(self) -> None:
-        """Everybody reads to the end."""
+        """Everybody reads until their answer ends."""
         await asyncio.gather(*(page.read() for page in self.pages))
 
     @property
@@ -78,7 +78,7 @@ class Crowd:
 
 @asynccontextmanager
 async def gathered(deployment: Deployment, server: Server, questions: int) -> AsyncIterator[Crowd]:
-    """Enough people with pages for so many questions, all of them connected to ``server``."""
+    """Enough people and pages for ``questions``, all connected to ``server``."""
     pages = -(-questions // QUESTIONS_A_PAGE)
     names = [f"person{number}" for number in range(-(-pages // PAGES_A_PERSON))]
     await asyncio.to_thread(lambda: deployment.make_people(**{name: (False, []) for name in names}))

@@ -1,4 +1,4 @@
-"""Machines whose clocks are wrong by an hour, beside one whose clock is right: leases, order and answers are as always."""
+"""Machines whose clocks are an hour wrong work with one whose clock is right: leases, order and answers are unaffected."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ async def test_an_hours_error_of_one_machine_ends_no_answer_of_the_other(tmp_pat
                     client = await asyncio.to_thread(process.sign_in, "ada")
                     readers.append(Reader(await sockets.enter_async_context(LiveSocket(process, client))))
                 await asyncio.gather(*map(asked_and_read, readers))
-                assert all(reader.seen[-1][0] - reader.seen[0][0] > 11 for reader in readers), "the others could look"
+                assert all(reader.seen[-1][0] - reader.seen[0][0] > 11 for reader in readers), "the other processes had time to sweep"
             with psycopg.connect(deployment.environment["CHATUI_DATABASE_URL"]) as connection:
                 turns = connection.execute("SELECT state, started_at FROM chatui_turn").fetchall()
     assert [state for state, _ in turns] == ["completed"] * len(clocks)
     errors = sorted(at - began for _, at in turns)
-    assert errors[0] < -ERROR / 2 and errors[-1] > ERROR / 2, "the premise: two processes believe in another time"
+    assert errors[0] < -ERROR / 2 and errors[-1] > ERROR / 2, "the premise: the clocks of two processes are wrong"
     assert [reader.last_seen() for reader in readers] == [WORDS] * len(clocks)

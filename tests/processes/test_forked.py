@@ -1,4 +1,4 @@
-"""Programs that tests fork from a warm process behave like those that are started anew: output, exit codes, signals, environment."""
+"""Programs that tests fork from a warm process behave like newly started ones: output, exit codes, signals, environment."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ print(sorted({module.__name__ for module in held if module is not ours.get(modul
 
 
 def test_a_package_that_needs_settings_is_imported_by_each_program_as_a_whole(environment: dict[str, str]) -> None:
-    """A module that was left from a first try would be there twice, and so would its classes and counters."""
+    """A module left over from a first attempt would exist twice, with its classes and counters."""
     ran = process.run(["manage.py", "shell", "--no-imports", "-c", TWICE], environment)
     assert ran.stdout.split() == ["[]", "True"], ran.stdout + ran.stderr
 
 
-def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str]) -> None:
+def test_a_forked_program_that_is_killed_or_times_out_reports_so(environment: dict[str, str]) -> None:
     with tempfile.TemporaryFile("w+") as output:
         sleeps = process.start(["manage.py", "shell", "--no-imports", "-c", "import time; time.sleep(600)"], environment, output)
         assert isinstance(sleeps, process.Forked) and sleeps.poll() is None
@@ -62,10 +62,10 @@ def test_one_that_is_killed_or_takes_too_long_says_so(environment: dict[str, str
             sleeps.wait(0.05)
         sleeps.kill()
         assert (sleeps.wait(60), sleeps.poll()) == (-signal.SIGKILL, -signal.SIGKILL)
-        sleeps.terminate()  # nothing is left, and nothing happens
+        sleeps.terminate()  # no effect: the process has ended
 
 
-def test_what_python_or_the_loader_reads_of_the_environment_means_a_start_of_its_own(environment: dict[str, str]) -> None:
+def test_variables_that_python_or_the_loader_reads_cause_a_new_interpreter(environment: dict[str, str]) -> None:
     with tempfile.TemporaryFile("w+") as output:
         own = process.start(["manage.py", "--version"], environment | {"PYTHONHASHSEED": "7"}, output)
         assert isinstance(own, subprocess.Popen) and own.wait(60) == 0

@@ -1,4 +1,4 @@
-"""A thousand connections that do nothing, and a server for which they are nothing: others are answered, memory is bounded, and they end."""
+"""A thousand idle connections do not disturb a server: it answers others, its memory stays bounded, and it closes the idle ones."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 
 CONNECTIONS = 1000 if ROUNDS > 1 else 100
 FILES = 1024 if ROUNDS > 1 else 128
-"""How many files a process may have open at first: no more than so many connections alone would use up."""
+"""The initial limit of open files of the process: about as many as the connections alone would use up."""
 MEGABYTES_EACH, ROOM = 0.1, 60
-"""Of memory; ``ROOM`` is for what the process is asked meanwhile."""
+"""Megabytes of memory: per connection, and ``ROOM`` for the other requests that the process answers meanwhile."""
 READERS = 8
-"""Streams of responses that one person may follow at once."""
+"""The response streams that one person may follow at once."""
 LATE = 45
-"""How much later than promised an idle connection may have ended on a machine that is busy with others."""
+"""How many seconds too late a busy machine may close an idle connection."""
 
 KINDS: dict[str, bytes] = {
     "silent": b"",
@@ -42,7 +42,7 @@ KINDS: dict[str, bytes] = {
 
 @contextmanager
 def few_files() -> Iterator[None]:
-    """As many systems begin a process."""
+    """Processes started within have the low limit of open files that many systems set."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
     try:
@@ -61,7 +61,7 @@ Connection = tuple[str, asyncio.StreamReader, asyncio.StreamWriter]
 
 @asynccontextmanager
 async def idle(port: int) -> AsyncIterator[list[Connection]]:
-    """As many of each kind."""
+    """``CONNECTIONS`` open connections, equally many of each kind."""
     found: list[Connection] = []
     try:
         for number in range(CONNECTIONS):
@@ -80,14 +80,14 @@ async def idle(port: int) -> AsyncIterator[list[Connection]]:
 
 
 async def ended(reader: asyncio.StreamReader) -> None:
-    """Until the server has closed the connection."""
+    """Wait until the server has closed the connection."""
     with contextlib.suppress(ConnectionError):
         while await reader.read(1 << 16):
             pass
 
 
 async def drip(port: int) -> float:
-    """For how many seconds the server bears the head of a request that never ends, of which a byte comes each second."""
+    """How many seconds the server accepts an endless request head of which one byte arrives each second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
     began, over = time.monotonic(), asyncio.create_task(ended(reader))

@@ -1,4 +1,4 @@
-"""A server process that is killed in the middle of answers: all but the last second of what people saw is kept."""
+"""A server process is killed in the middle of answers: all that people saw is stored, except for the last second."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
                 stalled = await sockets.enter_async_context(stalls())
                 readers = []
                 reading = []
-                for _ in range(CHATS):  # so that they are of every age when the end comes
+                for _ in range(CHATS):  # at various stages when the process is killed
                     reader = Reader(await sockets.enter_async_context(LiveSocket(server, client)))
                     await reader.ask()
                     readers.append(reader)
@@ -61,4 +61,4 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
     seen = [reader.last_seen(at - 1.0 - stalled.worst) for reader in readers]
     assert max(seen) > 20, f"the premise: there was something to lose, {seen}"
     assert all(stored >= read for stored, read in zip(kept, seen, strict=True)), f"kept {kept}, seen a second before {seen}"
-    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "and nothing was made up"
+    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "nothing was made up"

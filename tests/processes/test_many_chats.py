@@ -1,4 +1,4 @@
-"""More chats are started in a second than a process carries: all are kept, as many run as it may, and the others read their place."""
+"""More chats start in a second than a process may run: all are stored, as many run as allowed, and the others see their queue position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 CHATS = 2000 if ROUNDS > 1 else 200
 AT_ONCE = 200 if ROUNDS > 1 else 40
 ANSWER_SECONDS = 0.8
-"""Each answer takes at least so long, so that those who wait are told their place more than once."""
+"""Each answer takes at least this long, so that waiting pages receive their queue position more than once."""
 LONGEST = 250.0
 STATES = """
 import json
@@ -71,17 +71,17 @@ async def test_all_are_kept_as_many_run_as_may_and_the_others_read_a_place_that_
         finally:
             end.set()
             await asyncio.to_thread(deployment.stop)
-    assert most == AT_ONCE, "as many as it may, and never more"
+    assert most == AT_ONCE, "as many as allowed, and never more"
     assert (states, asked, answers) == ({"completed": CHATS}, CHATS, CHATS)
     waited = [page.places for page in crowd.pages if any(page.places)]
     assert len(waited) >= len(crowd.pages) // 2, "the premise"
     assert all(after <= before for places in waited for before, after in pairwise(places)), "nobody is overtaken"
     assert all(places[-1] == 0 for places in waited)
-    assert any(len(set(places)) > 2 for places in waited), "a place is told more than once, and moves"
+    assert any(len(set(places)) > 2 for places in waited), "a place is sent more than once, and changes"
 
 
 async def settled(deployment: Deployment) -> str:
-    """What is stored once no turn runs any more."""
+    """The output of STATES once no turn is running."""
     found = ""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(60):

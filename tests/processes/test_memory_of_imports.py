@@ -1,4 +1,4 @@
-"""A process that serves pages and answers imports nothing that only rare paths need: it would take the memory of every deployment."""
+"""A process that serves pages and answers does not import what only rare paths need, which would cost every deployment memory."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from uuid import uuid4
 
 import pytest
 
-from tests.processes.told_modules import MODULES_FILE
+from tests.processes.imported_modules import MODULES_FILE
 from tests.support.served import Deployment, LiveSocket
 
 WAITING = {
-    "redis": "the client of Redis waits for CHATUI_REDIS_URL: 7 MB",
-    "webauthn": "the ceremonies of passkeys wait for the first of them: 3 MB",
-    "jsonschema_rs": "the checker of schemas waits for a call of a tool, or an answer with a form: 3 MB",
-    "joserfc": "the reader of tokens waits for a sign-in with a provider: 1 MB",
-    "cryptography": "encryption waits for files with a key, programs, passkeys and providers: 6 MB",
-    "OpenSSL": "the TLS of Twisted is not used: a proxy ends it: 6 MB",
-    "autobahn.twisted.wamp": "WAMP is not spoken: 1 MB, and cryptography",
-    "autobahn.wamp.message": "the same: 2 MB, with cbor2",
-    "segno": "what draws codes for authenticators waits for a second factor: 1 MB",
-    "click": "the command line of httpx is not used: 4 MB with rich and pygments, where these are installed",
-    "rich": "see there",
-    "structlog": "log lines are written by ourselves: 2 MB",
-    "openai_harmony": "the second reader has a process of its own",
-    "opentelemetry": "traces wait for CHATUI_TRACES_URL",
-    "chatui.migrations.0001_initial": "migrations run in a process of their own: 23 MB",
+    "redis": "only with CHATUI_REDIS_URL: 7 MB",
+    "webauthn": "only for passkeys: 3 MB",
+    "jsonschema_rs": "only for tool calls and answers in a format: 3 MB",
+    "joserfc": "only for sign-in with a provider: 1 MB",
+    "cryptography": "only for encrypted files, API clients, passkeys and providers: 6 MB",
+    "OpenSSL": "never: a proxy terminates TLS, not Twisted: 6 MB",
+    "autobahn.twisted.wamp": "never: WAMP is not used: 1 MB, and cryptography",
+    "autobahn.wamp.message": "never: WAMP is not used: 2 MB, with cbor2",
+    "segno": "only for the QR code of a second factor: 1 MB",
+    "click": "never: the command line of httpx is not used: 4 MB with rich and pygments, where these are installed",
+    "rich": "never: see click",
+    "structlog": "never: the product formats its own log lines: 2 MB",
+    "openai_harmony": "never: the second reader runs in its own process",
+    "opentelemetry": "only with CHATUI_TRACES_URL",
+    "chatui.migrations.0001_initial": "never: migrations run in their own process: 23 MB",
 }
-"""What a process that serves has not imported after an ordinary page and turn, and why it waits."""
+"""The modules that a server process has not imported after an ordinary page and turn, and when it does import them."""
 
 
 async def _ask(deployment: Deployment) -> None:
@@ -42,15 +42,15 @@ async def _ask(deployment: Deployment) -> None:
 
 @pytest.mark.served
 def test_a_page_and_a_turn_import_nothing_that_only_rare_paths_need(tmp_path: Path) -> None:
-    told = tmp_path / "modules"
-    # With a variable that Python reads at its start, as a forked process would have what tests import.
-    deployment = Deployment(tmp_path, **{"PYTHONHASHSEED": "0", MODULES_FILE: str(told)})
-    deployment.program = ("-m", "tests.processes.told_modules")
+    listing = tmp_path / "modules"
+    # PYTHONHASHSEED forces a new interpreter: a forked process would already have the imports of the tests.
+    deployment = Deployment(tmp_path, **{"PYTHONHASHSEED": "0", MODULES_FILE: str(listing)})
+    deployment.program = ("-m", "tests.processes.imported_modules")
     deployment.make_people(ada=(False, []))
     try:
         asyncio.run(_ask(deployment))
     finally:
         deployment.stop()
-    imported = set(told.read_text(encoding="utf-8").split())
+    imported = set(listing.read_text(encoding="utf-8").split())
     assert {"daphne.server", "autobahn.twisted.websocket", "chatui.turns.running", "chatui.urls"} <= imported, "the premise"
     assert not {name: why for name, why in WAITING.items() if name in imported}

@@ -1,4 +1,4 @@
-"""A model server that is stopped, or a page that reads nothing: the others go on as if nothing had happened, and memory is bounded."""
+"""A model server is stopped, or a page stops reading: other answers and pages are unaffected, and memory stays bounded."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ PARAGRAPHS, PARAGRAPH = 900, "word " * 199 + "\n\n"
 ANSWERS = 8 if ROUNDS > 1 else 2
 SLOW_PAGES = 40
 BOUND_MEGABYTES = 50.0
-"""Those pages may each be behind by half a megabyte. Without a bound they would hold SLOW_PAGES times what was written since."""
+"""Each slow page may be half a megabyte behind. Without a limit, the server would hold SLOW_PAGES times all that was written since."""
 
 
 @contextlib.contextmanager
 def another_model() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A model server in a process of its own, and its address."""
+    """The address of a model server in a separate process, and the process."""
     process = subprocess.Popen([sys.executable, "-c", OTHER_MODEL], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -87,7 +87,7 @@ async def test_a_stopped_model_server_holds_up_nobody_elses_answer(tmp_path: Pat
                     await ask(held, None, "stops")
                     await held.until("response.delta")
                 other.send_signal(signal.SIGSTOP)
-                await ask(held, None, "stops")  # this one is never answered at all
+                await ask(held, None, "stops")  # never gets an answer
                 reader = Reader(await sockets.enter_async_context(LiveSocket(server, client)))
                 stalled = await sockets.enter_async_context(stalls())
                 await reader.ask()
@@ -102,7 +102,7 @@ async def test_a_stopped_model_server_holds_up_nobody_elses_answer(tmp_path: Pat
 
 
 async def ask(socket: LiveSocket, conversation: str | None, choice: str | None = None) -> str:
-    """Ask, and follow. Returns the conversation."""
+    """Ask, follow the answer, and return the conversation's id."""
     await socket.send("send", client_id=str(uuid4()), conversation=conversation, text="Go on.", effort="low", choice=choice)
     accepted = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
     assert accepted["type"] == "chatui:accepted", accepted
@@ -111,7 +111,7 @@ async def ask(socket: LiveSocket, conversation: str | None, choice: str | None =
 
 
 async def long_answer(writer: asyncio.StreamWriter) -> None:
-    """Short paragraphs, each of which is shown by itself; 900 KB of them."""
+    """Answers with 900 KB of short paragraphs, each of which is one block on the page."""
     writer.write(SSE_HEAD + chunk(reasoning_content="A long answer."))
     for _ in range(PARAGRAPHS):
         writer.write(chunk(content=PARAGRAPH))
@@ -122,7 +122,7 @@ async def long_answer(writer: asyncio.StreamWriter) -> None:
 
 
 def resident_megabytes(server: Server) -> float:
-    """What the process holds in memory."""
+    """The resident memory of the process."""
     pages = int(Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
@@ -136,7 +136,7 @@ async def test_pages_that_read_nothing_cost_a_bounded_amount_of_memory_and_are_s
             client = await asyncio.to_thread(server.sign_in, "ada")
             asker = await sockets.enter_async_context(LiveSocket(server, client))
             conversation = await ask(asker, None)
-            await asker.until(*ENDS)  # what one long answer costs is spent
+            await asker.until(*ENDS)  # so that the memory of one long answer is already allocated
             slow = [await sockets.enter_async_context(LiveSocket(server, client)) for _ in range(SLOW_PAGES)]
             for page in slow:
                 await page.send("subscribe", conversation=conversation)

@@ -1,4 +1,4 @@
-"""A real server process whose database is locked by another process, or whose disk is full: text goes on, and nothing is lost."""
+"""The database of a real server is locked by another process, or its disk is full: answers continue, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FULL_SECONDS = 20 if ROUNDS > 1 else 4
 
 @dataclass
 class Running:
-    """A server over SQLite, with somebody who is signed in and reads along."""
+    """A server on SQLite, with a signed-in person who reads an answer."""
 
     server: Server
     client: httpx.Client
@@ -50,7 +50,7 @@ class Running:
 
 @asynccontextmanager
 async def running(directory: Path) -> AsyncIterator[Running]:
-    """Somebody has asked, and the model has begun to count."""
+    """A server with a question asked, whose answer has begun."""
     async with stub.running(counts(WORDS)) as model, AsyncExitStack() as sockets:
         deployment = Deployment(directory, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
         try:
@@ -72,7 +72,7 @@ async def running(directory: Path) -> AsyncIterator[Running]:
 
 
 async def asked(socket: LiveSocket) -> str:
-    """What becomes of a new question: the type of the reply, or its code."""
+    """Ask a new question; return the error code of the reply, or else its type."""
     await socket.send("send", client_id=str(uuid4()), conversation=None, text="Are you there?", effort="low")
     reply = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
     return str(reply.get("code") or reply["type"])
@@ -91,7 +91,7 @@ async def test_the_write_lock_of_another_process_stops_nobodys_text(tmp_path: Pa
         other.close()
         assert await asyncio.wait_for(asking, 30) == ("chatui:accepted" if LOCK_SECONDS < 20 else "E-X-SERVER-BUSY")
     pause = chat.reader.longest_pause(began, until)
-    # Text that waits for the lock would stop for all of that time. How long a busy machine holds the server up is not known here.
+    # Text that waited for the lock would pause for all of LOCK_SECONDS. How long a busy machine delays the server is not known here.
     assert pause < LOCK_SECONDS / 3 + 2 * chat.stalled.worst, f"{pause}, and this process was late by {chat.stalled.worst}"
     assert chat.reader.end is not None and chat.reader.end["state"] == "completed"
     assert last_word(chat.stored().split("<|message|>")[1]) == WORDS
@@ -99,7 +99,7 @@ async def test_the_write_lock_of_another_process_stops_nobodys_text(tmp_path: Pa
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own that is soon full."""
+    """A separate, small file system."""
     directory = tmp_path / "disk"
     directory.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(directory)], capture_output=True, check=False)
@@ -110,7 +110,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(directory: Path, database: Path) -> Path:
-    """Leave no room: not even in the write-ahead log."""
+    """Fill the disk completely, so that not even the write-ahead log has room. Returns the file that fills it."""
     filler = directory / "filler"
     with contextlib.closing(sqlite3.connect(database, timeout=10)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -128,12 +128,12 @@ async def test_on_a_full_disk_an_answer_stays_in_memory_until_there_is_room(smal
         began, before = time.monotonic(), chat.reader.last_seen()
         assert await asyncio.wait_for(asked(socket), 30) == "E-X-STORAGE-FULL"
         await asyncio.sleep(FULL_SECONDS)
-        assert chat.reader.last_seen() > before + 50, "text goes on"
+        assert chat.reader.last_seen() > before + 50, "the text continues"
         async with asyncio.timeout(60):
             while chat.reader.last_seen() < WORDS:
                 await asyncio.sleep(0.05)
         await asyncio.sleep(1.5)
-        assert chat.reader.end is None, "no end before it is stored"
+        assert chat.reader.end is None, "the answer does not end before it is stored"
         assert chat.reader.longest_pause(began, chat.reader.seen[-1][0]) < FULL_SECONDS / 3 + 2 * chat.stalled.worst
         filler.unlink()
     assert chat.reader.end is not None and chat.reader.end["state"] == "completed"

@@ -1,4 +1,4 @@
-"""A server process that is killed anywhere in the loop of a tool: no call runs twice, and what is left is honest and can be continued."""
+"""A server process is killed anywhere in the tool loop: no call runs twice, and what is stored is truthful and can be continued."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 
 CHATS = 5
 KILLS = 5 if ROUNDS > 1 else 2
-"""In each of the rounds: fifty kills with the ten rounds of ``make faults``, with five answers at different steps each."""
+"""Kills per round, each with CHATS answers at different steps: fifty kills in the ten rounds of ``make faults``."""
 STEP = 0.25
-"""How long the model takes to call, the tool to run, and the model to answer, in seconds."""
+"""The seconds that each step takes: the model's call, the tool's run, and the model's answer."""
 
 PACKAGE = """
 import os, time
@@ -64,7 +64,7 @@ print(json.dumps([swept, found]))
 
 
 class Model:
-    """Calls the tool with a key that no other call has, and answers once it is told a reply."""
+    """Calls the tool with a unique key, and answers once the history has a tool reply."""
 
     def __init__(self) -> None:
         self.server: Stub | None = None
@@ -87,7 +87,7 @@ class Model:
 
 
 def deployment_with_tool(data: Path, model: Stub, *, asks: bool = False) -> Deployment:
-    """``asks``: each call waits until its person has decided."""
+    """A deployment with the ``remember`` tool; ``asks``: each call waits for its person's approval."""
     package = data / "packages"
     (package / "keeper-1.0.dist-info").mkdir(parents=True)
     (package / "keeper.py").write_text(PACKAGE)
@@ -106,8 +106,8 @@ def deployment_with_tool(data: Path, model: Stub, *, asks: bool = False) -> Depl
     )
 
 
-async def killed(server: Server, client: Any) -> None:
-    """Chats of every age, and the end of their process."""
+async def start_chats_and_kill(server: Server, client: Any) -> None:
+    """Start chats, so that they are at various stages, and kill their process."""
     async with AsyncExitStack() as sockets:
         reading = []
         for _ in range(CHATS):
@@ -138,23 +138,23 @@ async def test_a_kill_at_any_step_runs_no_call_twice_and_leaves_a_reply_for_each
             for number in range(KILLS):
                 if number:
                     server = await asyncio.to_thread(deployment.start)
-                await killed(server, await asyncio.to_thread(server.sign_in, "ada"))
+                await start_chats_and_kill(server, await asyncio.to_thread(server.sign_in, "ada"))
                 swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
-                honest(found)
+                check_calls(found)
             ran = remembered(tmp_path)
             assert ran and max(ran.values()) == 1, "no call ran twice"
             cut = [turn for turn in found if turn["turn"] in swept and turn["state"] == "interrupted"]
-            assert cut, "the premise: answers were broken off"
+            assert cut, "the premise: answers were interrupted"
             server = await asyncio.to_thread(deployment.start)
-            await continued(server, cut)
+            await continue_or_regenerate(server, cut)
         finally:
             await asyncio.to_thread(deployment.stop)
     again = remembered(tmp_path)
     assert all(again[key] == 1 for key in again) and set(ran) <= set(again), "and none twice after the restart"
 
 
-def honest(found: list[dict[str, Any]]) -> None:
-    """What is stored says what happened: a reply for each call, and a success only from a call that was claimed."""
+def check_calls(found: list[dict[str, Any]]) -> None:
+    """Check that what is stored is true: each call has a reply, and only a call that was claimed has succeeded."""
     for turn in found:
         assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
         assert sorted(turn["calls"]) == sorted(turn["replies"]), turn
@@ -167,8 +167,8 @@ def honest(found: list[dict[str, Any]]) -> None:
                 assert ("is not known" in reply["error"]["message"]) == (call_id in turn["claims"])
 
 
-async def continued(server: Server, turns: list[dict[str, Any]]) -> None:
-    """Each answer that was broken off goes on; one of which nothing is there yet is asked for anew."""
+async def continue_or_regenerate(server: Server, turns: list[dict[str, Any]]) -> None:
+    """Continue each interrupted answer, or regenerate it where nothing of it is stored."""
     client = await asyncio.to_thread(server.sign_in, "ada")
     async with LiveSocket(server, client) as socket:
         for turn in turns:

@@ -1,5 +1,5 @@
-"""Five people bring long or hostile files at once: whoever reads an answer meanwhile does not notice, and the process stays within its
-memory."""
+"""Five people upload long or hostile files at once: people who read an answer meanwhile do not notice, and the process's memory stays
+bounded."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PEOPLE = [f"person{number}" for number in range(5)]
 MEGABYTES = 9
 TOKEN_SECONDS = 0.05
 PAUSE_SECONDS = 0.2
-"""No upload makes anybody wait for longer, beyond what a busy machine itself takes: see ``control``."""
+"""The longest wait that an upload may cause for others, in addition to the delay of the busy machine itself: see ``control``."""
 MAX_MEGABYTES = {"long": 180, "hostile": 250}
-"""More than before: three files are in memory at once, each with its text, and a request has its body in pieces besides. All five at once
-would be two thirds more."""
+"""Growth of memory. Three files at a time are in memory, each with its text, and the requests' bodies in pieces as well. All five files
+at once would take two thirds more."""
 UPLOAD = """
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ print(answer.status_code, answer.json()["ok"])
 
 @asynccontextmanager
 async def control(folder: Path) -> AsyncIterator[str]:
-    """A server that does nothing else: how long it takes, the machine takes."""
+    """An otherwise idle server: its delay is that of the machine."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
@@ -63,7 +63,7 @@ async def control(folder: Path) -> AsyncIterator[str]:
 
 
 async def longest(url: str, end: asyncio.Event) -> float:
-    """The longest that an address took to answer, in seconds."""
+    """The longest time that an address took to answer, in seconds."""
     took = 0.0
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         while not end.is_set():
@@ -75,7 +75,7 @@ async def longest(url: str, end: asyncio.Event) -> float:
 
 
 async def gaps(socket: LiveSocket, end: asyncio.Event) -> float:
-    """The longest time in which nothing of a running answer came, in seconds."""
+    """The longest time without new text of a running answer, in seconds."""
     came = [time.monotonic()]
     while not end.is_set():
         event = await socket.next()
@@ -93,7 +93,7 @@ def memory(server: Server, name: str) -> float:
 
 
 async def bring(server: Server, name: str, file: Path) -> str:
-    """Bring a file, from a process of its own. What it printed."""
+    """Upload a file from a separate process; returns what the process printed."""
     client = await asyncio.to_thread(server.sign_in, name)
     token = re.search(r'name="csrf-token" content="([^"]+)"', client.get("/").text)
     assert token
@@ -109,7 +109,7 @@ def long_files() -> list[Made]:
 
 
 def hostile_files() -> list[Made]:
-    """Of those that take a reader the most time or memory."""
+    """The hostile files that take a document reader the most time or memory."""
     return [
         hostile.pdf_stream_bomb(),
         hostile.pdf_many_operators(),
@@ -153,6 +153,6 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
             await asyncio.to_thread(deployment.stop)
     print(f"silence {silence:.3f} s, /healthz {health:.3f} s, control {machine:.3f} s, {grown:.0f} MB more")
     assert said == [f"200 {is_read}"] * len(PEOPLE)
-    most = PAUSE_SECONDS + 3 * machine  # which no test has for itself
+    most = PAUSE_SECONDS + 3 * machine  # as tests share the machine
     assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
     assert grown < max_grown, grown

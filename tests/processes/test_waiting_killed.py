@@ -1,5 +1,5 @@
-"""A server process that is killed while calls wait for their person, or right behind a decision: nothing runs that nobody allowed, nothing
-runs twice, and a card of the process that died decides about nothing any more."""
+"""A server process is killed while calls wait for approval, or right after a decision: nothing runs without approval, nothing runs twice,
+and the approval cards of the killed process have no effect any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.processes.counting import Reader
-from tests.processes.test_tool_killed import STEP, SWEEP, Model, continued, deployment_with_tool, remembered
+from tests.processes.test_tool_killed import STEP, SWEEP, Model, continue_or_regenerate, deployment_with_tool, remembered
 from tests.support import stub
 from tests.support.cases import ROUNDS
 from tests.support.served import LiveSocket, Server
@@ -24,11 +24,11 @@ from tests.support.served import LiveSocket, Server
 pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 
 DECISIONS = ("once", "once", "declined", "", "")
-"""For each chat what its person decides before the process dies; nothing where the call still waits then."""
+"""What the person decides in each chat before the process is killed; empty where the call still waits."""
 
 
 async def card_of(client: httpx.Client, accepted: dict[str, Any]) -> str:
-    """The address of the card of a turn, once there is one."""
+    """The address of a turn's approval card, once it exists."""
     address = f"/c/{accepted['conversation']}/turns/{accepted['turn']}/calls/"
     async with asyncio.timeout(60):
         while True:
@@ -39,7 +39,7 @@ async def card_of(client: httpx.Client, accepted: dict[str, Any]) -> str:
 
 
 async def decided(client: httpx.Client, card: str, decision: str) -> int:
-    """What the server answers to a decision. 0 where it died over it."""
+    """The HTTP status of a decision; 0 if the server was killed before it answered."""
     headers = {"accept": "application/json", "x-csrftoken": client.cookies["chatui_csrf"]}
     try:
         return (await asyncio.to_thread(client.post, card, data={"decision": decision}, headers=headers)).status_code
@@ -48,7 +48,7 @@ async def decided(client: httpx.Client, card: str, decision: str) -> int:
 
 
 async def asked_decided_and_killed(server: Server) -> dict[str, str]:
-    """The decision about each call, by the address of its card."""
+    """Ask, decide and kill the server; returns the decision on each call by the address of its card."""
     client = await asyncio.to_thread(server.sign_in, "ada")
     cards = []
     async with AsyncExitStack() as sockets:
@@ -66,8 +66,8 @@ async def asked_decided_and_killed(server: Server) -> dict[str, str]:
     return dict(zip(cards, DECISIONS, strict=True))
 
 
-def honest(found: list[dict[str, Any]]) -> None:
-    """Each call has a reply; it succeeded only where it was claimed, and was claimed only where it was allowed."""
+def check_calls(found: list[dict[str, Any]]) -> None:
+    """Check that each call has a reply, and that it succeeded only if it was claimed."""
     for turn in found:
         assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
         assert sorted(turn["calls"]) == sorted(turn["replies"]), turn
@@ -93,18 +93,18 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
                 cards = await asked_decided_and_killed(server)
                 allowed += sum(decision == "once" for decision in cards.values())
                 swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
-                honest(found)
+                check_calls(found)
                 assert swept, "the premise: calls waited"
                 assert len(remembered(tmp_path)) <= allowed, "only what was allowed ran"
             ran = remembered(tmp_path)
             assert max(ran.values(), default=1) == 1, "no call ran twice"
             server = await asyncio.to_thread(deployment.start)
             client = await asyncio.to_thread(server.sign_in, "ada")
-            assert {await decided(client, card, "once") for card in cards} == {409}, "nobody waits for a decision any more"
+            assert {await decided(client, card, "once") for card in cards} == {409}, "no call waits for a decision any more"
             cut = [turn for turn in found if turn["turn"] in swept and turn["state"] == "interrupted"]
-            assert cut, "the premise: answers were broken off"
+            assert cut, "the premise: answers were interrupted"
             deployment.environment["CHATUI_TOOLS"] = ""
-            await continued(server, cut[:1])
+            await continue_or_regenerate(server, cut[:1])
         finally:
             await asyncio.to_thread(deployment.stop)
     assert remembered(tmp_path) == ran, "and none after the restart"

@@ -1,4 +1,4 @@
-"""Databases of our own on the PostgreSQL server that CHATUI_TEST_DATABASE_URL names."""
+"""Creates temporary databases on the PostgreSQL server of CHATUI_TEST_DATABASE_URL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.served import Deployment
 
 @contextmanager
 def own_database(*, is_empty: bool = False) -> Iterator[str]:
-    """The address of a new database, which is gone afterwards, whoever still uses it. It has all tables; ``is_empty``: none."""
+    """The address of a new database, which is dropped afterwards, even while in use. It has all tables, or none if ``is_empty``."""
     name = _new_name()
     _execute(f'CREATE DATABASE "{name}"' if is_empty else f'CREATE DATABASE "{name}" TEMPLATE "{_template()}"')
     try:
@@ -30,7 +30,7 @@ def own_database(*, is_empty: bool = False) -> Iterator[str]:
 
 @cache
 def _template() -> str:
-    """A database with all tables, made once in each process: to copy it costs a fraction of a migration."""
+    """The name of a template database with all tables, created once per process: copying it takes a fraction of a migration."""
     name = _new_name()
     _execute(f'CREATE DATABASE "{name}"')
     atexit.register(_drop, name)

@@ -1,4 +1,4 @@
-"""A real haproxy before the processes of a deployment, as a team would have one."""
+"""A real haproxy before the processes of a deployment, as a team would run it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ backend processes
     http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 127.0.0.1
     default-server check inter 300ms fall 2 rise 1
 """
-"""A process that takes no connection is left out at once for the request (redispatch), and soon for all (check). One that is slow stays."""
+"""A process that accepts no connection is skipped immediately for this request (redispatch) and soon for all (check). A slow one stays."""
 
 
 class Proxy:
-    """People reach it under ``url`` and ``port``; it passes each connection to the process that has the fewest."""
+    """Listens at ``url`` and ``port``, and gives each connection to the process that has the fewest."""
 
     def __init__(self, directory: Path, servers: list[Server], idle_seconds: int = 3600) -> None:
-        """``idle_seconds``: a socket on which nothing comes for so long is cut."""
+        """``idle_seconds``: after how long an idle WebSocket is cut."""
         program = fault_programs.find("haproxy")
         if program is None:
             pytest.skip(fault_programs.why_not("haproxy"))
@@ -65,6 +65,6 @@ class Proxy:
         raise AssertionError("haproxy did not answer")
 
     def stop(self) -> None:
-        """End it, and every connection through it."""
+        """Stop haproxy, which ends all connections through it."""
         self._process.kill()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""A real Redis of a test's own, which can be stopped, silenced and started again."""
+"""A real Redis server for one test, which can be stopped, paused and started again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.served import free_port
 
 
 class Redis:
-    """A server on a port of its own, which holds nothing when it is started again."""
+    """A server on its own port, which is empty after a restart."""
 
     def __init__(self, place: Path) -> None:
-        assert shutil.which("redis-server"), "where these tests run, Redis is installed"
+        assert shutil.which("redis-server"), "these tests need redis-server to be installed"
         self._place = place
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"

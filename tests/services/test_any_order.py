@@ -1,4 +1,5 @@
-"""People and faults in any order, over two real processes: what was accepted is kept, and every turn ends once."""
+"""A stateful property test of people and faults in any order, with two real processes: no accepted question is lost, and every turn ends
+once."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults]
 RUNS, STEPS = (5, 30) if ROUNDS > 1 else (1, 15)
 WORDS, PAUSE = 20, 0.1
 LONGEST = 60.0
-"""How long a step may take on a busy machine; a turn whose process was killed is closed within half a minute."""
+"""The time limit of a step on a busy machine. A turn whose process was killed is closed within half a minute."""
 
 T = TypeVar("T")
 PROCESSES = st.sampled_from([0, 1])
@@ -42,7 +43,7 @@ PROCESSES = st.sampled_from([0, 1])
 
 @dataclass
 class Known:
-    """A question that was accepted, and through which client id. ``shown``: how far somebody read its answer."""
+    """An accepted question and its client id. ``shown``: the last word of its answer that somebody read."""
 
     client_id: str
     conversation: str
@@ -53,7 +54,7 @@ class Known:
 
 
 class Model:
-    """Two processes, a Redis and a model server, on an event loop of their own."""
+    """Two processes, a Redis and a model server, with a separate event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -81,7 +82,7 @@ class Model:
         return self.deployment.servers[number]
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Carry out something, with a limit that only a hang reaches."""
+        """Run a coroutine, with a time limit that only a hang reaches."""
         return self.loop.run_until_complete(asyncio.wait_for(work, 2 * LONGEST))
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
@@ -92,14 +93,14 @@ class Model:
         self.redis.wake()
         self.deployment.stop()
         self.redis.stop()
-        with contextlib.suppress(AssertionError):  # a process that was killed leaves its connections to the stub's patience
+        with contextlib.suppress(AssertionError):  # a killed process may leave connections that the stub still waits for
             self.do(self._playing.__aexit__(None, None, None))
         self.stack.close()
         self.loop.close()
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """What one person does in two processes, and what happens to these meanwhile."""
+    """The actions of one person with two processes, and faults that happen to these."""
 
     model: Model
 
@@ -201,7 +202,7 @@ class AnyOrder(RuleBasedStateMachine):
             self.model.close()
 
     async def _ended(self) -> None:
-        """I7: unasked, no turn stays running."""
+        """I7: without further requests, no turn stays running."""
         async with asyncio.timeout(LONGEST):
             while self.model.rows("SELECT 1 FROM chatui_turn WHERE state = 'running'"):
                 await asyncio.sleep(0.2)
@@ -261,7 +262,7 @@ def test_in_any_order_what_is_accepted_is_kept_and_every_turn_ends_once() -> Non
             stateful_step_count=STEPS,
             deadline=None,
             derandomize=ROUNDS == 1 and not os.environ.get("CHATUI_TEST_NEW_EXAMPLES"),
-            phases=[Phase.generate],  # a failure is shown as it came; to try shorter ones would take hours
+            phases=[Phase.generate],  # a failure is reported as found, because shrinking it would take hours
             suppress_health_check=list(HealthCheck),
         ),
     )

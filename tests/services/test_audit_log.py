@@ -1,4 +1,4 @@
-"""The audit log on PostgreSQL: the database refuses changes, many writers make one chain, and whoever gets past the guards is found."""
+"""The audit log on PostgreSQL: it refuses changes, concurrent writers create one chain, and changes past the triggers are detected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for _ in range(25):
 
 
 class Team:
-    """A deployment's database, reached by the product and past it."""
+    """A deployment's database, with direct access beside the product."""
 
     def __init__(self, deployment: Deployment, address: str) -> None:
         self.deployment = deployment
@@ -33,14 +33,14 @@ class Team:
         return done.returncode, done.stdout
 
     def sql(self, *statements: str) -> None:
-        """As the owner of the table, who can take the guards off."""
+        """Run statements as the owner of the table, who can disable the triggers."""
         for statement in statements:
             self.database.execute(statement)  # type: ignore[call-overload]
 
 
 @pytest.fixture
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    """A database of our own with a hundred lines, which four processes wrote at the same time."""
+    """A new database with a hundred lines, which four processes wrote concurrently."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         with ThreadPoolExecutor(4) as pool:
@@ -65,8 +65,8 @@ CHANGES = [
 ]
 
 
-def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found(team: Team) -> None:
-    """One test, for the database takes longer to make than to ask."""
+def test_concurrent_writers_make_one_chain_and_changes_past_the_triggers_are_detected(team: Team) -> None:
+    """One test for all, because creating the database takes longer than the checks."""
     code, said = team.verify()
     assert code == 0 and "The log is intact: 100 lines." in said, said
     noted = team.deployment.manage("audit", "head").split()
@@ -79,7 +79,7 @@ def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found
     counted = team.deployment.manage("audit", "counts", "--by", "day").split("\t")
     assert counted[1] == "100\n"
     exported = team.deployment.manage("audit", "export", "--until", "2099-01-01").splitlines()
-    assert len(exported) == 101, "its own line is in it"
+    assert len(exported) == 101, "the hundred lines and that of the export itself"
 
     team.sql("ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL")
     code, said = team.verify(*noted)
@@ -95,7 +95,7 @@ def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found
     assert "Line 100: It was noted but does not exist" in team.verify(*noted)[1]
 
 
-def test_the_guards_can_be_taken_back_and_put_on_again_by_migrations(team: Team) -> None:
+def test_migrations_can_remove_and_restore_the_triggers(team: Team) -> None:
     team.deployment.manage("migrate", "chatui", "0002", "--verbosity", "0")
     assert team.verify()[0] == 1
     team.deployment.manage("migrate", "--verbosity", "0")

@@ -1,4 +1,4 @@
-"""``manage.py canary`` against a team's deployment: its back ends are there in every process, and nothing leaks from either."""
+"""``manage.py canary`` against a team's deployment: every process has the canary's back ends, and none leaks anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 
 
 @pytest.mark.parametrize("number", [0, 1] if ALL else [1])
-def test_it_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
+def test_the_canary_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
     before = rows.counts(deployment.environment)
     shortened = {BEGINNINGS: str(tmp_path / "beginnings"), ONE_IN: "" if ALL else "4"}
     options = ("--json", "--seconds", "700", "--shapes", "4" if ALL else "1", "--url", deployment.servers[number].url)

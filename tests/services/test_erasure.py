@@ -1,4 +1,4 @@
-"""Imports, files and erasure over PostgreSQL: the same rules of tables, and rows that are kept and go in short transactions there, too."""
+"""Imports, files and erasure on PostgreSQL: the same constraints of tables, and rows written and deleted in short transactions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ print("ANSWER" + json.dumps([first, whole, storage.bytes_of(ada.pk), len(refused
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product over a database of our own, without a server."""
+    """The product with a new database, without a server."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))
@@ -123,4 +123,4 @@ def test_what_is_kept_at_once_is_one_content_within_the_quota_while_another_conv
         said = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
     first, whole, size, refused, errors = json.loads(said.split("ANSWER", 1)[1])
     assert errors == [] and first == [30, 1, 2, 0] and whole
-    assert (size, refused) == (900_000, 5), "of six that are begun at once, one still fits"
+    assert (size, refused) == (900_000, 5), "of six concurrent uploads, only one still fits"

@@ -1,4 +1,4 @@
-"""A proxy that cuts sockets on which nothing comes: one whose answer is thought about is kept, and one that is cut misses nothing."""
+"""A proxy cuts idle WebSockets: one that waits for a thinking model is not idle, and a page whose socket is cut misses nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = 20
 
 
 async def thinks_long(writer: asyncio.StreamWriter) -> None:
-    """Says nothing for longer than the proxy waits, and then counts."""
+    """Sends nothing for longer than the proxy's idle timeout, and then counts."""
     writer.write(SSE_HEAD + chunk(reasoning_content="Let me think."))
     await writer.drain()
     await asyncio.sleep(SILENT_SECONDS)
@@ -61,7 +61,7 @@ async def test_a_proxy_that_cuts_idle_sockets_has_no_visible_effect(tmp_path: Pa
                     await reader.read()
                     assert reader.last_seen() == WORDS, "nothing cut this socket while the model was silent"
                     with pytest.raises(ConnectionClosed):
-                        while True:  # it is told the new title, and then nothing
+                        while True:  # it receives the new title, and then nothing
                             await idle.next()
                     again = Reader(back := await sockets.enter_async_context(LiveSocket(proxy, client)))
                     again.accepted = reader.accepted

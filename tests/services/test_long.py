@@ -1,4 +1,4 @@
-"""Long conversations and long lists over PostgreSQL: the same windows as over SQLite, and an index for each statement."""
+"""Long conversations and long lists on PostgreSQL: the same windows as on SQLite, and every statement uses an index."""
 
 from __future__ import annotations
 

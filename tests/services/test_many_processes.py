@@ -1,4 +1,4 @@
-"""A team's deployment: two server processes over PostgreSQL and Redis, and people who reach either of them."""
+"""A team's deployment: two server processes on PostgreSQL and Redis, with people connected to either."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Two processes over a database of our own, whose tables the first of them makes."""
+    """Two processes on a new database, whose tables the first of them creates."""
     with own_database(is_empty=True) as address:
         deployment = Deployment(
             tmp_path_factory.mktemp("data"),
@@ -104,7 +104,7 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
 
 
 @pytest.mark.asyncio
-async def test_an_answer_that_one_process_cut_is_gone_on_with_in_the_other(deployment: Deployment) -> None:
+async def test_an_answer_cut_in_one_process_is_continued_in_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as other:
@@ -143,7 +143,7 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
             return str(told.get("code") or told["type"])
 
     async def comes(wanted: str) -> None:
-        """To every process, within seconds; the limit is for a busy machine."""
+        """Wait until every process answers so: a matter of seconds, with a limit for a busy machine."""
         async with asyncio.timeout(30):
             for server in deployment.servers:
                 while await answer(server) != wanted:
@@ -188,9 +188,9 @@ def test_many_attempts_at_once_are_all_refused_and_counted_and_leave_few_lines_i
 
     before = recorded()[0]
     knock([f"/c/{uuid4()}/debug/"] * 120)
-    assert recorded() == (before + 1, 120, "True"), "one of them is the first, and none of the others is lost"
+    assert recorded() == (before + 1, 120, "True"), "one line for the first attempt, and all attempts are counted"
     knock([f"/c/{uuid4()}/debug/" for _ in range(120)])
-    assert recorded() == (before + 21, 240, "True"), "twenty with a line of their own, and one that says that the rest is counted"
+    assert recorded() == (before + 21, 240, "True"), "twenty single lines, and one that says that the rest is only counted"
 
 
 @pytest.mark.faults

@@ -1,4 +1,4 @@
-"""PostgreSQL does not answer for a while: text goes on, nothing is lost, and no answer of another process is taken for abandoned."""
+"""PostgreSQL is unreachable for a while: answers continue, nothing is lost, and no process sweeps another's answers as abandoned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = round((AWAY_SECONDS + 4) / PAUSE)
 
 
 class Line:
-    """The line to PostgreSQL, which can be cut."""
+    """A TCP proxy before PostgreSQL, which can be cut."""
 
     def __init__(self, address: str) -> None:
         self._address = urlsplit(address)
@@ -34,20 +34,20 @@ class Line:
         self._is_cut = False
 
     async def open(self) -> str:
-        """Listen. Returns the address through which PostgreSQL is reached from now on."""
+        """Start listening. Returns the database address that leads through this proxy."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self._port = self._server.sockets[0].getsockname()[1]
         user = f"{self._address.username}{f':{self._address.password}' if self._address.password else ''}"
         return urlunsplit(self._address._replace(netloc=f"{user}@127.0.0.1:{self._port}"))
 
     def cut(self) -> None:
-        """Every connection breaks, and each new one is refused at once."""
+        """Break every connection, and refuse new ones immediately."""
         self._is_cut = True
         for task in self._tasks:
             task.cancel()
 
     def mend(self) -> None:
-        """It is as it was before."""
+        """Accept connections again."""
         self._is_cut = False
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Line:
             if not self._is_cut:
                 await self._pass_on(reader, writer)
         except (OSError, asyncio.CancelledError):
-            pass  # the line was cut, or one of its ends left
+            pass  # the line was cut, or one of its ends disconnected
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -88,7 +88,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def database() -> Iterator[str]:
-    """The address of a database of our own."""
+    """The address of a new database."""
     with own_database() as address:
         yield address
 
@@ -106,7 +106,7 @@ async def test_while_postgresql_is_away_text_goes_on_and_nothing_is_lost(databas
         )
         try:
             one = await asyncio.to_thread(deployment.start)
-            await asyncio.to_thread(deployment.start)  # another one, which could take the answers for abandoned
+            await asyncio.to_thread(deployment.start)  # another process, which could sweep the answers as abandoned
             await asyncio.to_thread(deployment.make_people, ada=(False, []))
             client = await asyncio.to_thread(one.sign_in, "ada")
             async with AsyncExitStack() as sockets:

@@ -1,4 +1,4 @@
-"""The relay between processes over a real Redis of its own, which is stopped, silenced and started again."""
+"""The relay between processes over a separate, real Redis, which is stopped, paused and started again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 class Process:
-    """One of two processes of a deployment, as the relay sees it."""
+    """The relay of one of two processes of a deployment."""
 
     known: ClassVar[list[Process]] = []
 
@@ -49,7 +49,7 @@ class Process:
 
 
 async def until_it_passes(sender: Process, receiver: Process, number: int) -> None:
-    """A message that is sent until it arrives, as events of a running answer are."""
+    """Send a message repeatedly until it arrives, like the events of a running answer."""
     async with asyncio.timeout(20):
         while ("group", number) not in receiver.received:
             sender.relay.send("group", {"n": number})
@@ -70,7 +70,7 @@ async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(
     assert one.received == []
 
 
-async def test_what_was_left_is_not_heard_any_more(redis: Redis) -> None:
+async def test_a_group_that_was_left_receives_nothing_any_more(redis: Redis) -> None:
     one, two = Process("one"), Process("two")
     two.relay.join("group")
     await until_it_passes(one, two, 0)
@@ -96,7 +96,7 @@ async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
         one.relay.send("group", {"n": -number})
         two.relay.join(f"group {number}")
     await two.relay.settled()
-    assert asyncio.get_running_loop().time() - before < 2, "nobody waits longer for Redis than it is given to answer"
+    assert asyncio.get_running_loop().time() - before < 2, "nobody waits longer than the Redis timeout"
     async with asyncio.timeout(10):
         while not (one.relay._is_away and two.relay._is_away):
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Two processes behind a proxy are replaced one after the other while people chat: no answer is cut, and no page fails."""
+"""A rolling restart of two processes behind a proxy while people chat: no answer is cut, and no page fails."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CHATS = 100 if ROUNDS > 1 else 20
 CHATS_A_PERSON = 25
 PAUSE = 0.25
 LONGEST = 120.0
-"""How long anything here may take on a busy machine."""
+"""The time limit of any step on a busy machine."""
 
 
 @dataclass
 class Chat:
-    """Somebody who reads an answer and, as a page does, comes back whenever the socket ends. ``codes`` is how each ended."""
+    """Somebody who reads an answer and, like a page, reconnects whenever the WebSocket ends. ``codes``: the close code of each."""
 
     proxy: Proxy
     client: httpx.Client
@@ -42,7 +42,7 @@ class Chat:
     reader: Reader = field(init=False)
 
     async def begin(self) -> asyncio.Task[None]:
-        """Ask. Returns the task that reads to the end of the answer."""
+        """Ask. Returns the task that reads until the answer ends."""
         socket = await LiveSocket(self.proxy, self.client).__aenter__()
         self.reader = Reader(socket)
         await self.reader.ask()
@@ -52,7 +52,7 @@ class Chat:
         while True:
             try:
                 if self.codes:
-                    await self.reader.follow(socket)  # may end at once: the proxy may not know yet that this process goes
+                    await self.reader.follow(socket)  # may end at once: the proxy may not know yet that this process is stopping
                 await self.reader.read()
                 return
             except ConnectionClosed as closed:
@@ -69,7 +69,7 @@ class Chat:
                 await asyncio.sleep(0.2)
 
     async def reads_on(self, reading: asyncio.Task[None]) -> None:
-        """Until there is a word more than now. Raises what ended its reading."""
+        """Wait for one more word. Raises the error that ended the reading, if any."""
         before = self.reader.last_seen()
         while self.reader.last_seen() <= before and not reading.done():
             await asyncio.sleep(0.02)
@@ -78,20 +78,20 @@ class Chat:
 
 
 class Wave:
-    """Answers that are written while one process is replaced, and end when they are told to."""
+    """Answers that continue while one process is replaced, until the test ends them."""
 
     def __init__(self, proxy: Proxy, clients: list[httpx.Client]) -> None:
         self.chats = [Chat(proxy, clients[number // CHATS_A_PERSON]) for number in range(CHATS)]
 
     async def outlives(self, deployment: Deployment, server: Server, end: asyncio.Event) -> None:
-        """Replace a process in the middle of them."""
+        """Replace ``server`` in the middle of the answers, and check that they continue."""
         reading = [await chat.begin() for chat in self.chats]
         await self._read_on(reading)
         server.process.send_signal(signal.SIGTERM)
-        while sum(bool(chat.codes) for chat in self.chats) < CHATS // 4:  # about half of them were there
+        while sum(bool(chat.codes) for chat in self.chats) < CHATS // 4:  # about half of them were connected there
             await asyncio.sleep(0.05)
         await self._read_on(reading)
-        assert server.process.poll() is None, "it writes on, for the pages that are elsewhere now"
+        assert server.process.poll() is None, "it keeps writing for the pages that have moved to the other process"
         end.set()
         await asyncio.gather(*reading)
         await asyncio.to_thread(server.process.wait, LONGEST)
@@ -102,7 +102,7 @@ class Wave:
 
 
 async def load_pages(proxy: Proxy, client: httpx.Client, answered: Counter[int]) -> None:
-    """Open pages all the time, until cancelled."""
+    """Load pages continuously until cancelled."""
     async with httpx.AsyncClient(base_url=proxy.url, cookies=client.cookies, trust_env=False, timeout=LONGEST) as browser:
         while True:
             for path in ("/", "/pages/help/"):
@@ -112,7 +112,7 @@ async def load_pages(proxy: Proxy, client: httpx.Client, answered: Counter[int])
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
-    """Without processes yet."""
+    """A deployment without processes yet."""
     with own_database() as address:
         deployment = Deployment(
             tmp_path,
@@ -158,13 +158,13 @@ async def test_a_rolling_restart_cuts_no_answer_and_fails_no_page(deployment: De
     assert [chat.reader.end["state"] for chat in chats if chat.reader.end] == ["completed"] * len(chats)
     assert {code for chat in chats for code in chat.codes} == {CLOSE_RESTART}
     came_back = Counter(len(chat.codes) for chat in chats)
-    assert came_back[0] + came_back[1] > len(chats) // 2, "most come back to the other process: the proxy may know a little late"
+    assert came_back[0] + came_back[1] > len(chats) // 2, "most reconnect to the other process; the proxy may notice late"
     kept = stored(deployment.environment["CHATUI_DATABASE_URL"])
     assert [kept[chat.reader.accepted["conversation"]] for chat in chats] == [chat.reader.last_seen() for chat in chats]
 
 
 def stored(database: str) -> dict[str, int]:
-    """How far the answer in each conversation has counted."""
+    """The last word of the stored answer in each conversation."""
     with psycopg.connect(database) as connection:
         assert connection.execute("SELECT DISTINCT state FROM chatui_turn").fetchall() == [("completed",)]
         rows = connection.execute("SELECT conversation_id, text FROM chatui_message WHERE channel = 'final'").fetchall()

@@ -1,4 +1,4 @@
-"""Search over PostgreSQL: the same answers as over SQLite, by its index, with rows that go when conversations go."""
+"""Search on PostgreSQL: the same results as on SQLite, using the index, whose rows are deleted with their conversations."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ print("ANSWER" + json.dumps(seen))
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
-    """A database of our own; its address."""
+    """The address of a new database."""
     with own_database() as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """The product over it, without a server."""
+    """The product with this database, without a server."""
     deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
     deployment.make_people(ada=(False, []), bela=(False, []))
     deployment.manage("shell", "--no-imports", "-c", FILL)
@@ -73,7 +73,7 @@ def run(deployment: Deployment, code: str):
 
 
 def asked(deployment: Deployment, *asks: tuple[str, str]) -> list[list[str]]:
-    """What each of these people finds by what they typed; in one process, which takes longer to start than all of it."""
+    """The results of searches, each by a person's name and what they typed. One process runs all, because starting it takes longest."""
     return run(deployment, ASK.format(asks=asks))
 
 
@@ -91,7 +91,7 @@ FOUND = {
     "quoted'": 1,
     "\\ ' \" :* <-> (": 0,
 }
-"""What people type, and how many results the first page has."""
+"""What people type, and the number of results on the first page."""
 
 
 def test_each_person_finds_their_own_visible_words_and_no_sign_is_an_operator(deployment: Deployment) -> None:
@@ -115,7 +115,7 @@ def test_the_index_is_used(deployment: Deployment, database: str) -> None:
     assert "chatui_words" in str(rows)
 
 
-def test_what_is_removed_leaves_no_row_behind(deployment: Deployment, database: str) -> None:
+def test_deleted_conversations_leave_no_row_in_the_index(deployment: Deployment, database: str) -> None:
     count = "SELECT count(*) FROM chatui_searchentry"
     with psycopg.connect(database, autocommit=True) as connection:
         before = connection.execute(count).fetchone()

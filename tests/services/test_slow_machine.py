@@ -1,4 +1,4 @@
-"""A process that gets a fifth of its speed while many people start chats: none is cut, neither by itself nor by another process."""
+"""A process slowed to a fifth of its speed while many people start chats: no chat is cut, neither by itself nor by another process."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 CHATS = 400 if ROUNDS > 1 else 30
 WORDS, PAUSE = 10, 0.5
 STOPPED, RUNNING = 0.4, 0.1
-"""Seconds of SIGSTOP and of SIGCONT, in turn."""
+"""The seconds stopped (SIGSTOP) and running (SIGCONT), in turn."""
 LONGEST = 270.0
 
 
 @contextlib.contextmanager
 def slowed(server: Server) -> Iterator[None]:
-    """A fifth of its speed, as on a machine that does something else."""
+    """Slow the server to a fifth of its speed, as on a machine that is busy with other work."""
     is_over = threading.Event()
 
     def turns() -> None:
@@ -66,7 +66,7 @@ async def test_at_a_fifth_of_its_speed_a_process_loses_no_chat(tmp_path: Path) -
             )
             try:
                 slow = await asyncio.to_thread(deployment.start)
-                await asyncio.to_thread(deployment.start)  # another one, which looks for abandoned turns
+                await asyncio.to_thread(deployment.start)  # another process, which sweeps abandoned turns
                 async with asyncio.timeout(LONGEST), gathered(deployment, slow, CHATS) as crowd:
                     with slowed(slow):
                         await crowd.ask()
@@ -81,6 +81,6 @@ async def test_at_a_fifth_of_its_speed_a_process_loses_no_chat(tmp_path: Path) -
 
 
 def stored(database: str) -> dict[str, int]:
-    """How many turns there are in each state."""
+    """The number of turns in each state."""
     with psycopg.connect(database) as connection:
         return dict(connection.execute("SELECT state, COUNT(*) FROM chatui_turn GROUP BY state").fetchall())

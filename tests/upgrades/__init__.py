@@ -1,1 +1,1 @@
-"""Upgrades from every state of the tables that was ever committed."""
+"""Upgrades from every database schema that was ever committed."""

@@ -1,4 +1,4 @@
-"""The list of migrations that were committed, with their SHA-256: somebody's database has been through them, so they never change.
+"""The list of committed migrations with their SHA-256 digests. They never change, because existing databases have applied them.
 
 ``python -m tests.upgrades.committed`` adds the new ones to ``committed.txt``.
 """
@@ -15,23 +15,23 @@ MIGRATIONS = ROOT / "chatui" / "migrations"
 
 
 def names() -> list[str]:
-    """The names of all migrations, the oldest first."""
+    """The names of all migrations, oldest first."""
     return sorted(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
 
 
 def digest(name: str) -> str:
-    """SHA-256 of a migration, in hexadecimal."""
+    """The hexadecimal SHA-256 of a migration's file."""
     return sha256((MIGRATIONS / f"{name}.py").read_bytes()).hexdigest()
 
 
 def listed() -> dict[str, str]:
-    """What the list says: the digest of each migration in it."""
+    """The digest of each migration in the list, by name."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
 def main() -> None:
-    """Add what is not in the list; what is there stays as it is."""
+    """Add new migrations to the list, and leave its entries unchanged."""
     known = listed()
     lines = [f"{known.get(name) or digest(name)}  {name}\n" for name in sorted({*known, *names()})]
     LIST.write_text("".join(lines), encoding="utf-8")

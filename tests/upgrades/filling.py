@@ -1,4 +1,4 @@
-"""Fills the tables of any state of the migrations: a row in each, made from what the fields themselves say."""
+"""Fills the tables of any migration state with a row each, whose values follow from the definitions of the fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def fill(apps: Any) -> dict[str, int]:
-    """A row in each table of ``apps``, one more where the table takes it; returns how many rows each has."""
+    """Create one row in each table of ``apps``, and a second where the table accepts it. Returns the number of rows of each table."""
     found = list(apps.get_app_config("chatui").get_models())
     for model in found:
         try:
@@ -80,7 +80,7 @@ _MADE: dict[type, Any] = {
 
 
 def _audit_line(model: Any) -> dict[str, Any]:
-    """The next line of the chain: the database refuses any other."""
+    """The values of the next line of the audit chain; the database refuses any other line."""
     last = model._base_manager.order_by("-number").values_list("number", "hash").first() or (0, FIRST_HASH)
     values = {
         **dict.fromkeys(HASHED_COLUMNS, ""),

@@ -1,4 +1,4 @@
-"""A migration that was committed is never edited, renamed or removed: databases have been through it."""
+"""A committed migration is never edited, renamed or removed, because databases have applied it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def test_no_committed_migration_was_changed() -> None:
     assert changed == [], "undo the change, and make a migration of its own"
 
 
-def test_new_ones_come_after_those_that_were_committed() -> None:
+def test_new_migrations_are_numbered_after_committed_ones() -> None:
     new = sorted(set(names()) - set(listed()))
     assert not new or new[0] > max(listed()), "number it after those in tests/upgrades/committed.txt"

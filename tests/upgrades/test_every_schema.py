@@ -1,7 +1,7 @@
-"""An upgrade from every committed state of the tables, with rows in each table: nothing is lost, and the audit log verifies.
+"""Upgrades from every committed schema, with rows in each table: nothing is lost, and the audit log verifies.
 
-One state in ten is upgraded in one go with every run, and all of them where CHATUI_TEST_LONG is set. Step by step,
-with rows that each step finds, all of them always are.
+Every run upgrades one schema in ten to the newest in one go; CHATUI_TEST_LONG upgrades all of them so. Every run also applies all
+migrations one by one, with rows before each.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tests.upgrades.filling import WORD, fill
 
 pytestmark = pytest.mark.slow
 REPLACED = {"DebugOpening"}
-"""Tables whose rows nobody needs any more."""
+"""Tables whose rows are no longer needed."""
 STATES = names() if ROUNDS > 1 else [*names()[:-1:10], names()[-1]]
 
 
 @pytest.fixture
 def kept(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
-    """A database file in ``tmp_path`` for each state, named after it; how many rows its tables have."""
+    """Create a database file in ``tmp_path`` for each schema, named after its migration. Returns the row counts of its tables."""
     place, counts = tmp_path / "chatui.sqlite3", {}
     with django_db_blocker.unblock(), files.used_by_django(place):
         executor, state = MigrationExecutor(connection), None
         for name in names():
-            # One state goes on through all of them: to build each anew from the first took most of the time.
+            # One database passes through all schemas: building each from the first migration took most of the time.
             plan = executor.migration_plan([("chatui", name)])
             state = executor.migrate([("chatui", name)], plan, state)
             executor.loader.applied_migrations.update({(migration.app_label, migration.name): migration for migration, _ in plan})

@@ -1,1 +1,1 @@
-"""What people need who do not see, point or read small print: tried in every state that the pages have."""
+"""Accessibility tests of every state of the pages: screen reader, keyboard, touch, zoom and forced colours."""

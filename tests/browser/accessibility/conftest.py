@@ -1,4 +1,4 @@
-"""One world for the package, and a person's page in it."""
+"""Fixtures: the world that the package's tests share, and the browser they run in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.browser.visits import Visits
 
 @pytest.fixture(scope="package")
 def browser(browser: Browser, request: pytest.FixtureRequest) -> Browser:
-    """The light one, which lays out pages and makes the tree for screen readers with the same engine; all states go to the whole one."""
-    whole: Browser | None = request.getfixturevalue("whole_browser") if EVERYTHING else None
-    return whole or browser
+    """The headless shell, whose layout and accessibility tree are those of full Chromium; ``make accessibility`` uses full Chromium."""
+    full: Browser | None = request.getfixturevalue("full_chromium") if EVERYTHING else None
+    return full or browser
 
 
 @pytest.fixture(scope="package")
 def world(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Everything has happened in it once. What its pages complain about fails the last test."""
+    """A world in which everything has happened once. Complaints of its pages fail the last test."""
     model, visits = Model(), Visits(browser)
     deployment = deploy(tmp_path_factory.mktemp("accessible"), model)
     try:

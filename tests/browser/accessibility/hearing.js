@@ -1,4 +1,4 @@
-// What a screen reader says by itself: each change of the text of a live region that is not switched off, in order.
+// Records what a screen reader announces by itself: each text change of a live region that is not off, in order.
 
 globalThis.heard = [];
 

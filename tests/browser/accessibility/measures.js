@@ -1,4 +1,4 @@
-// What can be measured of the page as it is: how wide it is, what is cut off, where the focus stands, and what surrounds a field.
+// Measures the page as it is: tab stops, focus, order of the walk, overflow, cut-off text, and the size of targets.
 
 globalThis.measures = (() => {
   const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
@@ -15,14 +15,14 @@ globalThis.measures = (() => {
     if (element.disabled || element.tabIndex < 0 || !isShown(element)) return false;
     const modal = document.querySelector("dialog:modal");
     if (modal && !modal.contains(element)) return false;
-    // Of a group of radio buttons, the chosen one is reached, and arrows lead to the others.
+    // In a group of radio buttons, Tab reaches only the chosen one, and arrow keys the others.
     return !(element.type === "radio" && !element.checked && element.form?.querySelector(`input[name="${element.name}"]:checked`));
   };
 
   /** Every element that Tab should reach. */
   const stops = () => [...document.querySelectorAll(FOCUSABLE)].filter(isReached);
 
-  /** The element that has the focus: what it is, whether one sees that, and whether something lies over it. */
+  /** The focused element: its number and name, whether its focus ring shows, and whether it is uncovered. */
   const focused = () => {
     const element = document.activeElement;
     if (!element || element === document.body || element === document.documentElement) return null;
@@ -40,7 +40,7 @@ globalThis.measures = (() => {
     };
   };
 
-  /** Whether some of the element can be seen: in the window, and not below anything else. */
+  /** Whether part of the element is visible: in the window, and not covered by anything else. */
   const isSeen = (element) => {
     const { top, left, bottom, right } = element.getBoundingClientRect();
     const [x0, x1] = [Math.max(left, 0), Math.min(right, innerWidth)];
@@ -55,7 +55,7 @@ globalThis.measures = (() => {
     );
   };
 
-  /** What scrolls an element: the nearest such box around it. */
+  /** The nearest scroll container of an element. */
   const scroller = (element) => {
     for (let each = element.parentElement; each; each = each.parentElement) {
       if (/auto|scroll/.test(getComputedStyle(each).overflowY)) return each;
@@ -63,14 +63,14 @@ globalThis.measures = (() => {
     return document.scrollingElement;
   };
 
-  /** Where an element is seen: what has been scrolled out of a list is at the list's edge, and not below what stands under the list. */
+  /** The visible position of an element: one that is scrolled out of a list is at the list's edge, not below what follows the list. */
   const visiblePlace = (element) => {
     const [{ top, bottom, left, right }, area] = [element.getBoundingClientRect(), scroller(element).getBoundingClientRect()];
     const within = (y) => Math.min(Math.max(y, area.top), area.bottom);
     return { top: within(top), bottom: within(bottom), left, right };
   };
 
-  /** Steps of the walk that lead up and to the left within one part of the page, as it stands now. @param {number[]} walked */
+  /** The steps of the walk that lead up and to the left within one part of the page, as laid out now. @param {number[]} walked */
   const backward = (walked) => {
     const elements = [...globalThis.known.keys()];
     const steps = walked.slice(1).map((number, index) => [elements[walked[index]], elements[number]]);
@@ -85,7 +85,7 @@ globalThis.measures = (() => {
       .map(([one, other]) => `from ${name(one)} to ${name(other)}`);
   };
 
-  /** How far the page itself can be scrolled sideways, and what sticks out. */
+  /** How far the page itself can scroll sideways, and which elements stick out. */
   const sideways = () => {
     const root = document.scrollingElement;
     if (root.scrollWidth <= innerWidth) return [];
@@ -93,7 +93,7 @@ globalThis.measures = (() => {
     return [`${root.scrollWidth} of ${innerWidth} px`, ...out.slice(-3).map(name)];
   };
 
-  /** Elements whose own text is cut off, without the dots that say so. */
+  /** Elements whose own text is cut off without an ellipsis. */
   const cutOff = () =>
     [...document.body.querySelectorAll("*")].filter((element) => {
       if (!isShown(element) || element.clientWidth < 2 || element.closest(".visually-hidden, .skip-link, template, svg, .katex, [aria-hidden=true]")) return false;
@@ -104,7 +104,7 @@ globalThis.measures = (() => {
       return hasText && (isWide || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2));
     }).map(name);
 
-  /** What a finger cannot hit well: less than 44 pixels high or wide. Links in running text are exempt, and a check box is as large as its label. */
+  /** Touch targets that are less than 44 pixels high or wide. Links in running text are exempt, and a check box is as large as its label. */
   const small = () =>
     stops()
       .filter((each) => !each.matches(":is(p, li, dd, span, td) > a:not(.aside-title), .prose *, [tabindex], .skip-link, .incident, summary, .footnote a"))

@@ -1,4 +1,4 @@
-"""A model server whose answer is named by the question: rich Markdown, a refusal, a cut answer, or one that waits for the test."""
+"""A model server that answers as the question says: with rich Markdown, a refusal, a cut answer, or one that waits for the test."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ EVERYTHING = "Show everything that Markdown has"
 
 
 class Model:
-    """Listens on loopback. What it holds back goes out with ``go_on``; ``hold`` holds back again."""
+    """A server on loopback. ``go_on`` releases the answers that wait; after ``hold``, they wait again."""
 
     def __init__(self) -> None:
         self._going = threading.Event()
@@ -74,15 +74,15 @@ class Model:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def hold(self) -> None:
-        """Hold back, from now on, what a question asks to be held back."""
+        """From now on, pause the answers to questions that ask for a pause."""
         self._going.clear()
 
     def go_on(self) -> None:
-        """Write the rest of every answer."""
+        """Write the rest of every paused answer, and pause no more."""
         self._going.set()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Release all answers and stop the server."""
         self.go_on()
         self._server.shutdown()
         self._server.server_close()
@@ -136,4 +136,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

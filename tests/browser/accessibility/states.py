@@ -1,4 +1,4 @@
-"""The table of states: what a person sees somewhere, and how they get there. Each new page, menu and mode has a row here."""
+"""The type of a page state, and steps to reach one. Each page, menu and mode has a row in the ``states_of_*`` modules."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility.world import World
 
 EVERYTHING = os.environ.get("CHATUI_TEST_STATES") == "all"
-"""Whether every state is looked at in every way, as make accessibility does."""
+"""Whether every state is tested in every way, as ``make accessibility`` does."""
 Reach = Callable[[World, Page], None]
 
 
 @dataclass(frozen=True)
 class State:
-    """``person`` is "" for somebody who is not signed in."""
+    """A page state and how to reach it. ``person`` is "" for somebody who is not signed in."""
 
     name: str
     person: str
@@ -25,7 +25,7 @@ class State:
     then: Reach | None = None
 
     def reach(self, world: World) -> Page:
-        """Bring the person's page into this state. ``path`` may begin with a place of the world in braces."""
+        """Bring the person's page into this state. ``path`` may begin with the name of one of the world's places, in braces."""
         page = world.page_of(self.person)
         page.goto(self.path.format_map(world.places))
         if self.then:
@@ -47,7 +47,7 @@ def press(name: str, within: str = "body") -> Reach:
 
 
 def each(*steps: Reach) -> Reach:
-    """One after the other."""
+    """Carry out several steps in order."""
 
     def then(world: World, page: Page) -> None:
         for step in steps:
@@ -57,7 +57,7 @@ def each(*steps: Reach) -> Reach:
 
 
 def fill(label: str, text: str) -> Reach:
-    """Write into a field."""
+    """Fill in a field."""
     return lambda world, page: page.get_by_label(label, exact=True).first.fill(text)
 
 
@@ -67,17 +67,17 @@ def key(keys: str) -> Reach:
 
 
 def seen(selector: str) -> Reach:
-    """Wait until that can be seen."""
+    """Wait until the first such element is visible."""
     return lambda world, page: expect(page.locator(selector).first).to_be_visible()
 
 
 def unfold(world: World, page: Page) -> None:
-    """Open everything that is folded up."""
+    """Open all that is folded."""
     page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
 
 
 def shown_list(world: World, page: Page) -> None:
-    """The list of conversations; on a narrow page it is a drawer."""
+    """Show the list of conversations, which is a drawer on a narrow page."""
     page.wait_for_load_state()
     opener = page.get_by_role("button", name="Open the list of conversations")
     if opener.is_visible():

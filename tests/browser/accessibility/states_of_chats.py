@@ -1,4 +1,4 @@
-"""The states of the chat page: turns, menus, editors, searches and messages about what went wrong."""
+"""The states of the chat page: turns, menus, editors, searches and error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOADED = "button.send"
 
 
 def asks(question: str) -> Reach:
-    """Ask, and do not wait for the end."""
+    """Ask, without waiting for the end of the answer."""
 
     def then(world: World, page: Page) -> None:
         world.model.hold()
@@ -29,7 +29,7 @@ def asks(question: str) -> Reach:
 
 
 def sums_up(world: World, page: Page) -> None:
-    """The demo thinks, and lists its steps."""
+    """Ask the demo, which thinks and lists summaries of its steps."""
     page.get_by_label("Model", exact=True).select_option(label="Guided tour")
     page.get_by_label("Reasoning effort").select_option("high")
     asks(PLAN)(world, page)
@@ -37,7 +37,7 @@ def sums_up(world: World, page: Page) -> None:
 
 
 def wait_next(world: World, page: Page) -> None:
-    """With a file, which waits with it."""
+    """Send a message with a file while an answer is written, so that both wait."""
     without_files(page)
     asks(WRITES)(world, page)
     expect(page.locator(".parts")).to_contain_text("Two and two")
@@ -48,7 +48,7 @@ def wait_next(world: World, page: Page) -> None:
 
 
 def without_files(page: Page) -> None:
-    """Take away what this person brought before, in another state or at a first try: it is there again."""
+    """Remove unsent files that this person attached before, in another state or a first attempt: the page restores them."""
     page.wait_for_load_state()
     if page.locator("chat-composer[data-files='']").count():
         expect(page.locator(".chip").first).to_be_visible()
@@ -58,7 +58,7 @@ def without_files(page: Page) -> None:
 
 
 def bring_files(world: World, page: Page) -> None:
-    """One fits, one does not, and in one there is nothing to read."""
+    """Attach three files: one that fits, one that is too long, and one without readable text."""
     without_files(page)
     texts = {"notes.txt": b"On Tuesday.", "long.txt": b"and so on " * 100_000, "empty.txt": b" "}
     files = [{"name": name, "mimeType": "text/plain", "buffer": text} for name, text in texts.items()]
@@ -104,7 +104,7 @@ def search(text: str, result: str) -> Reach:
 
 
 def delete_one(world: World, page: Page) -> None:
-    """Make a conversation only to throw it away, from another one."""
+    """Create a conversation and delete it from another one's page."""
     page.wait_for_load_state()
     Chat(page).ask("To be thrown away")
     expect(page.locator(".answer-tools")).to_be_attached()
@@ -123,7 +123,7 @@ def edit(world: World, page: Page) -> None:
 
 
 def edit_files(world: World, page: Page) -> None:
-    """One that the question came with, and one that it is to come with."""
+    """Edit a question with a file, and add another file."""
     send_files(world, page)
     world.model.go_on()
     expect(page.locator(".answer-tools")).to_be_attached()
@@ -136,7 +136,7 @@ def edit_files(world: World, page: Page) -> None:
 
 
 def whole(world: World, page: Page) -> None:
-    """Show the end of the conversation, coloured and drawn."""
+    """Show the end of the conversation, with highlighted code and drawn diagrams."""
     page.wait_for_load_state()
     expect(page.locator("code[data-coloured]").first).to_be_attached()
     expect(page.locator(".katex-html").first).to_be_attached()

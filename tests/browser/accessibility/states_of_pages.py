@@ -1,4 +1,4 @@
-"""The states of all other pages of people: accounts, imports, lists, shares, texts and errors."""
+"""The states of all other pages for users: accounts, imports, lists, shares, texts and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A screen reader says two sentences about each answer by itself: that the model thinks, and how it ended. No other live region speaks."""
+"""A screen reader announces two sentences about each answer: that the model thinks, and how it ended. No other live region changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWERED = ["Thinking", "Answer ready"]
 
 @pytest.fixture
 def chat(world: World) -> Chat:
-    """A new conversation, in which every announcement is noted from now on."""
+    """A new conversation whose announcements are recorded from now on."""
     page = world.page_of("ada")
     page.goto("/")
     page.wait_for_load_state()
@@ -28,22 +28,22 @@ def chat(world: World) -> Chat:
     return Chat(page)
 
 
-def heard(page: Page) -> list[str]:
-    """What was said since this was last asked."""
-    page.wait_for_timeout(300)  # whatever would still be said
+def announcements(page: Page) -> list[str]:
+    """The announcements since the last call."""
+    page.wait_for_timeout(300)  # for announcements that are still to come
     said: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
     return said
 
 
 def test_what_other_live_regions_say_is_heard(chat: Chat) -> None:
     chat.box.fill("x" * 4100)
-    assert any("4,000" in said or "4000" in said for said in heard(chat.page))
+    assert any("4,000" in said or "4000" in said for said in announcements(chat.page))
 
 
 def test_an_answer_with_everything_in_it(chat: Chat) -> None:
     chat.ask_and_wait(EVERYTHING)
     expect(chat.answer.locator("code[data-coloured]").first).to_be_attached()
-    assert heard(chat.page) == ANSWERED
+    assert announcements(chat.page) == ANSWERED
 
 
 def test_an_answer_with_summaries_and_a_preamble(chat: Chat) -> None:
@@ -54,7 +54,7 @@ def test_an_answer_with_summaries_and_a_preamble(chat: Chat) -> None:
     expect(chat.last.locator(".thought")).to_be_visible(timeout=60_000)
     chat.stop.click()
     chat.finish("stopped")
-    assert heard(chat.page) == ["Thinking", "Stopped"]
+    assert announcements(chat.page) == ["Thinking", "Stopped"]
 
 
 def test_a_stopped_answer(world: World, chat: Chat) -> None:
@@ -63,34 +63,34 @@ def test_a_stopped_answer(world: World, chat: Chat) -> None:
     expect(chat.answer).to_contain_text("Two and two")
     chat.page.keyboard.press("Escape")
     chat.finish("stopped")
-    assert heard(chat.page) == ["Thinking", "Stopped"]
+    assert announcements(chat.page) == ["Thinking", "Stopped"]
 
 
 def test_a_failed_answer(chat: Chat) -> None:
     chat.ask_and_wait("It is busy", state="failed")
-    thinking, problem = heard(chat.page)
+    thinking, problem = announcements(chat.page)
     assert thinking == "Thinking" and problem.startswith("The model server is busy")
 
 
 def test_a_cut_answer_and_its_continuation(chat: Chat) -> None:
     chat.ask_and_wait(CUT, state="incomplete")
-    thinking, problem = heard(chat.page)
+    thinking, problem = announcements(chat.page)
     assert thinking == "Thinking" and problem == chat.last.locator(".notice-text").inner_text().rpartition(" ")[0]
     chat.button("Continue").click()
     expect(chat.last).not_to_have_attribute("data-state", "running")
-    assert len(heard(chat.page)) == 2
+    assert len(announcements(chat.page)) == 2
 
 
 @pytest.mark.parametrize("act", ["regenerate", "edit"])
 def test_another_version(chat: Chat, act: str) -> None:
     chat.ask_and_wait("A question")
-    assert heard(chat.page) == ANSWERED
+    assert announcements(chat.page) == ANSWERED
     turn = chat.last.get_attribute("data-turn") or ""
     acts: dict[str, Callable[[], None]] = {"regenerate": lambda: chat.button("Regenerate").click(), "edit": lambda: edit(chat)}
     acts[act]()
     expect(chat.last).not_to_have_attribute("data-turn", turn)
     chat.finish()
-    assert heard(chat.page) == ANSWERED
+    assert announcements(chat.page) == ANSWERED
 
 
 def edit(chat: Chat) -> None:
@@ -104,15 +104,15 @@ def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(wor
     world.model.hold()
     chat.ask(WRITES)
     expect(chat.answer).to_contain_text("Two and two")
-    assert heard(chat.page) == ["Thinking"]
+    assert announcements(chat.page) == ["Thinking"]
     chat.box.fill("And then?")
     chat.page.keyboard.press("Enter")
-    (acknowledged,) = heard(chat.page)
+    (acknowledged,) = announcements(chat.page)
     assert acknowledged == "Sent when this answer is finished."
     world.model.go_on()
     expect(chat.exchanges).to_have_count(2)
     chat.finish()
-    assert heard(chat.page) == ["Answer ready", *ANSWERED]
+    assert announcements(chat.page) == ["Answer ready", *ANSWERED]
 
 
 def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -> None:
@@ -127,6 +127,6 @@ def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -
     world.model.go_on()
     for tab in (chat, twin):
         tab.finish()
-    assert heard(chat.page) == ANSWERED
-    assert heard(twin.page) == ["Answer ready"]
+    assert announcements(chat.page) == ANSWERED
+    assert announcements(twin.page) == ["Answer ready"]
     twin.page.close()

@@ -1,4 +1,4 @@
-"""The accessibility engine finds nothing in any state of any page: wide and narrow, in light, dark and forced colours."""
+"""axe-core finds no violation in any state of any page: wide and narrow, in light, dark and forced colours."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COLOURED_IN, NARROW_IN = 3, 6
 
 
 def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | None]]:
-    """Window, look and rules: make accessibility tries them all. Here each state is seen once, with every rule: one in six on a phone, one
-    in three in other colours, and the rest wide and light. The states share their parts."""
-    if EVERYTHING:  # what colours are forced does not depend on the width
+    """Window sizes, colours and rules. ``make accessibility`` tests them all. Otherwise each state is tested once, with every rule: one in
+    six on a phone, one in three in other colours, the rest wide and light. That is enough, as states share their parts."""
+    if EVERYTHING:  # forced colours do not depend on the width
         return [(WIDE, LIGHT, None), (WIDE, DARK, COLOURS), (WIDE, FORCED, COLOURS), (NARROW, LIGHT, None), (NARROW, DARK, COLOURS)]
     if is_drawn(NARROW_IN, "phone", state):
         return [(NARROW, LIGHT, None)]
@@ -34,7 +34,7 @@ def ways(state: State) -> list[tuple[ViewportSize, dict[str, Any], list[str] | N
     return [(WIDE, LIGHT, None)]
 
 
-def test_every_way_is_drawn_for_some_state() -> None:
+def test_every_combination_is_tested_with_some_state() -> None:
     drawn = [way for state in STATES for way in ways(state)]
     assert {(size["width"], *look.values()) for size, look, _ in drawn} >= {
         (1280, "light", "none"),
@@ -45,7 +45,7 @@ def test_every_way_is_drawn_for_some_state() -> None:
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
-def test_nothing_is_found(world: World, state: State) -> None:
+def test_axe_finds_nothing(world: World, state: State) -> None:
     found: list[str] = []
     width = 0
     for size, look, rules in ways(state):

@@ -1,4 +1,4 @@
-"""Where people choose their own colours, what a background says elsewhere is said by a line."""
+"""In forced colours, lines show what backgrounds show otherwise."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.browser
 LINE = "element => getComputedStyle(element).outlineStyle"
 
 
-def test_what_is_chosen_and_where_one_is_have_a_line(world: World) -> None:
+def test_the_chosen_and_the_current_item_have_a_line(world: World) -> None:
     page = world.page_of("ada")
-    page.set_viewport_size({"width": 1280, "height": 800})  # whatever the test before left
+    page.set_viewport_size({"width": 1280, "height": 800})  # the previous test may have changed it
     page.emulate_media(forced_colors="active")
     page.goto(world.places["everything"])
     page.get_by_role("button", name="Account: ada").click()

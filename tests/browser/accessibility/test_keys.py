@@ -1,4 +1,4 @@
-"""Everything that people and staff do, with keys only: reached with Tab, done with Enter, and closed with Escape."""
+"""Everything that people and staff do, by keyboard only: Tab reaches it, Enter does it, and Escape closes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_STOPS = 120
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     """Press Tab until the element with that name has the focus. ``name`` is a regular expression."""
-    # What comes with an answer of the server, such as a way to undo, would be walked past while it is on its way.
+    # Tab would walk past an element that only a pending reply of the server adds, such as an Undo button.
     page.wait_for_function(THERE, arg=name)
     for _ in range(MAX_STOPS):
         page.keyboard.press("Shift+Tab" if back else "Tab")
@@ -118,7 +118,7 @@ def test_renaming_pinning_archiving_and_deleting_from_the_list(chat: Chat) -> No
     page.keyboard.press("Enter")
     press(page, "^Rename$")
     page.keyboard.press("ControlOrMeta+A")
-    # Another try of this test leaves one with its own name behind.
+    # A first attempt of this test may have left one with the same name.
     title = f"Renamed by keys {uuid4().hex[:6]}"
     page.keyboard.type(title)
     page.keyboard.press("Enter")
@@ -138,7 +138,7 @@ def test_renaming_pinning_archiving_and_deleting_from_the_list(chat: Chat) -> No
 def test_finding_and_searching(chat: Chat) -> None:
     page = chat.page
     press(page, "^Options for this conversation$", "^Find…$")
-    expect(page.locator(".find-text")).to_be_focused()  # the bar is loaded when it is first used
+    expect(page.locator(".find-text")).to_be_focused()  # the bar is loaded on first use
     page.keyboard.type("four")
     expect(page.locator(".find-status")).to_contain_text("1 of")
     page.keyboard.press("Escape")
@@ -206,6 +206,6 @@ def test_a_message_is_written_and_read_in_a_zoomed_window(chat: Chat, size: View
     expect(chat.exchanges).to_have_count(2)
     chat.finish()
     expect(chat.scroller).to_be_in_viewport(ratio=1)
-    assert (chat.scroller.bounding_box() or {"height": 0})["height"] >= 64, "some lines can be read at a time"
+    assert (chat.scroller.bounding_box() or {"height": 0})["height"] >= 64, "several lines are visible at a time"
     tab_to(page, "^Send$|^Reasoning effort$")
     expect(page.locator(":focus")).to_be_in_viewport(ratio=0.9)

@@ -1,4 +1,4 @@
-"""Every state by keyboard, in a small window, and with wide letters."""
+"""Every state by keyboard, zoomed, with wide text spacing, and by touch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ STATES = (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STA
 
 
 def drawn(what: str) -> list[State]:
-    """make accessibility takes every state; one in sixteen, others for each test, finds nearly everything: the states share their parts."""
+    """The states to test: all for ``make accessibility``; else one in sixteen, different ones for each test. The states share their parts,
+    so that these find nearly everything."""
     return [state for state in STATES if EVERYTHING or is_drawn(16, what, state)]
 
 
 MEASURES = (Path(__file__).parent / "measures.js").read_text(encoding="utf-8")
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 ZOOMED: dict[str, ViewportSize] = {"200 %": {"width": 640, "height": 400}, "400 %": {"width": 320, "height": 256}}
-# WCAG 1.4.12. A style sheet that is made by a script needs no exception from the policy.
+# WCAG 1.4.12. A constructed style sheet needs no exception from the policy.
 SPACED = """() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
@@ -55,7 +56,7 @@ BROKEN = """() => {
 
 @pytest.mark.parametrize("state", drawn("walked"), ids=str)
 def test_a_walk_with_the_tab_key(world: World, state: State) -> None:
-    """From the first stop to the last: all that can be pressed is reached, in the order of the page, and one sees where one is."""
+    """From the first tab stop to the last: Tab reaches every control in the order of the page, and the focus is always visible."""
     page = reached(world, state, WIDE)
     page.wait_for_timeout(100)
     expected: list[str] = page.evaluate("measures.stops()")
@@ -71,7 +72,7 @@ def test_a_walk_with_the_tab_key(world: World, state: State) -> None:
 
 @pytest.mark.parametrize("state", drawn("zoomed"), ids=str)
 def test_zoomed(world: World, state: State) -> None:
-    """At 200 and 400 %, and with wide letters: no page is scrolled sideways, and no text is cut off."""
+    """At 200 and 400 %, and with wide text spacing: no page scrolls sideways, and no text is cut off."""
     found: dict[str, list[str]] = {}
     for zoom, size in ZOOMED.items():
         page = reached(world, state, size)
@@ -84,8 +85,8 @@ def test_zoomed(world: World, state: State) -> None:
 
 
 @pytest.mark.parametrize("state", [state for state in drawn("finger") if state not in states_of_staff.STATES], ids=str)
-def test_a_finger_hits_what_people_press(world: World, state: State) -> None:
-    """WCAG asks for 24 pixels, which axe-core looks at; what people press on their phones has 44."""
+def test_targets_are_large_enough_to_touch(world: World, state: State) -> None:
+    """WCAG requires targets of 24 pixels, which axe-core checks; controls on phones have 44."""
     world.is_phone = True
     try:
         page = state.reach(world)
@@ -105,7 +106,7 @@ def test_nothing_lies_over_the_focus_in_a_zoomed_window(world: World, state: Sta
 
 
 def test_secrets_can_be_filled_in_and_pasted(world: World) -> None:
-    """No memory test and no copying by hand: password managers know each field, and what they paste arrives."""
+    """Nobody has to remember or transcribe secrets: password managers recognize each field, and pasting works."""
     page = world.page_of("")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/sign-in/")
@@ -130,12 +131,12 @@ def reached(world: World, state: State, size: ViewportSize) -> Page:
 
 
 def walk(page: Page) -> list[dict[str, Any]]:
-    """Each stop once, from where the focus is to where it came from. Where a mouse put the focus before, there may be no ring."""
+    """Every tab stop once, from the present focus until it returns there. Where a mouse set the focus, there may be no focus ring."""
     stops: list[dict[str, Any]] = []
     last = None
     for pressed in range(MAX_STOPS):
         stop = page.evaluate("measures.focused()")
-        # A field for a date has stops of its own inside.
+        # A date field has several tab stops inside.
         if stop and not (last and stop["number"] == last["number"]):
             if any(stop["number"] == other["number"] for other in stops):
                 return stops

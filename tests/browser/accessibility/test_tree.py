@@ -1,4 +1,4 @@
-"""What a screen reader makes of the pages: names of all that can be used, one outline, landmarks, and what is open, chosen or current."""
+"""The accessibility tree that screen readers get: names of all controls, one outline, landmarks, and what is open, chosen or current."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.browser.accessibility.world import World
 pytestmark = pytest.mark.browser
 STATES = {state.name: state for state in (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STATES)}
 READ = ("home with a list", "answer with everything", "versions", "next message", "top menu", "share", "debug frames", "debug raw")
-NEEDS_NO_NAME = {"RootWebArea", "main"}  # where the page begins, and where the link that skips leads
+NEEDS_NO_NAME = {"RootWebArea", "main"}  # the page itself, and the target of the skip link
 
 
 def tree(page: Page, role: str = "main", name: str | None = None) -> list[dict[str, Any]]:
-    """The nodes of the accessibility tree: role, name, description, and what is true of them.
+    """The nodes of the accessibility tree: role, name, description and states.
 
-    ``role`` and ``name``: of a node that is waited for. A menu over a narrow page hides its main part.
+    ``role`` and ``name``: of a node to wait for. An open menu on a narrow page hides its main part.
     """
     session = page.context.new_cdp_session(page)
     nodes: list[dict[str, Any]] = []
-    for _ in range(100):  # a browser that is busy makes it some time after the page
+    for _ in range(100):  # a busy browser builds it some time after the page
         nodes = session.send("Accessibility.getFullAXTree")["nodes"]
         if any(_is(node, role, name) for node in nodes):
             break
@@ -48,7 +48,7 @@ def _is(node: dict[str, Any], role: str, name: str | None) -> bool:
 
 @pytest.mark.parametrize("state", [STATES[name] for name in READ], ids=str)
 def test_what_can_have_the_focus_has_a_name_and_the_outline_has_one_top(world: World, state: State) -> None:
-    # A test before may have left a narrow window, in which an open list makes all else inert.
+    # A previous test may have left a narrow window, in which an open list makes everything else inert.
     world.page_of(state.person).set_viewport_size({"width": 1280, "height": 800})
     nodes = tree(state.reach(world))
     nameless = [node for node in nodes if node.get("focusable") and not node["name"] and node["role"] not in NEEDS_NO_NAME]
@@ -69,7 +69,7 @@ def test_an_answer_is_read_with_its_parts(world: World) -> None:
 
 
 def test_links_to_the_same_conversation_are_told_apart(world: World) -> None:
-    """Their buttons have the same words: what follows says when each link was made and when it ends."""
+    """Their buttons have the same text; the description says when each link was created and when it expires."""
     nodes = tree(STATES["share"].reach(world))
     buttons = [node for node in nodes if node["name"] in ("Revoke", "Copy", "Open") and node["role"] in ("button", "link")]
     assert len(buttons) >= 6 and all("created on" in node["description"] for node in buttons)

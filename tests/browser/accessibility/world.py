@@ -1,4 +1,4 @@
-"""A served product in which everything has happened that a page can show, and a browser for each of its people."""
+"""A served deployment in which everything that a page can show has happened, with a browser for each person."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'd
 from chatui.documents.reading import Part
 from chatui.store.documents import passages
 from tests.chatui.store.documents.brought import brought_with
-root = User.objects.get(username='root')  # at whose message box no test looks
+root = User.objects.get(username='root')  # no test looks at her message box
 report = brought_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)
 print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
@@ -77,7 +77,7 @@ REASON = "A complaint about this answer"
 
 @dataclass
 class World:
-    """``places`` are addresses of pages by name, ``model`` what answers; people have a phone in their hands while ``is_phone``."""
+    """``places``: addresses of pages by name. ``model``: the model server. ``is_phone``: pages open as on a phone."""
 
     server: Server
     deployment: Deployment
@@ -88,7 +88,7 @@ class World:
     _pages: dict[tuple[str, bool], Page] = field(default_factory=dict)
 
     def page_of(self, name: str) -> Page:
-        """The one page of this person, empty and with nothing kept from before. "" is somebody who is not signed in."""
+        """This person's only page, empty and without anything stored from before. "" is somebody who is not signed in."""
         self.model.go_on()
         kept = (name, self.is_phone)
         if kept not in self._pages:
@@ -102,7 +102,7 @@ class World:
 
 
 def deploy(directory: Path, model: Model) -> Deployment:
-    """Start the product over this model and its demo, which thinks slowly."""
+    """Start the product with this model and a demo that thinks slowly."""
     directory.mkdir(exist_ok=True)
     file = directory / "backends.toml"
     file.write_text(BACKENDS.format(url=model.url), encoding="utf-8")
@@ -123,12 +123,12 @@ def deploy(directory: Path, model: Model) -> Deployment:
 
 
 def furnish(world: World) -> None:
-    """Let everything happen once."""
+    """Create everything that pages can show."""
     chat = Chat(world.page_of("ada"))
     for name, questions in {"everything": [EVERYTHING], "cut": [CUT], "only thoughts": [ONLY_THINKS], "refused": [*REFUSALS]}.items():
         world.places[name] = _talk(chat, *questions)
     chat.page.goto(world.places["everything"])
-    _choose(chat.page, "Pin")  # so that it stays in the part of the list that is on the page
+    _choose(chat.page, "Pin")  # so that it stays in the loaded part of the list
     world.places["versions"] = _talk(chat, "A question with versions")
     _two_versions(chat)
     chat.page.goto("/")
@@ -183,7 +183,7 @@ def _share(world: World, page: Page) -> None:
 
 
 def _look_inside(world: World) -> None:
-    """Grace asks for the debug view of two conversations; Vera allows one."""
+    """Grace requests the debug view of two conversations; Vera approves one."""
     asking, approving = world.page_of("grace"), world.page_of("vera")
     for name in ("everything", "cut"):
         asking.goto(world.places[name] + "debug/")

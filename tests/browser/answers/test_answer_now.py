@@ -1,4 +1,4 @@
-"""Answer now, as a person uses it: the button beside the thinking line, by mouse, by keyboard, on a phone and in two tabs."""
+"""The "Answer now" button beside the thinking line: by mouse, by keyboard, on a phone and in two tabs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.served import Deployment, Server
 pytestmark = pytest.mark.browser
 
 THOUGHT = b"The useful subject is"
-"""From the reasoning of the demo's long answer, in the middle of which the tests press the button."""
+"""Part of the reasoning of the demo's long answer; the tests press the button in the middle of it."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thi
     expect(button).to_have_count(0)
 
 
-def test_whoever_asks_again_for_an_answer_that_was_cut_is_not_offered_it(slow: Server, visits: Visits) -> None:
+def test_the_button_is_not_offered_when_a_cut_answer_is_finished(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada"))
     chat.ask("Explain this, and make it long")
     expect(chat.button("Answer now")).to_be_visible()

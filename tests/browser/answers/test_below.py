@@ -1,4 +1,4 @@
-"""What stands below most answers is a copy of what the page holds: the same as after a reload, and fetched where an event does not fit."""
+"""The row below most answers is filled in from a template in the page: the same as after a reload, and fetched where that is impossible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def below(chat: Chat) -> str:
 
 
 def changing(page: Page, change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
-    """From now on, the page is told what ``change`` makes of each plain end. Returns these as they were sent."""
+    """From now on, pass ``plain`` of each event to the page through ``change``. Returns the list of values as sent by the server."""
     sent: list[dict[str, Any]] = []
 
     def changed(event: Any) -> Any:
@@ -53,7 +53,7 @@ def changing(page: Page, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
 
 
 @pytest.mark.parametrize("locale", ["en-US", "de-DE", "ko-KR", "zh-CN"])
-def test_it_is_the_same_after_a_reload_in_every_language(demo: Server, visits: Visits, locale: str) -> None:
+def test_the_row_is_the_same_after_a_reload_in_every_language(demo: Server, visits: Visits, locale: str) -> None:
     page = visits.open(demo, "ada", "about:blank", locale=locale)
     sent = changing(page, lambda plain: plain)
     page.goto("/")
@@ -85,7 +85,7 @@ def test_a_temporary_chat_has_no_thumbs_at_once_and_after_a_reload(demo: Server,
 
 
 @pytest.mark.parametrize("how", DO_NOT_FIT)
-def test_what_does_not_fit_is_fetched(demo: Server, visits: Visits, how: str) -> None:
+def test_a_row_that_the_template_does_not_fit_is_fetched(demo: Server, visits: Visits, how: str) -> None:
     page = visits.open(demo, "ada", "about:blank")
     sent = changing(page, DO_NOT_FIT[how])
     page.goto("/")

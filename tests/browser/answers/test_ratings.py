@@ -1,4 +1,4 @@
-"""The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload; nothing is sent before the dialog says who reads it."""
+"""The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload. Nothing is sent before the dialog says who reads it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_pressed(chat: Chat, name: str, state: str) -> None:
     expect(chat.button(name)).to_have_attribute("aria-pressed", state)
 
 
-def test_a_bad_answer_is_rated_with_a_reason_and_that_is_taken_back(demo: Server, visits: Visits) -> None:
+def test_a_bad_answer_is_rated_with_a_reason_and_the_rating_withdrawn(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     page = chat.page
     before = chat.last.bounding_box()
@@ -49,7 +49,7 @@ def test_a_bad_answer_is_rated_with_a_reason_and_that_is_taken_back(demo: Server
     is_pressed(chat, "Bad answer", "false")
 
 
-def test_every_tab_shows_a_rating_at_once(demo: Server, visits: Visits) -> None:
+def test_every_tab_shows_a_rating_immediately(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
@@ -90,7 +90,7 @@ def test_the_dialog_fits_a_phone(demo: Server, visits: Visits) -> None:
     fits(chat.page)
 
 
-def test_without_the_script_the_same_page_takes_it(demo: Server, visits: Visits) -> None:
+def test_without_scripts_the_form_page_takes_the_rating(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     path = chat.last.locator("[data-rating]").get_attribute("data-rating")
     page: Page = chat.page

@@ -1,4 +1,4 @@
-"""When an answer was written: in the person's language and time zone, seen by who wants to know, and without moving anything."""
+"""The time of an answer: in the person's language and time zone, shown on hover and focus, and without moving anything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def opacity(page: Page) -> float:
 
 
 @pytest.mark.parametrize(("locale", "zone"), [("en-US", "America/New_York"), ("de-DE", "Europe/Berlin"), ("ko-KR", "Asia/Seoul")])
-def test_it_is_told_where_the_reader_is_at_once_and_after_a_reload(demo: Server, visits: Visits, locale: str, zone: str) -> None:
+def test_times_are_in_the_readers_time_zone_at_once_and_after_a_reload(demo: Server, visits: Visits, locale: str, zone: str) -> None:
     page = visits.open(demo, "ada", locale=locale, timezone_id=zone)
     page.wait_for_load_state()
     page.locator("#composer-text").fill("When was that?")
@@ -52,7 +52,7 @@ def test_it_is_told_where_the_reader_is_at_once_and_after_a_reload(demo: Server,
     assert datetime.fromisoformat(time.get_attribute("datetime") or "") == at
 
 
-def test_it_is_seen_by_who_points_at_the_answer_or_walks_there_and_moves_nothing(demo: Server, visits: Visits) -> None:
+def test_the_time_shows_on_hover_and_focus_and_moves_nothing(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     page = chat.page
     chat.ask_and_wait("When was that?")
@@ -69,7 +69,7 @@ def test_it_is_seen_by_who_points_at_the_answer_or_walks_there_and_moves_nothing
     assert opacity(page) == 1
     assert page.evaluate(BOXES) == before
     time, below = chat.exchanges.first.locator("answer-time").bounding_box(), chat.exchanges.nth(1).bounding_box()
-    assert time and below and time["y"] + time["height"] <= below["y"], "it stands on nothing"
+    assert time and below and time["y"] + time["height"] <= below["y"], "the time overlaps nothing below it"
 
     chat.box.hover()
     assert opacity(page) == 0
@@ -78,7 +78,7 @@ def test_it_is_seen_by_who_points_at_the_answer_or_walks_there_and_moves_nothing
     assert page.evaluate("globalThis.shifts") == []
 
 
-def test_it_is_there_for_a_finger_and_on_paper(demo: Server, visits: Visits) -> None:
+def test_the_time_shows_on_touch_screens_and_on_paper(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **PHONE))
     chat.ask_and_wait("When was that?")
     assert opacity(chat.page) == 1
@@ -94,7 +94,7 @@ def test_it_is_there_for_a_finger_and_on_paper(demo: Server, visits: Visits) -> 
     )
 
 
-def test_the_zone_that_a_person_chose_goes_before_the_browsers(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
+def test_the_time_zone_of_the_settings_overrides_the_browsers(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     choose = "from chatui.models import User; User.objects.filter(username='sam').update(time_zone={!r})"
     demo_deployment.manage("shell", "--no-imports", "-c", choose.format("Asia/Tokyo"))
     try:

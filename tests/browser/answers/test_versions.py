@@ -40,7 +40,7 @@ User.objects.get(username="ada").groups.{what}"""
 
 
 class Servers:
-    """Says which model was asked; the huge one begins, and goes on when it is told to."""
+    """A model server whose answers name the requested model; the huge model pauses after its first words."""
 
     def __init__(self) -> None:
         self.go_on = go_on = threading.Event()
@@ -64,7 +64,7 @@ class Servers:
                 self.wfile.flush()
 
             def log_message(self, format: str, *args: object) -> None:
-                """Tests are quiet."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -85,7 +85,7 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> Iterator[Deployment]:
-    """A model for everybody and one for a group, to which Ada belongs."""
+    """A deployment with a model for everybody and one for a group that Ada belongs to."""
     place: Path = tmp_path_factory.mktemp("two")
     (place / "backends.toml").write_text(FILE.format(url=servers.url), encoding="utf-8")
     deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
@@ -117,7 +117,7 @@ def name(chat: Chat) -> Locator:
 
 
 def answered_again(page: Page, servers: Servers) -> Chat:
-    """A question that the small model has answered, and then the large one."""
+    """Ask a question that the small model answers, and then the large one."""
     chat = Chat(page)
     chat.ask_and_wait("Who are you?")
     chat.settle()
@@ -156,7 +156,7 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     assert wire.received and not any(SECRET.encode() in each for each in wire.received)
 
 
-def test_a_version_that_is_kept_is_what_the_conversation_goes_on_with(two: Deployment, visits: Visits, servers: Servers) -> None:
+def test_the_conversation_continues_with_the_version_that_is_kept(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     others(chat).get_by_role("button", name="Keep this one").click()
     expect(chat.answer).to_have_text("I am tiny, and that is all.")
@@ -228,19 +228,19 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
     two: Deployment, visits: Visits, servers: Servers
 ) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **PHONE), servers)
-    # They are fetched once more when the answer has ended, and only then each can be kept.
+    # They are fetched again when the answer has ended; only then can each be kept.
     expect(chat.last.get_by_role("button", name="Keep this one")).to_have_count(2)
     fits(chat.page)
     new = old = None
-    while not (new and old):  # an exchange that is put in its place anew is nowhere for a moment
+    while not (new and old):  # an exchange that is being replaced is briefly not on the page
         chat.page.wait_for_timeout(50)
         new, old = chat.answer.bounding_box(), others(chat).bounding_box()
     assert old["y"] > new["y"] + new["height"]
     starts_of_lines = chat.last.locator(".version-name > span + span").evaluate_all("""spans => spans
       .filter((span) => span.getBoundingClientRect().left === span.parentElement.getBoundingClientRect().left)
       .map((span) => [getComputedStyle(span, "::before").left.startsWith("-"), getComputedStyle(span.parentElement).overflowX])""")
-    assert starts_of_lines, "the premise: names begin lines"
-    assert all(start == [True, "clip"] for start in starts_of_lines), "the dot before it is cut off"
+    assert starts_of_lines, "the premise: some facts begin a line"
+    assert all(start == [True, "clip"] for start in starts_of_lines), "the separator before a line's first fact is cut off"
     chat.page.emulate_media(media="print")
     expect(others(chat)).to_be_hidden()
     expect(chat.answer).to_be_visible()

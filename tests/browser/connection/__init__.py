@@ -1,1 +1,1 @@
-"""The page and its connection: what comes by events alone, and what people see while there is none."""
+"""The page and its connection: updates by events alone, and what people see without a connection."""

@@ -1,4 +1,4 @@
-"""A page without a connection says so, and keeps what is written: visibly not sent, until it is sent once."""
+"""A page without a connection says so and keeps what is written: shown as unsent until it is sent exactly once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 NO_CONNECTION = "No connection to the server. Reconnecting…"
 NOT_SENT = "Not sent yet. It will be sent when the connection is back."
 WAYS = {"swallows everything": Cable.swallow, "is cut": Cable.cut}
-# How long it took from the moment of the loss until the page said so, in milliseconds of the page's own clock.
+# Measures how long the page takes to report a lost connection, in milliseconds of the page's own clock.
 STOPWATCH = """() => {
   const line = document.querySelector(".banner-connection");
   const began = performance.now();
@@ -27,7 +27,7 @@ STOPWATCH = """() => {
   new MutationObserver(look).observe(line, { attributes: true });
 }"""
 MAX_MS = 15_000
-"""The page's own limits add up to less than 3 seconds (``tests/js/heartbeat.test.js``); this machine may be several times slower."""
+"""The page's own timeouts add up to less than 3 seconds (``tests/js/heartbeat.test.js``); this machine may be several times slower."""
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server,
 def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cable, chat: Chat) -> None:
     chat.last.locator(".question").hover()
     chat.button("Edit").click()
-    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # its script is there, and will not be fetched
+    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # its script has loaded, and needs no connection
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
 
@@ -199,7 +199,7 @@ def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable
 
 
 def edited(chat: Chat, text: str | None) -> Locator:
-    """The editor of the first question, with this text."""
+    """The open editor of the first question, with ``text`` filled in."""
     chat.exchanges.first.locator("[data-action=edit]").focus()
     chat.page.keyboard.press("Enter")
     box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
@@ -218,7 +218,7 @@ def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     expect(said).to_have_text("There is no connection to the server. Please try again when it is back.")
     for width in (1280, 360):
         chat.page.set_viewport_size({"width": width, "height": 740})
-        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "it is cut off"
+        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "not cut off"
         assert said.evaluate("said => said.getBoundingClientRect().right <= innerWidth")
     cable.mend()
 

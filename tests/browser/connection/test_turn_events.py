@@ -1,4 +1,4 @@
-"""A turn is shown by the events of the socket alone: no open page fetches anything, and each looks as a reload would show it."""
+"""Open pages show a turn from socket events alone: they fetch nothing, and each looks the same as after a reload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# What a page shows of its conversation beside the text: labels of buttons, addresses, states, places. Not what a reload would not know.
+# What a page shows of its conversation beside the text: labels of buttons, addresses, states, order. Only what a reload shows as well.
 LOOKS = """() => {
   const text = (selector) => [...document.querySelectorAll(selector)].map((each) => each.innerText.replace(/\\s+/g, " ").trim());
   const all = (selector, name) => [...document.querySelectorAll(selector)].map((each) => each.getAttribute(name));
@@ -36,7 +36,7 @@ LOOKS = """() => {
     thoughts: text(".before"),
     ends: text(".answer-end"),
     below: [...document.querySelectorAll(".answer-end")].map((each) => {
-      const copy = each.cloneNode(true);  // a page brings the token of its forms, and scripts send it otherwise
+      const copy = each.cloneNode(true);  // forms of a loaded page contain the CSRF token; scripts send it another way
       for (const hidden of copy.querySelectorAll("input[type=hidden]")) hidden.remove();
       return copy.innerHTML.replace(/\\s+/g, " ").replaceAll("> <", "><").trim();
     }),
@@ -49,12 +49,12 @@ LOOKS = """() => {
 
 
 BEAT = "chatui:beat"
-"""What the server sends while the model is silent in the middle of an answer."""
+"""The event that the server sends while the model is silent in the middle of an answer."""
 
 
 @contextmanager
 def nothing_fetched(*pages: Page) -> Iterator[None]:
-    """Meanwhile no page asks the server for anything but its own scripts and styles, which it loads when it first needs them."""
+    """Check that meanwhile no page fetches anything except scripts and styles, which it loads on first use."""
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -76,7 +76,7 @@ def looks(page: Page) -> object:
 
 
 def agrees_with_a_reload(chat: Chat, *others: Chat) -> None:
-    """The page, and other tabs with the same conversation, look as a fresh one does."""
+    """Check that the page, and other tabs with the same conversation, look the same as a freshly loaded page."""
     fresh = Chat(chat.page.context.new_page())
     fresh.page.goto(chat.page.url)
     expect(fresh.page.locator(".conversation-group").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""The product over a model server that writes what the test tells it to."""
+"""Fixtures: the product with a model server that writes what the test says."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def _writer() -> Iterator[Writer]:
 
 @pytest.fixture
 def writer(_writer: Writer) -> Iterator[Writer]:
-    """What the model server writes. An answer that a test left in the middle is let go."""
+    """The model server. An answer that a test leaves paused is released afterwards."""
     yield _writer
     _writer.go_on()
 
 
 @pytest.fixture(scope="package")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The product's database."""
+    """The path of the product's database."""
     return tmp_path_factory.mktemp("written") / "chatui.sqlite3"
 
 
 @pytest.fixture(scope="package")
 def written(_writer: Writer, database: Path) -> Iterator[Server]:
-    """The product over it."""
+    """The product with this model server and database."""
     deployment = Deployment(database.parent, CHATUI_BACKEND_URL=_writer.url)
     try:
         server = deployment.start()

@@ -1,4 +1,4 @@
-"""A schema for the answers of a conversation in a real browser: set on its page, shown at the message box, and its answers are code."""
+"""A schema for a conversation's answers in a real browser: set on its page, shown at the message box, and answers are shown as code."""
 
 from __future__ import annotations
 

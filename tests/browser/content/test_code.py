@@ -1,4 +1,4 @@
-"""What highlights code is fetched for code in a language, and for nothing else."""
+"""The syntax highlighter is fetched only for code with a language."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writ
     writer.write("```\nls -la\n```\n\n    indented\n")
     chat.ask_and_wait("Plain?")
     expect(chat.answer.locator(".code-language").first).to_have_text("text")
-    chat.page.wait_for_timeout(1_500)  # longer than an idle browser lets closed blocks wait
+    chat.page.wait_for_timeout(1_500)  # longer than a complete block waits for an idle moment of the browser
     assert [path for path in asked if "colours" in path or "highlight" in path] == []
 
     writer.write("```python\nif a: pass\n```\n")

@@ -1,4 +1,4 @@
-"""What is copied of an answer: Markdown where text is pasted, and rich text where a document takes it."""
+"""A copied answer pastes as Markdown into text fields, and as rich text into documents."""
 
 from __future__ import annotations
 

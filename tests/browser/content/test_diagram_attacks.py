@@ -1,4 +1,4 @@
-"""What a hostile diagram tries: to run, to load, to lead away, to reach the page around it. Nothing of it works."""
+"""Hostile diagrams try to run scripts, load resources, navigate away, and reach the page around them. Nothing of this works."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.browser
 
 _FILE = Path(__file__).parent / "hostile_diagrams.txt"
 ATTACKS = dict(re.findall(r"^=== (.+)\n((?:(?!=== ).*\n)+)", _FILE.read_text(encoding="utf-8"), re.MULTILINE))
-"""By what is tried. THIEF is the address of somebody who listens."""
+"""Diagrams by the attack that they try. THIEF stands for the address of a server that records requests."""
 
 
 class Thief:
-    """Listens on loopback and notes who came."""
+    """A server on loopback that records the requests it receives."""
 
     def __init__(self) -> None:
         self.visits: list[bytes] = []
@@ -58,7 +58,7 @@ def diagram_frame(page: Page) -> Frame | None:
 
 
 def test_no_diagram_runs_loads_or_leads_anywhere(chat: Chat, writer: Writer, thief: Thief, visits: Visits) -> None:
-    # What the frame's policy stops is what the attacks tried; that it was stopped is the point.
+    # The frame's policy reports what it blocks: these reports are expected.
     visits.allow(r"policy: |Content Security Policy|violates the following")
     popups: list[Page] = []
     chat.page.context.on("page", lambda page: popups.append(page))
@@ -81,7 +81,7 @@ def test_no_diagram_runs_loads_or_leads_anywhere(chat: Chat, writer: Writer, thi
 
 
 def click_everywhere(chat: Chat, name: str) -> None:
-    """Click what can be seen of the diagram, and what says that it can be clicked, by a script that asks nobody."""
+    """Click several places of the diagram, and every part of it by script; check that nothing happens."""
     frame = diagram_frame(chat.page)
     assert frame is not None, name
     box = chat.last.locator("iframe.diagram").bounding_box()
@@ -101,7 +101,7 @@ def test_the_frame_has_no_origin_and_can_reach_nothing(chat: Chat, writer: Write
     expect(chat.last.locator(".code-frame")).to_have_attribute("data-diagram", "drawn")
     frame = diagram_frame(chat.page)
     assert frame is not None
-    # ``evaluate`` itself stands above the policy; what it starts does not.
+    # ``evaluate`` itself bypasses the policy; the scripts and requests that it starts do not.
     assert frame.evaluate("origin") == "null"
     assert frame.evaluate("() => { try { return parent.document.title } catch (error) { return error.name } }") == "SecurityError"
     assert frame.evaluate("() => { try { return document.cookie } catch (error) { return error.name } }") == "SecurityError"
@@ -135,7 +135,7 @@ def test_messages_from_elsewhere_draw_nothing_and_change_nothing(chat: Chat, wri
     place.locator("iframe").evaluate(send)
     frame = diagram_frame(chat.page)
     assert frame is not None
-    # One that the frame has answered shows that the others have been read.
+    # When the frame has answered this message, it has also read the others.
     frame.evaluate("() => new Promise(done => { addEventListener('message', done, { once: true }); postMessage('last', '*'); })")
     assert "First" in frame.locator("#drawn-light").inner_text()
     assert "Third" not in frame.locator("body").inner_text()

@@ -1,4 +1,4 @@
-"""Diagrams: drawn from their source once that is complete, in a frame of their own, and readable as source wherever that fails."""
+"""Diagrams: drawn in a separate frame once their source is complete, and readable as source where drawing fails."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FLOW = "Look:\n\n```mermaid\nflowchart LR\n  A[Start] --> B{Ready?}\n  B -->|yes
 
 
 FILL = b".9255 .9255 1 rg"
-"""The light theme's colour of a node, as a PDF writes it."""
+"""The node colour of the light theme, in PDF notation."""
 
 
 def drawn_on_paper(page: Page) -> bytes:
-    """What the pages of the PDF draw."""
+    """The decompressed content streams of the page's PDF."""
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
     return b"\n".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
 
 
 def place(page: Page) -> Locator:
-    """The code block that holds the diagram."""
+    """The code block that contains the diagram."""
     return page.locator(".code-frame").filter(has=page.locator("code.language-mermaid")).last
 
 

@@ -1,4 +1,4 @@
-"""Text from right to left, lists of both directions, and what people see who choose their own colours."""
+"""Right-to-left text, lists in both directions, and forced colours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print("مرحبا")
 
 
 def room_for_marker(item: Locator) -> tuple[float, float]:
-    """How far an item stands from the left and from the right edge of its list, in pixels."""
+    """The distances of an item from the left and right edges of its list, in pixels."""
     left, right = item.evaluate(
         """item => { const [a, b] = [item.getBoundingClientRect(), item.parentElement.getBoundingClientRect()];
           return [a.left - b.left, b.right - a.right]; }"""
@@ -59,7 +59,7 @@ def test_each_item_of_a_list_begins_on_its_own_side_with_room_for_its_marker(
     assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_with_colours_of_ones_own_everything_still_has_its_edges(written: Server, visits: Visits, writer: Writer) -> None:
+def test_in_forced_colours_everything_still_has_its_edges(written: Server, visits: Visits, writer: Writer) -> None:
     chat = Chat(visits.open(written, "ada", forced_colors="active"))
     writer.write("Some `code`:\n\n```sh\nls\n```\n")
     chat.ask_and_wait("Edges?")

@@ -32,7 +32,7 @@ def test_a_formula_that_cannot_be_read_keeps_its_dollars(chat: Chat, writer: Wri
     assert broken.evaluate("place => ['::before', '::after'].map(side => getComputedStyle(place, side).content)") == ['"$"', '"$"']
 
 
-def test_a_price_stands_still_while_it_is_written(chat: Chat, writer: Writer) -> None:
+def test_a_price_is_not_typeset_while_the_answer_is_written(chat: Chat, writer: Writer) -> None:
     writer.write("The *first* costs $5 and the second costs $10, so $x + y$ is more.", pause_after="second costs $10")
     chat.ask("Prices?")
 

@@ -1,4 +1,4 @@
-"""A conversation on paper: its title, date and names, all of the text, and nothing that can only be clicked."""
+"""A printed conversation: its title, date and names, all of the text, and no controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE = "x = " + " + ".join(f"value_{number}" for number in range(40))
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["new", "loaded"])
-def test_paper_says_what_it_is_whose_and_of_when_and_who_speaks(chat: Chat, writer: Writer, again: bool) -> None:
+def test_a_printout_has_its_title_owner_date_and_speakers(chat: Chat, writer: Writer, again: bool) -> None:
     writer.write(f"## Part\n\nSome text.\n\n```python\n{LINE}\n```\n")
     chat.ask_and_wait("What is on paper?")
     chat.settle()
@@ -63,7 +63,7 @@ def test_nothing_is_cut_off_and_no_page_stays_empty_before_long_code(chat: Chat,
       word.setEnd(head.firstChild, "Column".length);
       return word.getClientRects().length;
     }""")
-    assert lines == 1, "words of ten columns are whole"
+    assert lines == 1, "a word in a table of ten columns is not broken"
     frame = chat.answer.locator(".code-frame")
     assert frame.evaluate("frame => getComputedStyle(frame).breakInside") == "auto"
     assert frame.locator(".code-head").evaluate("head => getComputedStyle(head).breakAfter") == "avoid"

@@ -1,4 +1,4 @@
-"""Questions as they were written: pasted programs keep their look, code between fences is code, and a long one is folded."""
+"""Questions are shown as written: pasted programs keep their layout, fenced code is shown as code, and long questions are folded."""
 
 from __future__ import annotations
 

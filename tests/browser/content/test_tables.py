@@ -1,4 +1,4 @@
-"""Wide tables: they scroll in their own place, which the keyboard reaches and which has a name, and paper has all of them."""
+"""Wide tables: they scroll in their own region, which has a name and which the keyboard reaches; paper shows them whole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_wide_table_can_be_scrolled_by_keyboard_and_a_narrow_one_is_none(chat:
         chat.page.wait_for_function("place => place.scrollLeft > 0", arg=place.element_handle())
     expect(chat.answer.locator("table")).to_have_count(3)
     scrolling = chat.answer.locator("[tabindex='0']:has(> table)").first.element_handle()
-    chat.page.emulate_media(media="print")  # where nothing scrolls, and so soon has no name
+    chat.page.emulate_media(media="print")  # in print nothing scrolls, so that the region loses its name
     assert scrolling.evaluate("place => getComputedStyle(place).overflowX") == "visible"
     for table in chat.answer.locator("table").all():
         assert table.evaluate("table => getComputedStyle(table.querySelector('th')).whiteSpace") == "normal"
@@ -48,7 +48,7 @@ def test_a_table_fits_the_paper(chat: Chat, writer: Writer) -> None:
     writer.write(TABLES + "\n")
     chat.ask_and_wait("Tables on paper?")
     chat.page.emulate_media(media="print")
-    chat.page.set_viewport_size({"width": 718, "height": 1000})  # A4 less its margins
+    chat.page.set_viewport_size({"width": 718, "height": 1000})  # A4 minus its margins
 
     for table in chat.answer.locator("table").all():
         assert table.evaluate("table => table.getBoundingClientRect().right <= innerWidth")

@@ -1,4 +1,4 @@
-"""Chinese, Japanese, Korean, Arabic, Hebrew, Devanagari and emoji in answers: drawn with real fonts, broken into lines as they are read."""
+"""Chinese, Japanese, Korean, Arabic, Hebrew, Devanagari and emoji in answers: drawn with real fonts, with correct line breaks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DRAWN = """texts => {
     const isColoured = pixels.some((_, at) => at % 4 === 0 && pixels[at + 3] > 99 && Math.abs(pixels[at] - pixels[at + 2]) > 60);
     return { picture: String(pixels), isColoured };
   };
-  // Two characters that no font has, because nobody has defined them.
+  // Two unassigned code points, which no font has.
   const boxes = ["\\u0378", "\\u{5fffe}"].map((text) => drawn(text).picture);
   return texts.map((text) => {
     const { picture, isColoured } = drawn(text);
@@ -67,7 +67,7 @@ LINES = """paragraph => {
 
 @pytest.fixture
 def page(written: Server, visits: Visits, writer: Writer) -> Page:
-    """An answer in many scripts, on a phone."""
+    """An answer in many writing systems, on a phone."""
     chat = Chat(visits.open(written, "ada", **PHONE))
     writer.write(WRITTEN)
     chat.ask_and_wait("In many scripts?")
@@ -77,7 +77,7 @@ def page(written: Server, visits: Visits, writer: Writer) -> Page:
 def test_each_script_is_drawn_and_not_shown_as_boxes(page: Page) -> None:
     texts = ["今", "気", "한", "م", "ש", "é"]
     shown = page.evaluate(DRAWN, [*texts, "👍", "\U0005fffd"])
-    assert shown.pop()["isBox"], "the premise: a box is known when it is seen"
+    assert shown.pop()["isBox"], "the premise: missing glyphs are recognized"
     assert [each["text"] for each in shown if each["isBox"] or each["isBlank"]] == []
     assert len({each["picture"] for each in shown}) == len(shown)
     assert [each["text"] for each in shown if each["isColoured"]] == ["👍"]
@@ -98,7 +98,7 @@ def test_lines_break_without_blanks_and_never_before_a_full_stop(page: Page) -> 
         lines = paragraphs.filter(has_text=text[:8]).evaluate(LINES)
         assert len(lines) > 5 and max(map(len, lines)) < 40
         assert [line for line in lines if line[0] in "，。、；」）.,"] == []
-        assert min(map(len, lines[:-1])) > max(map(len, lines)) // 2, "the lines are full"
+        assert min(map(len, lines[:-1])) > max(map(len, lines)) // 2, "lines are filled before they break"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -1,4 +1,4 @@
-"""A model server that answers with exactly the Markdown that a test gives it, and can stop in the middle for as long as the test likes."""
+"""A model server that answers with exactly the Markdown that a test gives it, and can pause in the middle for as long as the test needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.support.stub import DONE, chunk
 
 _STEP = 37
-"""Characters of each event: not a round number, so that events end anywhere."""
+"""Characters per event: an odd number, so that events end at arbitrary places."""
 
 
 class Writer:
-    """Listens on loopback. ``answer`` is what it writes; ``pause_after`` a text behind which it waits until ``go_on`` is called."""
+    """Listens on loopback. ``answer``: what it writes. ``pause_after``: text after which it waits until ``go_on`` is called."""
 
     def __init__(self) -> None:
         self.answer = "Nothing."
@@ -24,27 +24,27 @@ class Writer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def write(self, answer: str, *, pause_after: str = "") -> None:
-        """What the next answer is."""
+        """Set the next answer."""
         self.answer, self.pause_after = answer, pause_after
         self._going.clear()
 
     def go_on(self) -> None:
-        """Write the rest."""
+        """End the pause."""
         self._going.set()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Release the answer and stop the server."""
         self.go_on()
         self._server.shutdown()
         self._server.server_close()
 
     def parts(self) -> tuple[str, str]:
-        """What comes before the pause and after it."""
+        """The text before the pause and the text after it."""
         head, found, rest = self.answer.partition(self.pause_after) if self.pause_after else (self.answer, "", "")
         return head + found, rest
 
     def wait(self) -> None:
-        """Until the test lets it write on."""
+        """Block until the test calls ``go_on``."""
         self._going.wait()
 
 
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what is asked for is the test's own business."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""Long conversations put into a served deployment's database: quicker than asking thousands of questions."""
+"""Writes long conversations directly into a deployment's database, which is faster than asking thousands of questions."""
 
 from __future__ import annotations
 

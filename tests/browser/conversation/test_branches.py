@@ -1,4 +1,4 @@
-"""Edits and new answers are branches beside the old ones, and none is ever lost."""
+"""Edits and regenerated answers become new branches, and no branch is ever lost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_regenerated_answer_stands_beside_the_old_one(llama: Server, visits: V
     expect(chat.last).to_have_attribute("data-turn", old_turn)
     expect(versions).to_contain_text("1 of 2")
 
-    # What is said now continues the version that is shown, and the other one stays.
+    # A new message continues the version that is shown, and the other version stays.
     chat.ask_and_wait("What is 2 + 2?")
     chat.page.reload()
     expect(chat.exchanges).to_have_count(2)
@@ -69,7 +69,7 @@ def test_a_regenerated_answer_stands_beside_the_old_one(llama: Server, visits: V
     expect(chat.exchanges).to_have_count(2)
 
 
-def test_an_edit_can_be_given_up_with_escape_and_nothing_is_sent(llama: Server, visits: Visits) -> None:
+def test_an_edit_can_be_cancelled_with_escape_and_nothing_is_sent(llama: Server, visits: Visits) -> None:
     chat = Chat(visits.open(llama, "bela"))
     chat.ask_and_wait("Hello!")
 

@@ -1,4 +1,4 @@
-"""Writing a message: what keys do, what is kept when something fails, and the list of conversations beside it."""
+"""Writing a message: the keys, what is kept when something fails, and the list of conversations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(demo: Server, visits: Visit
     expect(chat.exchanges).to_have_count(1)
 
 
-def test_an_example_goes_into_the_box_behind_what_is_there(demo: Server, visits: Visits) -> None:
+def test_an_example_is_appended_to_the_text_in_the_box(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     examples = chat.page.get_by_role("list", name="Example questions").get_by_role("button")
     expect(examples).to_have_count(3)
@@ -104,7 +104,7 @@ def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
     stays.finish()
     expect(stays.box).to_have_value("")
 
-    # A page that was closed meanwhile could not send it: the text is in the box again, and is sent when the person says so.
+    # A page that was closed meanwhile could not send it: the text is in the box again until the person sends it.
     again = Chat(leaves.page.context.new_page())
     again.page.goto("/")
     expect(again.box).to_have_value("Do not lose me.")
@@ -133,7 +133,7 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     title = chat.page.get_by_role("textbox", name="Title")
     expect(title).to_be_focused()
     title.fill("Kettles & <b>kites</b>")
-    # The page shows the title before the server has it.
+    # The page shows the title before the server has stored it.
     with chat.page.expect_response("**/rename/"):
         title.press("Enter")
 
@@ -144,9 +144,7 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
 
 
-def test_a_title_in_mid_edit_is_kept_when_the_person_presses_elsewhere_or_leaves_and_dropped_by_escape(
-    demo: Server, visits: Visits
-) -> None:
+def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped_by_escape(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Change me half way.")
     title = chat.page.get_by_role("textbox", name="Title")
     choose(item(chat.page, "Change me half way."), "Rename")
@@ -168,7 +166,7 @@ def test_a_title_in_mid_edit_is_kept_when_the_person_presses_elsewhere_or_leaves
     expect(item(other, "Kept on leaving")).to_have_count(1)
 
 
-def test_a_title_that_could_not_be_kept_is_told_and_tried_again(demo: Server, visits: Visits) -> None:
+def test_a_title_that_could_not_be_saved_is_reported_and_retried(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource")
     chat = conversation(demo, visits, "Keep my name.")
     chat.page.route("**/rename/", lambda route: route.fulfill(status=503, body="busy"), times=1)
@@ -202,7 +200,7 @@ def test_a_new_title_shows_in_the_other_tabs_of_the_person(demo: Server, visits:
     expect(other).to_have_title("Seen twice · chatui")
 
 
-def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits: Visits) -> None:
+def test_deleting_the_open_conversation_offers_undo(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Delete me while I am open.")
     address = chat.page.url
 
@@ -216,7 +214,7 @@ def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits
     chat.finish()
 
 
-def test_deleting_another_conversation_offers_the_way_back_where_one_is(demo: Server, visits: Visits) -> None:
+def test_deleting_another_conversation_offers_undo_on_the_open_page(demo: Server, visits: Visits) -> None:
     conversation(demo, visits, "Delete me from elsewhere.")
     chat = Chat(visits.open(demo, "bela"))
 
@@ -235,7 +233,7 @@ def test_deleting_another_conversation_offers_the_way_back_where_one_is(demo: Se
 
 
 def conversation(server: Server, visits: Visits, question: str) -> Chat:
-    """A conversation of bela's that begins with this question."""
+    """A new conversation of bela that begins with this question."""
     chat = Chat(visits.open(server, "bela"))
     chat.ask_and_wait(question)
     chat.settle()
@@ -248,20 +246,20 @@ def item(page: Page, title: str) -> Locator:
 
 
 def choose(line: Locator, action: str) -> None:
-    """Something from a conversation's menu."""
+    """Choose an action from a conversation's menu."""
     line.hover()
     line.locator(".conversation-more").click()
     line.page.get_by_role("group", name="Conversation options").get_by_role("button", name=action).click()
 
 
 def stop(server: Server) -> None:
-    """End the server's process; its port and its data stay."""
+    """Stop the server process; its port and data stay."""
     server.process.terminate()
     server.process.wait(15)
 
 
 def start_again(deployment: Deployment, server: Server) -> None:
-    """The same command once more: the same port, the same data."""
+    """Run the same command again, with the same port and data."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         server.process = process.start(["manage.py", "serve", "--port", str(server.port)], deployment.environment, nowhere)
     server.wait_until_healthy()

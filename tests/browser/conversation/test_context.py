@@ -1,4 +1,4 @@
-"""How full the context of a model is, as people read it under the message box, over a real server that reads little at once."""
+"""The line under the message box that says how full the model's context is, with a real server whose context is small."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = re.compile(r"^About (\d+)% of what the model can read at once")
 
 @pytest.fixture(scope="module")
 def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product over a llama.cpp server with a small context."""
+    """The product with a llama.cpp server whose context is small."""
     deployment = Deployment(tmp_path_factory.mktemp("small"), CHATUI_BACKEND_URL=llama_server_with_a_small_context)
     try:
         server = deployment.start()
@@ -31,7 +31,7 @@ def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempP
 
 
 @pytest.mark.parametrize("device", [{}, PHONE], ids=["desk", "phone"])
-def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
+def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
     chat = Chat(visits.open(small, "ada", **device))
     line = chat.page.locator(".context-use")
     expect(line).to_be_empty()
@@ -40,7 +40,7 @@ def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Vis
     expect(line).to_have_text(FULL)
     before = chat.page.locator(".composer-box").bounding_box()
     line.evaluate("line => { line.textContent = ''; }")
-    assert chat.page.locator(".composer-box").bounding_box() == before, "its line is there while it is empty"
+    assert chat.page.locator(".composer-box").bounding_box() == before, "the line takes its space even while empty"
     chat.ask_and_wait(LONG, "incomplete")
     expect(chat.last.locator(".notice")).to_contain_text("E-X-CONTEXT-FULL")
     expect(chat.button("Continue")).to_be_visible()

@@ -1,4 +1,4 @@
-"""An answer that did not end: its person goes on with it, and reads one answer."""
+"""A person continues an unfinished answer and sees one answer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_text_before_the_cut_is_not_touched_while_the_rest_is_written(demo: 
     expect(chat.last.locator(".part-final > [data-block='0']")).to_have_attribute("data-mine", "yes")
 
 
-def test_the_way_on_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits: Visits) -> None:
+def test_continue_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Please truncate.", state="incomplete")
     chat.settle()
@@ -70,7 +70,7 @@ def test_the_way_on_is_reached_by_keyboard_and_after_a_reload(demo: Server, visi
     expect(chat.page.locator(".announcer")).to_have_text("Answer ready")
 
 
-def test_on_a_phone_the_way_on_and_retry_fit_below_each_other(demo: Server, visits: Visits) -> None:
+def test_on_a_phone_continue_and_retry_fit_below_each_other(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", viewport={"width": 360, "height": 640}))
     chat.ask_and_wait("Please truncate.", state="incomplete")
 
@@ -81,7 +81,7 @@ def test_on_a_phone_the_way_on_and_retry_fit_below_each_other(demo: Server, visi
 
 
 @pytest.mark.llama
-def test_a_stopped_answer_of_the_real_model_goes_on_to_exactly_the_whole_one(llama: Server, visits: Visits, relay: Relay) -> None:
+def test_a_stopped_answer_of_the_real_model_continues_to_exactly_the_whole_one(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(120)
     chat.ask(COUNT)
@@ -127,7 +127,7 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
 
 
 @pytest.mark.llama
-def test_an_answer_that_was_stopped_while_it_was_thought_about_is_finished(llama: Server, visits: Visits, relay: Relay) -> None:
+def test_an_answer_that_was_stopped_during_its_reasoning_is_finished(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(60)
     chat.ask(HARD)

@@ -177,10 +177,10 @@ def test_an_answer_that_cannot_be_read_gives_a_sentence_and_a_retry_and_keeps_th
 
 
 def agreed(first: Chat, second: Chat) -> list[str]:
-    """What both tabs show, once they show the same: each may be one frame behind the other."""
+    """The blocks that both tabs show, once they show the same: either may be one event behind the other."""
     deadline = time.monotonic() + 30
     while (shown := first.shown()) != second.shown():
-        assert time.monotonic() < deadline, "the tabs do not come together"
+        assert time.monotonic() < deadline, "both tabs show the same in the end"
         first.page.wait_for_timeout(100)
     return shown
 

@@ -1,4 +1,4 @@
-"""Long conversations: the end at once, the rest on scrolling, by keyboard, by links, on paper; and nothing jumps."""
+"""Long conversations: the end is shown first, the rest on scrolling, by keyboard, by links and on paper; and nothing jumps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def count_above(chat: Chat, least: int) -> None:
 
 
 def frame_stays(page: Page) -> None:
-    """Nothing has scrolled the page itself."""
+    """Check that nothing has scrolled the page itself."""
     assert page.evaluate("[scrollY, document.body.scrollTop, document.querySelector('.top-bar').getBoundingClientRect().top]") == [0, 0, 0]
 
 
@@ -85,7 +85,7 @@ def test_the_keyboard_alone_reaches_the_first_message(demo_deployment: Deploymen
     chat, _, _ = opened(demo_deployment, visits, demo)
     while 1 not in numbers(chat):
         before = chat.exchanges.count()
-        # Coming near the link may load as well, and then the focus is on the next one.
+        # Scrolling to the link may already load the next part, which moves the focus to the next link.
         chat.page.evaluate("document.querySelector('[data-more=earlier] .more-link')?.focus()")
         chat.page.keyboard.press("Enter")
         count_above(chat, min(LONG, before + 1))
@@ -125,7 +125,7 @@ def test_what_is_sent_from_the_middle_goes_to_the_end(demo_deployment: Deploymen
     chat.ask("What comes last?")
     expect(chat.question).to_have_text("What comes last?")
     chat.finish()
-    assert numbers(chat)[-WINDOW:] == list(range(LONG - WINDOW + 1, LONG + 1)), "it follows what was there last"
+    assert numbers(chat)[-WINDOW:] == list(range(LONG - WINDOW + 1, LONG + 1)), "the new exchange follows the last one"
     shown = chat.shown()
     chat.page.reload()
     assert Chat(chat.page).shown() == shown
@@ -140,7 +140,7 @@ def test_an_answer_that_another_tab_asks_for_leaves_the_middle_alone(demo_deploy
     expect(other.question).to_have_text("And now?")
     expect(other.page.locator(f"#m-{answer}")).to_be_in_viewport()
     assert numbers(other)[: len(before)] == before
-    # Scrolling alone loads what is near: a link may be gone at the moment in which it would be pressed.
+    # Scrolling alone loads the next part: a link may disappear just before it is pressed.
     other.page.wait_for_function(
         "() => { const more = document.querySelector('[data-more=later]'); more?.scrollIntoView(); return more === null; }"
     )
@@ -170,7 +170,7 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
     now = question(chat, number).bounding_box()
     assert top and now and abs(top["y"] - now["y"]) < 2, f"from {top} to {now}"
     found = numbers(chat)
-    # Scrolling alone loads what is near: more may stand above by now, but never less.
+    # Scrolling alone loads the next part: by now more messages may be above, but never fewer.
     assert found.index(number) >= kept and found == list(range(found[0], found[-1] + 1))
     back = question(chat, number).get_by_role("group", name="Versions of your message").get_by_role("button", name="Next version")
     expect(back).to_be_focused()
@@ -232,7 +232,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_earlier_messages_come(
     frame_stays(chat.page)
 
 
-def test_signing_out_elsewhere_is_said_where_more_was_asked_for(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
+def test_signing_out_elsewhere_is_reported_where_more_would_be_loaded(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo)
 
     def signed_out(route: Route) -> None:

@@ -1,4 +1,4 @@
-"""The list of conversations goes on: by scrolling, by keyboard, and after a failure."""
+"""The list of conversations loads more on scrolling, by keyboard, and after a failure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_scrolling_reaches_the_oldest_conversation(page: Page) -> None:
     assert titles == [f"Talk {number}" for number in range(MANY - 1, -1, -1)]
     expect(page.locator(".conversation-page")).to_have_count(0)
     expect(page.locator(".conversation-group").first).to_be_attached()
-    assert page.locator(".conversation-group").count() <= 3, "the groups go on over the pages"
+    assert page.locator(".conversation-group").count() <= 3, "groups continue across pages of the list"
 
 
 def test_a_page_that_fails_is_asked_for_again_by_keyboard(page: Page, visits: Visits) -> None:

@@ -1,4 +1,4 @@
-"""Several back ends on a page: what is offered to whom, what a conversation remembers, and which server really answers."""
+"""Several back ends on a page: who may choose which model, what a conversation remembers, and which server answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LEAVES = "User.objects.get(username='ada').groups.clear()"
 
 
 class ModelServer:
-    """A Chat Completions server that says who it is and which model it was asked for."""
+    """A Chat Completions server whose answers give its name and the requested model."""
 
     def __init__(self, name: str) -> None:
         class Handler(BaseHTTPRequestHandler):
@@ -62,7 +62,7 @@ class ModelServer:
                 self.wfile.write(b"data: [DONE]\n\n")
 
             def log_message(self, format: str, *args: object) -> None:
-                """Tests are quiet."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -108,7 +108,7 @@ SHOWN = """hint => {
   if (words.top >= box.bottom) return "nothing";
   return words.left >= box.left && words.right <= box.right && words.bottom <= box.bottom + 1 ? "all" : "a part";
 }"""
-"""How much of the words in a box is seen."""
+"""How much of the text in a box is visible: all, a part, or nothing."""
 
 
 def shell(deployment: Deployment, code: str) -> None:
@@ -117,7 +117,7 @@ def shell(deployment: Deployment, code: str) -> None:
 
 def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
-    page.locator(".earlier").evaluate("button => { button.hidden = true; }")  # so that there is room for some words
+    page.locator(".earlier").evaluate("button => { button.hidden = true; }")  # so that part of the text has room
     hint = page.locator(".composer-hint")
     model(page).select_option("small")
     assert hint.evaluate(SHOWN) == "all"
@@ -176,7 +176,7 @@ def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(s
     expect(effort(page)).to_have_value("medium")
 
 
-def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(several: Deployment, visits: Visits) -> None:
+def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_works(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada")
     assert "Added later" not in offers(page), "the premise"
     shell(several, ADD_ROW)
@@ -191,7 +191,7 @@ def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(sev
     shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
 
 
-def test_whoever_left_the_group_gets_a_sentence_and_goes_on_with_another_model(several: Deployment, visits: Visits) -> None:
+def test_a_person_who_left_the_group_sees_a_sentence_and_continues_with_another_model(several: Deployment, visits: Visits) -> None:
     shell(several, JOIN.format(what=JOINS))
     page = visits.open(several.servers[0], "ada")
     chat = Chat(page)
@@ -221,4 +221,4 @@ def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
     box = model(page).bounding_box()
     beside = effort(page).bounding_box()
     assert box and box["width"] > 200, "what is chosen can be read"
-    assert beside and beside["y"] >= box["y"] + box["height"], "in a line of its own"
+    assert beside and beside["y"] >= box["y"] + box["height"], "on a separate line below"

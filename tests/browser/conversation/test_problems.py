@@ -1,4 +1,4 @@
-"""What people see when an answer is declined, cut off, or cannot come at all."""
+"""What people see when the model refuses, when an answer is cut off, and when no model server is there."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_plan_of_the_model_is_shown_and_its_traffic_with_tools_is_not(demo: Se
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port on which nobody listens."""
+    """A port on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
@@ -59,7 +59,7 @@ def closed_port() -> int:
 
 @pytest.fixture
 def without_model(closed_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product with the address of a model server that is not there."""
+    """The product with the address of a model server that does not exist."""
     deployment = Deployment(tmp_path_factory.mktemp("without"), CHATUI_BACKEND_URL=f"http://127.0.0.1:{closed_port}")
     try:
         server = deployment.start()

@@ -1,4 +1,4 @@
-"""Reading an answer: the page follows the text until the reader scrolls up, and what is copied is clean."""
+"""Reading an answer: the page follows the text until the reader scrolls up, and copies contain only the text."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_conversation_is_printed_whole_and_without_what_can_only_be_clicked(de
 
 
 def explained() -> str:
-    """The Markdown that the demo's script holds."""
+    """The Markdown of the answer in the demo's script."""
     return SCRIPT.read_text(encoding="utf-8").split("<|channel|>final<|message|>")[1].split("<|return|>")[0].strip()
 
 

@@ -1,4 +1,4 @@
-"""Finding a conversation again, and sharing one: by keyboard, on a phone, and as a stranger who was given the link."""
+"""Searching conversations and sharing one: by keyboard, on a phone, and as a visitor who has only the link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.served import Server
 pytestmark = [pytest.mark.browser]
 
 HIDDEN = ("page nervous", "gap name", "search_notes", "twelve people starts", "canary 5521")
-"""Words of the demo's hidden reasoning about a launch, of its tool call and the reply, and of the developer message."""
+"""Words from the demo's hidden reasoning about a launch, its tool call and reply, and the developer message."""
 
 
 def talk(visits: Visits, demo: Server, question: str, name: str = "ada", **options: Any) -> Chat:
@@ -36,7 +36,7 @@ def hits(page: Page):
 
 
 def shared_link(page: Page) -> str:
-    """Create a link on the conversation's page, and give its address."""
+    """Create a link on the conversation's page and return its address."""
     page.get_by_role("button", name="Options for this conversation").click()
     page.get_by_role("link", name="Share…").click()
     expect(page.get_by_role("heading", name="This is what they will see")).to_be_visible()
@@ -196,7 +196,7 @@ def test_the_pages_about_sharing_fit_a_phone(visits: Visits, demo: Server) -> No
         fits(page)
 
 
-def test_a_tab_that_nobody_looks_at_says_that_an_answer_is_ready_and_nothing_of_it(visits: Visits, demo: Server) -> None:
+def test_a_hidden_tab_shows_that_an_answer_is_ready_and_no_text_of_it(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "Hello there")
     title = chat.page.title()
     chat.page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")

@@ -1,4 +1,4 @@
-"""Reasoning summaries in a browser: the live list, the line it folds up into, and what neither of them says aloud."""
+"""Reasoning summaries in a browser: the live list, the line that it folds into, and that neither is announced to screen readers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIME = re.compile(r"^Thought for (\d+ s|a moment)$")
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The demo at a pace that leaves time to think: it sums up for itself."""
+    """The demo, slow enough to show summaries of its reasoning, which it writes itself."""
     deployment = Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="16")
     try:
         server = deployment.start()

@@ -1,4 +1,4 @@
-"""A temporary chat as a person has it: begun by one press, told apart by a banner, reloaded, closed, left, and kept after all."""
+"""Temporary chats: started with one press, marked by a banner, reloaded, closed, left, and kept after all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_gone(page: Page, url: str) -> None:
     expect(page.locator("chat-transcript")).to_have_count(0)
 
 
-def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
+def test_a_temporary_chat_is_in_no_list_survives_a_reload_and_is_deleted_when_closed(
     demo: Server, demo_deployment: Deployment, visits: Visits
 ) -> None:
     visits.allow("status of 404")
@@ -50,7 +50,7 @@ def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
     expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
     links = [link.get_attribute("href") for link in chat.links.all()]
     assert url.removeprefix(demo.url) not in links and not page.locator("[aria-current=page]").count()
-    # The page before says only after the reload that it was left.
+    # Only after the reload does the server learn that the previous page was left.
     with page.expect_response(lambda response: response.url == f"{url}temporary/stay/"):
         page.reload()
     assert seconds_left(demo_deployment, url) > 3_000
@@ -66,7 +66,7 @@ def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
     is_gone(page, url)
 
 
-def test_another_tab_is_told_and_forgets_what_it_shows(demo: Server, visits: Visits) -> None:
+def test_another_tab_is_informed_and_clears_what_it_shows(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
@@ -77,7 +77,7 @@ def test_another_tab_is_told_and_forgets_what_it_shows(demo: Server, visits: Vis
     expect(other.page.get_by_role("button", name="Undo")).to_have_count(0)
 
 
-def test_one_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visits) -> None:
+def test_a_temporary_chat_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     chat.page.get_by_role("button", name="Keep this chat").click()
     expect(chat.page.get_by_role("heading", level=1)).to_have_text("Hello")
@@ -85,9 +85,7 @@ def test_one_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visi
     expect(chat.page.locator("[aria-current=page]")).to_have_text("Hello")
 
 
-def test_leaving_the_page_ends_it_soon_and_another_tab_that_shows_it_objects(
-    demo: Server, demo_deployment: Deployment, visits: Visits
-) -> None:
+def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: Server, demo_deployment: Deployment, visits: Visits) -> None:
     chat = begun(visits, demo)
     url = chat.page.url
     other = chat.page.context.new_page()
@@ -100,7 +98,7 @@ def test_leaving_the_page_ends_it_soon_and_another_tab_that_shows_it_objects(
     assert 0 < seconds_left(demo_deployment, url) <= 60
 
 
-def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
+def test_a_key_begins_a_temporary_chat(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("t")
@@ -110,7 +108,7 @@ def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
 def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     chat.box.fill("a secret that I do not send")
-    chat.page.wait_for_timeout(500)  # it is stored a moment after the last key
+    chat.page.wait_for_timeout(500)  # it is stored shortly after the last key press
     assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
     assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
     chat.page.reload()
@@ -120,7 +118,7 @@ def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None
     assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
 
 
-def test_what_is_written_over_a_question_goes_with_the_chat(demo: Server, visits: Visits) -> None:
+def test_an_unsent_edit_is_deleted_with_the_chat(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     chat.page.locator(".question").hover()
     chat.page.locator(".question [data-action=edit]").click()
@@ -132,7 +130,7 @@ def test_what_is_written_over_a_question_goes_with_the_chat(demo: Server, visits
     assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
 
 
-def test_it_fits_a_phone(demo: Server, visits: Visits) -> None:
+def test_a_temporary_chat_fits_a_phone(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", **PHONE)
     fits(page)
     page.get_by_role("link", name="Temporary chat").click()

@@ -1,4 +1,4 @@
-"""The walk in ARCHITECTURE.md is the walk of a real message in the browser, too: each script that it names is passed, in that order."""
+"""A real message in the browser passes the scripts that the walk in ARCHITECTURE.md names, in that order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.walk import steps
 
 pytestmark = pytest.mark.browser
 
-# A function or a method begins at the end of a line, in the one format that all scripts have.
+# Matches the beginning of functions and methods, which is at the end of a line: all scripts are formatted alike.
 BEGINS = re.compile(
     r"^(?P<line>(?:  )?(?:export )?(?:async )?(?:function )?(?!if\b|for\b|while\b|switch\b|catch\b)[#\w]+\([^)]*\) \{)$", re.MULTILINE
 )
@@ -25,7 +25,7 @@ WATCH = f"""
 globalThis.passed = [];
 const send = WebSocket.prototype.send;
 WebSocket.prototype.send = function (data) {{ globalThis.passed.push("{SENT}"); return send.call(this, data); }};
-// What a timer does in between, such as looking whether the connection is silent, is no part of the walk.
+// Calls from timers, such as the check for a silent connection, are not part of the walk.
 const repeat = globalThis.setInterval;
 globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
   const passed = globalThis.passed;
@@ -57,7 +57,7 @@ def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, v
 
 
 def noted(route: Route) -> None:
-    """The script as it is written, not as it is joined, and each function of it says that it was called. Addresses hold a digest."""
+    """Serve the script's source instead of the bundled one, with each function recording its call. Addresses contain a digest."""
     path = re.sub(r"\.[0-9a-f]{12}(?=\.js$)", "", urlsplit(route.request.url).path).lstrip("/")
     text = (ROOT / path).read_text(encoding="utf-8")
     if "/vendor/" not in path:

@@ -1,4 +1,4 @@
-"""The page's frame: what stays where it is while people read, jump, edit and use menus."""
+"""The page's frame, which stays in place while people read, jump, edit and use menus."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ABSOLUTE_OUTSIDE = """() => {
   const absolute = [...document.querySelectorAll("body *")].filter((element) => styles(element).position === "absolute");
   return absolute.map(outside).filter(Boolean);
 }"""
-"""Finds what is placed absolutely in a part that scrolls, and does not scroll with it: it makes the page around it longer."""
+"""Finds absolutely positioned elements inside a scroll container that do not scroll with it, and so make the page itself longer."""
 
 STRETCHED = """() => {
   const bottoms = [...document.body.children].map((child) => child.getBoundingClientRect().bottom + scrollY);
   return document.scrollingElement.scrollHeight - Math.max(innerHeight, Math.ceil(Math.max(...bottoms)) + 4);
 }"""
-"""By how many pixels the document is longer than what is in it."""
+"""By how many pixels the document is taller than its content."""
 
 COVERED = """() => {
   const focused = document.activeElement;
@@ -39,11 +39,11 @@ COVERED = """() => {
   const isOver = focused.matches(".skip-link");
   return !isOver && bars.some((bar) => !bar.contains(focused) && hides(bar.getBoundingClientRect())) ? 1 : 0;
 }"""
-"""Whether a bar that stays at the top hides what has the focus."""
+"""Whether a sticky bar covers the focused element."""
 
 
 def walk(page: Page, look: Callable[[str], None], key: str = "Tab") -> int:
-    """Press the key until the focus has been everywhere and leaves the page; ``look`` after each step. Returns the number of steps."""
+    """Press the key until the focus has been everywhere and leaves the page; call ``look`` after each step. Returns the number of steps."""
     for step in range(MAX_STEPS):
         page.keyboard.press(key)
         focused = str(page.evaluate("() => document.activeElement?.outerHTML.slice(0, 80) ?? ''"))

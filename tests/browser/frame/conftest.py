@@ -1,4 +1,4 @@
-"""The product with a demo that writes slowly enough to be looked at while it does."""
+"""A fixture: the product with a demo slow enough for tests to look at an answer while it is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.served import Deployment, Server
 
 @pytest.fixture(scope="package")
 def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Its server: a short answer takes a few seconds."""
+    """A server whose short answers take a few seconds."""
     deployment = Deployment(tmp_path_factory.mktemp("paced"), CHATUI_DEMO_TOKENS_PER_SECOND="50")
     try:
         server = deployment.start()

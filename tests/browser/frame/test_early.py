@@ -1,4 +1,4 @@
-"""What a person does before the page's scripts are there is not lost."""
+"""What a person does before the page's scripts have loaded is not lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Menus close when they are done with, and the focus is never lost: whoever uses the keyboard goes on where they were."""
+"""Menus close when they are no longer needed, and the focus is never lost: keyboard users continue where they were."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, 
     expect(chat.box).to_be_focused()
 
 
-def test_edit_is_seen_without_a_mouse(demo: Server, visits: Visits) -> None:
+def test_the_edit_button_is_visible_without_a_mouse(demo: Server, visits: Visits) -> None:
     chat = talk(demo, visits, "A question to edit", name="bela")
     chat.page.mouse.move(0, 0)
     expect(chat.button("Edit")).to_have_css("opacity", "1")

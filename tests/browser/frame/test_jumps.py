@@ -1,4 +1,4 @@
-"""No jump inside a page moves its frame: not the keyboard, not a link, not a search of the browser, at no width and no zoom."""
+"""Nothing that scrolls inside a page moves its frame: neither keys nor links nor the browser's search, at any width and zoom."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIDDLE = 35
 PHONE, TABLET, DESK = (360, 740), (768, 1024), (1440, 900)
 WINDOWS = (PHONE, TABLET, DESK)
 ZOOMED = tuple((width // 2, height // 2) for width, height in WINDOWS)
-"""A browser at 200 % lays the page out in half as many pixels."""
+"""At 200 % zoom, a browser lays the page out in half as many pixels."""
 
 MOVED = """() => {
   const root = document.scrollingElement;
@@ -161,7 +161,7 @@ def nothing_with_the_focus_is_covered(page: Page) -> None:
     page.keyboard.press("Control+End")
 
     def look(focused: str) -> None:
-        for _ in range(20):  # it may be moved once more in the next picture
+        for _ in range(20):  # it may move once more in the next frame
             if not page.evaluate(COVERED):
                 return
             page.wait_for_timeout(50)

@@ -1,4 +1,4 @@
-"""What stands above an answer keeps its place: while the answer is written, at its end, and after a reload."""
+"""The lines above an answer keep their place: while the answer is written, at its end, and after a reload."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACES = "() => [...globalThis.places]"
 ORDERS = "() => [...globalThis.orders]"
 
 
-def test_a_preamble_stays_where_it_is_while_the_answer_is_written_and_after_a_reload(paced: Server, visits: Visits) -> None:
+def test_a_preamble_keeps_its_place_while_the_answer_is_written_and_after_a_reload(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "ada"))
     chat.page.evaluate(NOTE_PLACES)
     chat.ask(PLAN)
@@ -52,7 +52,7 @@ def test_a_preamble_stays_where_it_is_while_the_answer_is_written_and_after_a_re
     assert places == chat.page.evaluate(PLACES), "one place, the same as after the reload"
 
 
-def test_a_page_that_joins_while_a_preamble_stands_there_shows_the_same_order(paced: Server, visits: Visits) -> None:
+def test_a_page_loaded_during_a_preamble_shows_the_same_order(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "ada"))
     chat.ask(PLAN)
     expect(chat.last.locator(".part-preamble")).not_to_be_empty()
@@ -92,6 +92,6 @@ def test_an_answer_that_was_stopped_in_thought_and_finished_has_one_line_with_al
 
 
 def seconds(sentence: str) -> int:
-    """Of "Thought for …"."""
+    """The seconds in a "Thought for …" line."""
     found = re.search(r"(\d+) s", sentence)
     return int(found[1]) if found else 0

@@ -1,4 +1,4 @@
-"""Browsers that may have a service worker, and a deployment that can be restarted with other settings."""
+"""Fixtures: browsers in which service workers are allowed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Opening = Callable[..., Page]
 
 
 def until(page: Page, script: str) -> None:
-    """Wait until what the script resolves to is true."""
+    """Wait until the script resolves to a true value."""
     for _ in range(STEPS):
         if page.evaluate(script):
             return
@@ -41,7 +41,7 @@ def until(page: Page, script: str) -> None:
 
 
 def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) -> Page:
-    """The home page of a person in a browser of their own, once its worker works."""
+    """The home page of a person in a new browser context, once its service worker is active."""
     page = visits.open(server, name, service_workers="allow", **options)
     page.wait_for_load_state()
     assert page.evaluate(READY).endswith("/sw.js")
@@ -53,14 +53,14 @@ def open_with_worker(visits: Visits, server: Server, name: str, **options: Any) 
 
 @pytest.fixture
 def with_worker(demo: Server, visits: Visits) -> Opening:
-    """As ``open_with_worker``, in the light browser."""
+    """``open_with_worker`` in the headless shell."""
     return lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
 
 
 @pytest.fixture
-def in_the_whole_browser(demo: Server, whole_browser: Browser) -> Iterator[Opening]:
-    """The same for what only the whole browser can say."""
-    visits = Visits(whole_browser)
+def with_worker_in_full_chromium(demo: Server, full_chromium: Browser) -> Iterator[Opening]:
+    """``open_with_worker`` in full Chromium, for what the headless shell lacks."""
+    visits = Visits(full_chromium)
     yield lambda name, server=demo, **options: open_with_worker(visits, server, name, **options)
     visits.close()
     assert visits.complaints == []

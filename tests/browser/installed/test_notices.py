@@ -1,4 +1,4 @@
-"""A notice that a long answer is ready: only where somebody switched it on, and without a word of the conversation."""
+"""Notifications that a long answer is ready: only if switched on, and without any text of the conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# A browser without a screen shows no notices: what it is asked to show is noted. A page in the background, and ten seconds, are told to it.
+# A headless browser shows no notifications: the script records them instead, and fakes a page in the background and a long wait.
 WATCH = """
 globalThis.noticed = [];
 globalThis.asked = 0;
@@ -49,7 +49,7 @@ def choose(page: Page) -> None:
 
 
 def long_answer(chat: Chat) -> None:
-    """An answer that takes long while the person looks at something else."""
+    """Ask for an answer that takes long while the person looks at something else."""
     chat.page.evaluate("""() => document.querySelector("chat-composer").addEventListener("chat:running", () => {
       globalThis.later += 6_000;
     })""")
@@ -60,7 +60,7 @@ def long_answer(chat: Chat) -> None:
     chat.finish()
 
 
-def test_who_switched_it_on_is_told_once_without_a_word_of_the_conversation(chat: Chat) -> None:
+def test_people_who_switched_it_on_are_notified_once_without_any_text_of_the_conversation(chat: Chat) -> None:
     page = chat.page
     assert page.evaluate("globalThis.asked") == 0, "nobody is asked before they ask"
     choose(page)
@@ -75,7 +75,7 @@ def test_who_switched_it_on_is_told_once_without_a_word_of_the_conversation(chat
     assert page.evaluate("[globalThis.focused, globalThis.last.closed]") == [1, True]
 
 
-def test_nobody_is_told_who_did_not_ask_or_who_looks_at_the_page_or_whose_answer_was_quick(chat: Chat) -> None:
+def test_nobody_is_notified_without_asking_or_while_the_page_is_visible_or_of_a_quick_answer(chat: Chat) -> None:
     long_answer(chat)
     assert chat.page.evaluate("globalThis.noticed") == []
     chat.page.evaluate("() => { globalThis.away = false; }")
@@ -84,7 +84,7 @@ def test_nobody_is_told_who_did_not_ask_or_who_looks_at_the_page_or_whose_answer
     assert chat.page.evaluate("globalThis.noticed") == []
 
 
-def test_a_browser_that_says_no_is_explained_in_words(chat: Chat) -> None:
+def test_a_browser_that_denies_notifications_is_explained(chat: Chat) -> None:
     chat.page.evaluate("() => { Notification.answer = 'denied'; }")
     choose(chat.page)
     expect(chat.page.locator(".toast").last).to_contain_text("Not allowed by your browser’s settings.")
@@ -93,7 +93,7 @@ def test_a_browser_that_says_no_is_explained_in_words(chat: Chat) -> None:
     assert chat.page.evaluate("globalThis.noticed") == []
 
 
-def test_it_can_be_switched_off_and_goes_with_the_person(chat: Chat) -> None:
+def test_notifications_can_be_switched_off_and_end_with_sign_out(chat: Chat) -> None:
     page, button = chat.page, chat.page.locator("[data-action=tell-ready]")
     choose(page)
     expect(button).to_have_attribute("aria-pressed", "true")

@@ -1,4 +1,4 @@
-"""The page without a connection, where a sign-in stands before the product: the person gets there, and nothing is loaded in a circle."""
+"""The offline page behind a proxy that asks for sign-in: the person reaches the sign-in, and nothing reloads in a loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANIFEST = "**/manifest.webmanifest"
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A deployment of this test alone, whose server may go."""
+    """A deployment for this test alone, whose server may be stopped."""
     deployment = Deployment(tmp_path_factory.mktemp("own"))
     try:
         deployment.start()
@@ -39,7 +39,7 @@ def without_server(own: Deployment, with_worker: Opening) -> Page:
 
 
 @pytest.mark.parametrize("status", [302, 401])
-def test_a_sign_in_that_has_expired_is_asked_for_by_the_page_itself(
+def test_an_expired_sign_in_at_the_proxy_is_requested_by_the_page_itself(
     own: Deployment, with_worker: Opening, visits: Visits, status: int
 ) -> None:
     visits.allow(NETWORK)
@@ -50,7 +50,7 @@ def test_a_sign_in_that_has_expired_is_asked_for_by_the_page_itself(
     expect(page.locator("chat-composer")).to_be_visible()
 
 
-def test_a_page_that_does_not_come_is_asked_for_less_and_less_often(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+def test_an_unreachable_page_is_retried_less_and_less_often(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK)
     page = without_server(own, with_worker)
     moments: list[float] = []

@@ -1,4 +1,4 @@
-"""The service worker: an honest page without a network, nothing of anybody in its cache, new versions, and a way to switch it off."""
+"""The service worker: an offline page, nobody's data in its cache, new versions, and a way to switch it off."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETWORK = "ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_CONNECTION|WebSocket connect
 
 @pytest.fixture
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A deployment of this test alone: people may sign out of it, and it may start again with other settings."""
+    """A deployment for each test alone: people may sign out, and it may be restarted with other settings."""
     deployment = Deployment(tmp_path_factory.mktemp("own"), CHATUI_DEMO_TOKENS_PER_SECOND="20")
     try:
         deployment.start()
@@ -85,7 +85,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     page.wait_for_url("**/sign-in/**")
 
     kept = page.evaluate(CACHES)
-    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: it keeps something"
+    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: the cache is not empty"
     assert [address for address in kept if not KEPT.fullmatch(urlsplit(address).path)] == []
     assert [address for address, (_, text) in kept.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
     stored = page.evaluate("() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join()")
@@ -103,7 +103,7 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     expect(page.locator("body")).not_to_contain_text(SECRET)
 
 
-def test_what_is_no_static_file_is_fetched_as_without_a_worker_and_kept_nowhere(with_worker: Opening) -> None:
+def test_only_static_files_are_cached_and_all_else_is_fetched_as_without_a_worker(with_worker: Opening) -> None:
     page = with_worker("ada")
     asked = page.evaluate("""async () => {
       const paths = ["/conversations/", "/search/?q=x", "/download/", "/healthz", "/static/js/chat.js"];
@@ -147,14 +147,14 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
     assert server.url in page.url
 
 
-def test_a_worker_that_is_switched_off_leaves_with_all_it_kept(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK + "|503")
     page = with_worker("ada", own.servers[0])
     assert page.evaluate(CACHES)
     own.environment["CHATUI_SERVICE_WORKER"] = "off"
     own.start_again(own.servers[0])
 
-    page.goto("/")  # the browser looks for a new worker by itself
+    page.goto("/")  # the browser checks for a new worker by itself
 
     until(page, "async () => (await navigator.serviceWorker.getRegistrations()).length === 0 && !(await caches.keys()).length")
     page.reload()
@@ -169,13 +169,13 @@ def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_wi
     page = visits.open(demo, "ada", service_workers="allow")
     page.wait_for_load_state("networkidle")
     register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
-    assert page.evaluate(register, "/sw.js") == "TypeError", "a plain text is no address of a script"
+    assert page.evaluate(register, "/sw.js") == "TypeError", "a plain string is not a TrustedScriptURL"
     assert page.evaluate("policiesMade") == ["chatui"]
 
 
-def test_chromium_finds_the_page_fit_to_be_installed(in_the_whole_browser: Opening) -> None:
-    page = in_the_whole_browser("ada")
+def test_chromium_finds_the_page_installable(with_worker_in_full_chromium: Opening) -> None:
+    page = with_worker_in_full_chromium("ada")
     session = page.context.new_cdp_session(page)
-    # Every browser context of a test is a private window.
+    # Every browser context of a test is a private window, in which pages cannot be installed.
     assert [error["errorId"] for error in session.send("Page.getInstallabilityErrors")["installabilityErrors"]] == ["in-incognito"]
     assert session.send("Page.getAppManifest")["errors"] == []

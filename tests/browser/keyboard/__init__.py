@@ -1,1 +1,1 @@
-"""The chat page by keyboard: shortcuts, the sheet that lists them, and the list that folds away."""
+"""The chat page by keyboard: shortcuts, the dialog that lists them, the find bar, and the sidebar that folds away."""

@@ -1,4 +1,4 @@
-"""The find bar finds in one conversation, on the page and beyond what it has loaded."""
+"""The find bar searches one conversation, including the parts that the page has not loaded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Vi
     expect(bar(chat.page)).to_contain_text("Match 3 of 3.")
     box.fill("no such thing")
     expect(bar(chat.page)).to_contain_text("No matches.")
-    assert chat.question.inner_html() == before, "the text itself is as it was"
+    assert chat.question.inner_html() == before, "marking matches does not change the HTML"
     box.press("Escape")
     expect(bar(chat.page)).to_be_hidden()
     expect(chat.page.locator("main")).to_be_focused()
@@ -56,7 +56,7 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
     chat.page.route("**/finding/find-bar*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
     chat.page.keyboard.press("f")
-    chat.page.keyboard.type("ret")  # alone, these keys write another answer, edit, and open a temporary chat
+    chat.page.keyboard.type("ret")  # outside a text field, these keys regenerate, edit, and open a temporary chat
     while not held:
         chat.page.wait_for_timeout(20)
     held[0].continue_()

@@ -1,4 +1,4 @@
-"""The list of conversations folds away on wide screens, stays so, and is a drawer on narrow ones as before."""
+"""The list of conversations folds away on wide screens and stays folded; on narrow ones it remains a drawer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTHS = """() => {
   };
   note();
 }"""
-"""Notes in each frame from the first how wide the list is: what a person would see flash."""
+"""Records the width of the list in every animation frame from the first, which shows whether the list flashes."""
 
 
 def test_the_list_folds_away_and_stays_so_without_a_flash(demo: Server, visits: Visits) -> None:

@@ -1,4 +1,4 @@
-"""Keyboard shortcuts do what the buttons do, stay out of the way of writing, and can be changed and switched off."""
+"""Keyboard shortcuts do what the buttons do, do not interfere with typing, and can be changed and switched off."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.browser
 
 
 def sheet(page: Page) -> Locator:
-    """The sheet that lists the shortcuts."""
+    """The dialog that lists the shortcuts."""
     return page.get_by_role("dialog", name="Keyboard shortcuts")
 
 
 def away(chat: Chat) -> None:
-    """Take the focus out of the message box."""
+    """Move the focus out of the message box."""
     chat.page.locator("main").focus()
 
 
@@ -39,7 +39,7 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     chat.page.wait_for_function("() => globalThis.copied.length > 10")
     keys.press("e")
     expect(chat.page.get_by_role("textbox", name="Your message")).to_be_focused()
-    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # Escape closes it from then on
+    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()  # now Escape closes it
     keys.press("Escape")
     keys.press("r")
     expect(chat.button("Previous version")).to_be_visible()
@@ -62,7 +62,7 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     expect(chat.exchanges).to_have_count(0)
 
 
-def test_letters_are_letters_while_one_writes(demo: Server, visits: Visits) -> None:
+def test_shortcut_letters_are_text_while_one_types(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
     chat.box.press_sequentially("more? ce")
@@ -82,7 +82,7 @@ def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visit
     expect(sheet(chat.page)).to_be_visible()
     for _ in range(15):
         chat.page.keyboard.press("Tab")
-        # Between the last and the first, browsers let the focus leave the page, but not go behind the sheet.
+        # Between the last and the first stop, the focus may leave the page, but not move to what is behind the dialog.
         assert chat.page.evaluate("() => document.activeElement === document.body || !!document.activeElement.closest('dialog')")
     chat.page.keyboard.press("Escape")
     expect(sheet(chat.page)).to_be_hidden()
@@ -96,7 +96,7 @@ def test_the_sheet_keeps_the_focus_and_gives_it_back(demo: Server, visits: Visit
     expect(account).to_be_focused()
 
 
-def test_keys_can_be_changed_and_a_clash_is_told(demo: Server, visits: Visits) -> None:
+def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
     away(chat)
@@ -141,7 +141,7 @@ def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) 
     expect(sheet(chat.page)).to_be_hidden()
 
 
-def test_the_key_behind_escape_is_not_undone_when_the_sheet_gives_the_focus_back(demo: Server, visits: Visits) -> None:
+def test_a_key_right_after_escape_keeps_its_focus_when_the_sheet_returns_the_focus(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.ask_and_wait("Find me quickly")
     chat.settle()
@@ -152,7 +152,7 @@ def test_the_key_behind_escape_is_not_undone_when_the_sheet_gives_the_focus_back
       document.querySelector("dialog[open]").close();
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", bubbles: true, cancelable: true }));
       const isThere = () => document.activeElement.className === "find-text";
-      // The bar is loaded when it is first used.
+      // The bar is loaded on first use.
       for (let tries = 0; tries < 100 && !isThere(); tries += 1) await new Promise((done) => setTimeout(done, 50));
       await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
       return document.activeElement.className;

@@ -1,4 +1,4 @@
-"""Keys that are pressed while something is still being loaded are what is written in it, and no shortcuts."""
+"""Keys pressed while an editor is still loading become its text, and do not act as shortcuts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(dem
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.page.locator("main").focus()
     chat.page.keyboard.press("e")
-    chat.page.keyboard.type(" there")  # alone, these keys write another answer, edit, stop and open a temporary chat
+    chat.page.keyboard.type(" there")  # outside a text field, these keys regenerate, edit, stop and open a temporary chat
     while not held:
         chat.page.wait_for_timeout(20)
     chat.page.keyboard.press("ControlOrMeta+A")
@@ -57,7 +57,7 @@ def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, 
 
 
 def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
-    """The box of an editor that is still being loaded, and what is held of it."""
+    """The text box of an editor that is still loading, and its requests, which are held back."""
     held: list[Route] = []
     chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
     chat.button("Edit").click()
@@ -66,7 +66,7 @@ def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
     return chat.page.get_by_role("textbox", name="Your message"), held
 
 
-def test_what_is_typed_early_goes_on_in_what_was_written_at_another_time(demo: Server, visits: Visits) -> None:
+def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
     chat.settle()

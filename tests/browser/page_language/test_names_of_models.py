@@ -1,4 +1,4 @@
-"""Names of models that run from right to left, on a page that runs from left to right: their beginning is what can be read."""
+"""Right-to-left model names on a left-to-right page: where they are cut off, their beginning stays readable."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_choice_cuts_off_the_end_of_the_name_and_the_menu_reads_as_the_choic
     chat = Chat(visits.open(arabic, "ada", **PHONE))
     choice = chat.page.locator(".model-choice")
     choice.select_option(index=1)
-    # Chromium shows what is chosen in the direction of its option, and cuts off where that ends.
+    # Chromium shows the chosen option in the option's own direction, and cuts off its end.
     assert directions(choice.locator("option")) == ["ltr", "rtl"]
     assert directions(choice) == ["ltr"], "its arrow stays where it is"
     chat.ask_and_wait("Hello")
@@ -66,4 +66,4 @@ def test_the_line_below_an_answer_keeps_the_number_at_the_end_of_the_name(arabic
       letter.setEnd(name.firstChild, at + 1);
       return letter.getBoundingClientRect().left;
     })""")
-    assert last < first, "from right to left, to its very end"
+    assert last < first, "the last letter is left of the first"

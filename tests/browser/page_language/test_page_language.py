@@ -1,4 +1,4 @@
-"""The scripts of a page speak its language, through a whole turn, and so do two pages of different languages with one conversation."""
+"""Scripts use the language of their page through a whole turn, even where two pages in different languages show one conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElemen
 
 
 def ask(chat: Chat, text: str) -> None:
-    """As ``Chat.ask``, whatever the box is called."""
+    """Like ``Chat.ask``, in any language of the page."""
     chat.page.wait_for_load_state()
     box = chat.page.locator("#composer-text")
     box.fill(text)
@@ -29,7 +29,7 @@ def ask(chat: Chat, text: str) -> None:
 
 
 def said(page: Page) -> list[str]:
-    """What was announced so far, once ``listen`` was called."""
+    """The announcements since ``listen`` was called."""
     return page.evaluate("() => globalThis.said")
 
 
@@ -63,7 +63,7 @@ def test_a_language_chosen_in_the_middle_of_a_first_answer_leaves_the_person_in_
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_a_whole_turn_is_said_in_german(slow_demo: Server, visits: Visits) -> None:
+def test_a_whole_turn_is_announced_in_german(slow_demo: Server, visits: Visits) -> None:
     page = visits.open(slow_demo, "ada", locale="de-DE")
     chat = Chat(page)
     listen(page)
@@ -102,7 +102,7 @@ def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, v
     page.locator(".search-text").fill("Apfelkuchen")
     expect(page.locator(".search-status")).to_have_text(re.compile("^1 Ergebnis$"))
     page.keyboard.press("Escape")
-    # The server knows no such effort.
+    # The server does not know this effort.
     page.evaluate("() => document.querySelectorAll('[name=effort] option').forEach((each) => { each.value = 'enormous'; })")
     ask(chat, "Das wird abgelehnt")
     expect(chat.problem).to_have_text("Der Server hat die Anfrage der Seite nicht verstanden. Laden Sie die Seite neu.")
@@ -189,10 +189,10 @@ def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(
 
 
 def pseudo(route: Route) -> None:
-    """The catalogue of a language that is English with accents, in brackets, and 40 % longer. It imports what the real one does."""
+    """Serve the catalogue of a pseudo-language: English with accents, in brackets, and 40 % longer. It keeps the real imports."""
     answer = route.fetch()
     head = answer.text().partition("useCatalogue({")[0]
-    tail = "\n})();" if "(()=>{" in head else ""  # where scripts are joined, a module is the body of a function
+    tail = "\n})();" if "(()=>{" in head else ""  # in bundled scripts, a module is the body of a function
     entries = {}
     for item in page_sentences():
         key = f"{item.context}\x04{item.id}" if item.context else item.id

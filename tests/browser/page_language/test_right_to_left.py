@@ -1,4 +1,4 @@
-"""Pages from right to left, in a language that the product does not have yet: Arabic, with its sentences in English."""
+"""Right-to-left pages, in a language that the product does not have yet: Arabic, with untranslated English sentences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ kind = "demo"
 
 @pytest.fixture(scope="module")
 def arabic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Its server."""
+    """A server with the additional language Arabic."""
     place = tmp_path_factory.mktemp("arabic")
     (place / "backends.toml").write_text(MODELS, encoding="utf-8")
     deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
@@ -56,7 +56,7 @@ def chat(arabic: Server, visits: Visits) -> Chat:
 
 
 def box(place: Locator) -> tuple[float, float]:
-    """Its left and its right edge."""
+    """The left and right edges of an element."""
     found = place.bounding_box()
     assert found
     return found["x"], found["x"] + found["width"]
@@ -98,7 +98,7 @@ def test_a_title_and_menus_begin_on_the_right(chat: Chat) -> None:
     page.locator(".account-button").click()
     assert abs(box(page.locator("#account-menu"))[1] - box(page.locator(".account-button"))[1]) < 2
     page.keyboard.press("Escape")
-    # Where there is no room on that side, a menu opens to the other one.
+    # Without room on that side, a menu opens to the other.
     page.locator(".top-more").click()
     assert abs(box(page.locator("#top-menu"))[0] - box(page.locator(".top-more"))[0]) < 2
 
@@ -145,7 +145,7 @@ def test_a_long_name_of_a_model_keeps_its_beginning_beside_its_arrow(chat: Chat)
       const { direction, paddingLeft, paddingRight, fontSize } = getComputedStyle(choice);
       return [direction, parseFloat(paddingLeft) >= parseFloat(fontSize), parseFloat(paddingRight)];
     }""")
-    # The end of what runs in its own direction is what is cut off.
+    # Text in its own direction is cut off at its end.
     assert found == ["ltr", True, 0]
     arrow = box(choice.locator("xpath=following-sibling::*[contains(@class, 'icon')]"))
     assert box(choice)[0] - 2 <= arrow[0] and arrow[1] <= box(choice)[0] + 20

@@ -1,1 +1,1 @@
-"""Tests of the list of conversations in a browser."""
+"""The list of conversations in a browser."""

@@ -1,4 +1,4 @@
-"""The product in front of a model server that answers when a test lets it."""
+"""A fixture: the product with a model server that finishes its answers when a test says so."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Patient(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="package")
@@ -63,7 +63,7 @@ def _patient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 @pytest.fixture
 def patient(_patient_server: Server) -> Iterator[Server]:
-    """The product; answers end once ``Patient.going`` is set."""
+    """The product, whose answers end once ``Patient.going`` is set."""
     Patient.going.clear()
     yield _patient_server
     Patient.going.set()

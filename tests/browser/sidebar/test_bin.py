@@ -1,4 +1,4 @@
-"""The bin: found from the menu, brings a conversation back into the list of every tab, and deletes one for good after a question."""
+"""The bin: opened from the menu; it restores a conversation in the list of every tab, and deletes one for good after confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders in a browser: made, filled, asked in, renamed and deleted, in every tab, by keyboard and on a phone."""
+"""Folders in a browser: created, filled, used for new questions, renamed and deleted, in every tab, by keyboard and on a phone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CLEAR = 'from chatui.models import Folder; Folder.objects.filter(owner__usernam
 def page(demo_deployment: Deployment, visits: Visits, demo: Server) -> Iterator[Page]:
     demo_deployment.manage("shell", "--no-imports", "-c", _MAKE)
     yield visits.open(demo, "sam")
-    # Others use this list, too.
+    # Other tests use this list, too.
     demo_deployment.manage("shell", "--no-imports", "-c", _CLEAR)
 
 
@@ -82,7 +82,7 @@ def in_list(page: Page) -> Locator:
 
 
 def unfold(page: Page, name: str) -> None:
-    """Open a folder, unless this browser has kept it open."""
+    """Open a folder, unless this browser has remembered it as open."""
     if folder(page, name).locator("details").get_attribute("open") is None:
         folder(page, name).locator("summary").click()
 
@@ -191,7 +191,7 @@ def test_what_is_moved_into_a_folder_that_is_not_loaded_stands_in_its_place_late
     expect(titles_in(filled, "Work")).to_have_count(60)
     found = titles_in(filled, "Work").all_text_contents()
     inside = [f"Inside {number:03}" for number in range(59)]
-    assert found == [*inside[:48], "Talk 1", *inside[48:]], "it was last written in two days ago"
+    assert found == [*inside[:48], "Talk 1", *inside[48:]], '"Talk 1" is in its place by time, two days ago'
 
 
 def test_the_folder_of_the_open_conversation_is_open_and_the_keyboard_reaches_everything(page: Page) -> None:

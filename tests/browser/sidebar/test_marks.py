@@ -1,4 +1,4 @@
-"""The marks in the list: where an answer is being written, and where one ended that the person has not seen."""
+"""The marks in the list: an answer is being written, or one has ended that the person has not seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The title that a model gives a new conversation: every tab shows it at once, and a title that the person writes stays."""
+"""Titles that a model generates for new conversations: every tab shows them immediately, and a title that the person writes stays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = "Cycling to work in the rain"
 
 
 class Model(BaseHTTPRequestHandler):
-    """A model server that answers at once, and gives a title as soon as it may."""
+    """A model server that answers immediately, and returns a title as soon as the test allows it."""
 
     may_title = threading.Event()
 
@@ -51,7 +51,7 @@ class Model(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product over that model server, with titles switched on."""
+    """The product with this model server and titles switched on."""
     model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     thread = threading.Thread(target=model.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

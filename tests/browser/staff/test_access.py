@@ -1,4 +1,4 @@
-"""By keyboard, by screen reader and in the dark."""
+"""A conversation by keyboard, by screen reader and in the dark theme."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.served import Server
 pytestmark = pytest.mark.browser
 
 NAMELESS = re.compile(r"^\s*- (button|link|textbox|combobox|group|list|navigation|log|checkbox|radio)(?: \[[^\]]*\])*:?$", re.MULTILINE)
-# A list inside an answer has no name, and the two lists of the page have none that a reader would want to hear.
+# Lists need no names: neither those in answers nor the two of the page.
 NEEDS_NO_NAME = re.compile(r"^\s*- list:?$", re.MULTILINE)
 
 
@@ -80,13 +80,13 @@ def test_a_screen_reader_hears_thinking_and_answer_ready_once_each(llama: Server
 
     chat.ask_and_wait("Explain in detail how a transistor works.")
     expect(announcer).to_have_text("Answer ready")
-    assert heard(chat.page) == ["Thinking", "Answer ready"]
+    assert announcements(chat.page) == ["Thinking", "Answer ready"]
     expect(chat.page.get_by_role("log", name="Conversation")).to_have_attribute("aria-live", "off")
     chat.ask_and_wait("Think hard: how do I get to work fastest?")
     chat.button("Regenerate").click()
     expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
     chat.finish()
-    assert heard(chat.page) == ["Thinking", "Answer ready"] * 3
+    assert announcements(chat.page) == ["Thinking", "Answer ready"] * 3
 
 
 def test_everything_that_can_be_used_has_a_name(demo: Server, visits: Visits) -> None:
@@ -126,7 +126,7 @@ def test_the_appearance_follows_the_system_and_the_readers_choice(demo: Server, 
 
 
 def reach(page: Page, name: str, *, back: bool = False) -> None:
-    """Press Tab until the button of that name has the focus."""
+    """Press Tab until the button with this name has the focus."""
     for _ in range(30):
         focused = page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText.trim()")
         if focused == name:
@@ -135,14 +135,14 @@ def reach(page: Page, name: str, *, back: bool = False) -> None:
     raise AssertionError(f"{name} cannot be reached by Tab")
 
 
-def heard(page: Page) -> list[str]:
-    """What the live region said since the page was loaded."""
+def announcements(page: Page) -> list[str]:
+    """The announcements of the live region since the page was loaded."""
     said: list[str] = page.evaluate("announced")
     return said
 
 
 def named(page: Page, *roles: str) -> None:
-    """What a screen reader finds: these roles are there, and nothing that can be used is without a name."""
+    """Check the accessibility tree: it has these roles, and every control has a name."""
     tree = page.locator("body").aria_snapshot()
     for role in roles:
         assert re.search(rf"^\s*- '?{role}\b", tree, re.MULTILINE), (page.url, role, tree)
@@ -151,7 +151,7 @@ def named(page: Page, *roles: str) -> None:
 
 
 def brightness(page: Page) -> float:
-    """Of the page's ground, 0 to 255."""
+    """The brightness of the page's background, from 0 to 255."""
     colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", colour)][:3]
     return sum(numbers) / 3

@@ -1,4 +1,4 @@
-"""The audit log in a browser: a warning, its badge, filters, pages, files; and the notice that an owner gets."""
+"""The audit log in a browser: warnings and their badge, filters, pages, downloads; and the notice to a conversation's owner."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for number in range(60):
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """One in which owners are told, and two attempts are enough for a warning."""
+    """A deployment that notifies owners, and in which two attempts cause a warning."""
     deployment = Deployment(tmp_path_factory.mktemp("audit"), CHATUI_TELL_OWNERS="true", CHATUI_ALERT_ATTEMPTS="2")
     try:
         deployment.start()
@@ -139,7 +139,7 @@ def test_a_stranger_who_asks_for_hidden_channels_signs_in_first_and_stands_in_th
     expect(reader.locator(".audit-lines tbody tr").first).to_contain_text("not signed in")
 
 
-def test_what_another_site_makes_a_browser_do_is_recorded_as_that_and_warns_of_nobody(server: Server, visits: Visits) -> None:
+def test_requests_that_another_site_causes_are_recorded_as_such_without_a_warning(server: Server, visits: Visits) -> None:
     visits.allow("status of 403|elsewhere.test|NotSameOrigin")
     address = f"{server.url}/c/{uuid4()}/debug/"
     page = visits.open(server, "ada")

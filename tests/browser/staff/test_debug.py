@@ -1,4 +1,4 @@
-"""The debug view: for staff with the permission, after an opt-in, with a line in the log. Nobody else sees anything of it.
+"""The debug view: for staff with the permission, after an opt-in, with a line in the audit log. Nobody else sees any of it.
 
 What is on its pages is in ``test_debug_parts``.
 """
@@ -118,7 +118,7 @@ def test_the_log_holds_in_one_row_the_reason_and_how_many_pages_and_streams_were
     page.goto(f"/audit/?conversation={conversation}")
     rows = page.locator(".audit-lines tbody tr")
     expect(rows).to_have_count(1)
-    # Each of the two pages has opened its stream as well.
+    # Each of the two pages has also opened its stream.
     for words in ("open debug view", "15 min: To look at a fault", "1 × page", "1 × comparison", "× stream", "grace", "bela"):
         expect(rows.first).to_contain_text(words)
 

@@ -1,4 +1,4 @@
-"""The pages of the debug view in a browser: the way in and out, two people, turns, comparison, search, raw text, prompts and tokens."""
+"""The pages of the debug view in a browser: opening and closing, approval, turns, comparison, search, raw text, prompts and tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DebugRequest.objects.filter(conversation={conversation!r}).update(expires_at=tim
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product over its demo, where a second person has to approve."""
+    """The product with its demo, where a second person has to approve debug requests."""
     deployment = Deployment(tmp_path_factory.mktemp("strict"), CHATUI_DEBUG_APPROVAL="true", CHATUI_INSTRUCTIONS=INSTRUCTIONS)
     try:
         server = deployment.start()
@@ -37,7 +37,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def talked(visits: Visits, server: Server, *questions: str) -> Chat:
-    """Ada has asked these questions; the address of the debug view is that of her page and ``debug/``."""
+    """Ada's page after these questions; ``debug/`` below its address is the debug view."""
     chat = Chat(visits.open(server, "ada"))
     for question in questions or ("Make a plan.",):
         chat.ask_and_wait(question)
@@ -60,7 +60,7 @@ def debug(visits: Visits, server: Server, chat: Chat) -> Page:
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, demo: Server) -> Iterator[str]:
-    """The address of the debug view of a conversation with one turn, which grace has opened for hours. Tests that only look share it."""
+    """The address of the debug view of a conversation with one turn, opened by grace for hours. Tests that change nothing share it."""
     visits = Visits(browser)
     page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
     opt_in(page, "4 hours")
@@ -157,7 +157,7 @@ def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> Non
     assert INSTRUCTIONS not in asking.content()
 
 
-def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
+def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     turn = page.get_by_role("region", name="Turn of")
     expect(turn.locator(".turn-facts")).to_contain_text("Completed")
@@ -171,7 +171,7 @@ def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server, op
     expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
 
-def test_what_the_person_saw_stands_beside_what_there_was(visits: Visits, demo: Server, opened: str) -> None:
+def test_what_the_person_saw_is_shown_beside_all_frames(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="What the person saw").click()
     rows = page.locator(".frame")
@@ -198,7 +198,7 @@ def test_search_counts_steps_and_filters_by_keyboard(visits: Visits, demo: Serve
     page.keyboard.press("/")
     box = page.get_by_role("searchbox", name="Search")
     expect(box).to_be_focused()
-    box.fill("NOTES")  # at once: "NOTE" has more matches
+    box.fill("NOTES")  # in one step, as "NOTE" has more matches
     expect(count).to_have_text(re.compile(r"^\d+ matches in \d of 8 frames"))
     total = int((count.inner_text()).split()[0])
     assert total > 2
@@ -299,7 +299,7 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     expect(page.locator(".frame:visible")).to_have_count(1)
 
 
-def test_what_the_filters_of_the_search_say_is_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
+def test_the_labels_of_the_search_filters_are_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     for width in (320, 360, 414):
         page.set_viewport_size({"width": width, "height": 740})

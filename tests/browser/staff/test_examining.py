@@ -1,4 +1,4 @@
-"""A model server is examined from its page in a browser: the page follows it by itself, and without scripts by looking again."""
+"""Staff examine a model server from its page in a browser: the page updates by itself, and without scripts on reload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def picture(page: Page, name: str) -> None:
-    """For whoever looks at them: only where a directory is named."""
+    """Save a screenshot, if a directory for them is configured."""
     if directory := os.environ.get("PICTURES"):
         page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
 

@@ -1,4 +1,4 @@
-"""An answer that failed: people read what to do and a number, and those who look after the back ends read the cause beside it."""
+"""A failed answer: people see what to do and an incident number; staff who may see the back ends also see the cause."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSALS: dict[str, tuple[int, dict[str, str], dict[str, str]]] = {
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """A model server that refuses each question in the way that the question names."""
+    """A model server that refuses each question in the way that the question says."""
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
@@ -43,12 +43,12 @@ class Refusing(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The product in front of it."""
+    """The product with that model server."""
     model_server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
     threading.Thread(target=model_server.serve_forever, daemon=True).start()
     deployment = Deployment(tmp_path_factory.mktemp("refusing"), CHATUI_BACKEND_URL=f"http://127.0.0.1:{model_server.server_port}")
@@ -80,7 +80,7 @@ def test_each_failure_says_what_to_do(refusing: Server, visits: Visits) -> None:
     assert not any(word in chat.page.content() for word in ("SECRET", "invalid_api_key", "HTTP 401"))
 
 
-def test_who_looks_after_the_back_ends_reads_the_cause_and_finds_it_by_its_number(refusing: Server, visits: Visits) -> None:
+def test_staff_of_the_back_ends_see_the_cause_and_find_it_by_its_number(refusing: Server, visits: Visits) -> None:
     chat = Chat(visits.open(refusing, "omar"))
 
     chat.ask_and_wait("set-up", state="failed")

@@ -1,4 +1,4 @@
-"""The administration pages in a browser, walked as an admin does who has not read the documentation."""
+"""The administration pages in a browser, used by an admin who has not read the documentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PARTS = ("people/", "people/?show=invited", "people/invite/", "groups/", "server
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Some things have happened there."""
+    """A server with some events for the administration pages to show."""
     deployment = Deployment(tmp_path_factory.mktemp("managed"))
     try:
         server = deployment.start()
@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def the_menu_is_one_row(page: Page) -> None:
-    """And the current part can be seen in it."""
+    """Check that the menu is one row in which the current part is visible."""
     menu = page.get_by_role("navigation", name="Administration")
     box = menu.bounding_box()
     assert box and box["height"] < 60
@@ -67,7 +67,7 @@ def the_menu_is_one_row(page: Page) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """For whoever looks at them: only where a directory is named."""
+    """Save a screenshot, if a directory for them is configured."""
     if directory := os.environ.get("PICTURES"):
         page.screenshot(path=Path(directory) / f"{name}.png", full_page=True)
 
@@ -168,7 +168,7 @@ def test_facts_about_people_begin_and_end_no_line_with_a_dot_and_leave_no_gap(se
     })"""
     assert facts.evaluate(starts) == ["none", "absolute", "absolute"]
     page.goto("/manage/people/?q=bela")
-    # In one step: what stands above may still come.
+    # In one step, as elements above may still load.
     between = facts.evaluate("""facts => {
       const name = facts.closest(".manage-row").querySelector(".manage-name");
       return facts.getBoundingClientRect().top - name.getBoundingClientRect().bottom;

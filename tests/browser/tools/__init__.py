@@ -1,1 +1,1 @@
-"""Tests in the browser of tools at work."""
+"""Tool calls in a browser."""

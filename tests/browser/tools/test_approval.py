@@ -1,4 +1,4 @@
-"""A call that waits for its person in a real browser: the card, its buttons, a reload, a second tab, and the choice at the message box."""
+"""A tool call that waits for approval in a real browser: the card, its buttons, a reload, a second tab, and the tool menu."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def card(page: Page) -> Locator:
 
 
 def asked(chat: Chat) -> Locator:
-    """The card, once the demo has called."""
+    """The approval card, once the demo has called its tool."""
     chat.ask(ASK)
     shown = card(chat.page)
     expect(shown).to_have_count(1)

@@ -1,4 +1,4 @@
-"""Files below an answer in a real browser: a picture in its box, a table that is saved, and nothing for anybody else."""
+"""Files below an answer in a real browser: a picture in its reserved space, a table to download, and no access for others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<
 
 
 def planted(chat: Chat, deployment: Deployment) -> list[str]:
-    """The addresses of three files of an answer that a tool was called for."""
+    """Store three files for an answer with a tool call; returns their addresses."""
     chat.ask_and_wait("What is the weather in Oslo?")
     chat.settle()
     key = chat.page.url.rstrip("/").rpartition("/")[2]
@@ -87,7 +87,7 @@ def test_a_file_that_could_run_something_is_saved_and_nobody_else_gets_any(
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """A model that calls ``run_python`` twice and then waits, and a service that runs nothing and returns files."""
+    """A model that calls ``run_python`` twice and then waits, and a Python service that only returns files."""
 
     going = threading.Event()
     runs = 0
@@ -129,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def drawing(tmp_path: Path) -> Iterator[Server]:
-    """The product over that model and that service."""
+    """The product with that model and that service."""
     _Handler.going.clear()
     _Handler.runs = 0
     peer = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -172,6 +172,6 @@ def test_files_come_while_the_answer_is_written_and_are_the_same_at_its_end_and_
         assert page.locator(".file-link").evaluate_all("all => all.map(link => link.outerHTML)") == running
     chat.page.reload()
     assert links.evaluate_all("all => all.map(link => link.outerHTML)") == running
-    assert _Handler.runs == 2, "the premise: the picture was drawn twice, and its last form is shown"
+    assert _Handler.runs == 2, "the premise: two runs drew the picture, and the last one is shown"
     picture = chat.page.request.get(chat.page.locator(".file-picture").get_attribute("href") or "").body()
     assert picture == png(640, 480, b"\x02\x02\x02")

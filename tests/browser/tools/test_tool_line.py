@@ -1,4 +1,4 @@
-"""A tool at work in a real browser: one line in its author's words, live and after a reload, and not a byte of the call or its reply."""
+"""A tool call in a real browser is one line in its author's words, live and after a reload; no byte of the call or its reply is sent."""
 
 from __future__ import annotations
 

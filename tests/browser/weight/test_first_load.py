@@ -1,8 +1,8 @@
-"""A page stays light: the bytes of the first load, the number of requests, and no task of a page that takes long.
+"""Limits of page weight: the bytes and requests of the first load, and no long tasks.
 
-What counts is what a new visitor's browser receives for the home page and one conversation after it, with gzip, which every proxy and every
-browser has: of Brotli, which the product prefers, it is less. Mathematics, diagrams and the colours of code are
-loaded when a message has some, and a catalogue of sentences in the visitor's language comes on top.
+Counted is what a new visitor's browser receives for the home page and then one conversation, with gzip, which every proxy and browser
+supports; Brotli, which the product prefers, gives less. Mathematics, diagrams and the syntax highlighter are loaded only when a message
+needs them, and are not counted, nor is the catalogue of the visitor's language.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries()
 
 
 def weight(request: Request) -> int:
-    """How many bytes a body has with gzip: static files are compressed as well as gzip can, pages as servers do it while they answer."""
+    """The size of a body with gzip: static files at the best level, pages at the level that servers use for dynamic responses."""
     response = request.response()
     assert response
     return len(gzip.compress(response.body(), 6 if request.resource_type == "document" else 9))
 
 
 def loaded(page: Page, path: str) -> dict[str, int]:
-    """The weight of each address that the page asked for until it had nothing more to ask."""
+    """The weight of each address that the page requested until the network was idle."""
     requests: list[Request] = []
     page.on("requestfinished", lambda request: requests.append(request))
     page.goto(path, wait_until="networkidle")
@@ -55,7 +55,7 @@ def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Vis
     chat.settle()
     path = urlsplit(chat.page.url).path
     seen = visits.open(demo, "nina")
-    while seen.locator(".conversation-mark").count():  # that the answer is new, or is being written, until it is stored that it was seen
+    while seen.locator(".conversation-mark").count():  # until the answer is stored as complete and seen
         seen.reload()
     page = visits.open(demo, "nina", "about:blank")
 
@@ -78,7 +78,7 @@ def is_compressed(request: Request) -> bool:
 def test_no_task_of_loading_takes_long(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "bela", "about:blank")
     page.add_init_script(LONG_TASKS)
-    # The machine may be busy with other tests: what the page itself takes is what the best of some loads takes.
+    # The machine may be busy with other tests: the best of several loads shows what the page itself takes.
     longest = []
     for _ in range(5):
         page.goto("/", wait_until="networkidle")
@@ -94,5 +94,5 @@ def test_what_a_page_needs_is_asked_for_in_two_steps(demo: Server, visits: Visit
     [first] = [times for name, times in ends.items() if name.startswith("/static/js/chat.")]
     joined = [times for name, times in ends.items() if "/joined/" in name]
     assert len(joined) > 2
-    assert all(begun < min(ended for _, ended in joined) for begun, _ in joined), "one waited for another"
+    assert all(begun < min(ended for _, ended in joined) for begun, _ in joined), "no script waits for another"
     assert all(begun >= first[0] for begun, _ in joined)

@@ -1,4 +1,4 @@
-"""Joined style sheets have the same rules as the sheets that they are made of, as Chromium reads them."""
+"""Bundled style sheets have the same rules as their sources, as Chromium parses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 RULES = r"""texts => texts.flatMap(text => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(text);
-  // Of a property of our own, line ends and the blanks behind commas are kept as they were written.
+  // Chromium keeps line ends and blanks after commas in custom properties as they were written.
   return [...sheet.cssRules].map(rule => rule.cssText.replace(/\s+/g, " ").replaceAll(", ", ","));
 })"""
 

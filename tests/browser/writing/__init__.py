@@ -1,1 +1,1 @@
-"""Writing messages all day: the next one while an answer is written, drafts in several tabs, and how much may be written."""
+"""Writing messages: the next message during an answer, drafts in several tabs, attached files, and limits."""

@@ -1,4 +1,4 @@
-"""A document that does not fit, over a real server: its person chooses what the model is given, or that it searches in it."""
+"""A document that does not fit the context of a real server: the person chooses what the model reads, or lets it search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 LONG: FilePayload = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word and another. " * 60_000}
 
 
-def test_it_is_searched_in_where_its_person_says_so(llama: Server, visits: Visits) -> None:
+def test_the_model_searches_a_document_if_its_person_chooses_so(llama: Server, visits: Visits) -> None:
     chat = Chat(visits.open(llama, "bela"))
     attach(chat.page, LONG)
     chip = chat.page.locator(".chip")
@@ -27,7 +27,7 @@ def test_it_is_searched_in_where_its_person_says_so(llama: Server, visits: Visit
     documents = chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
     expect(documents).to_contain_text(["search only"])
     expect(chip).to_have_count(0)
-    # What the tiny model makes of a tool that it does not know is its own affair: the turn ends, and is asked again like any other.
+    # How the tiny model uses a tool that it does not know does not matter here: the turn ends and can be asked again like any other.
     expect(chat.last).not_to_have_attribute("data-state", "running")
     chat.settle()
     chat.page.reload()

@@ -1,4 +1,4 @@
-"""Files as context, as a person brings them: chips at the message box, a question that goes out with them, and a reload."""
+"""Attached files as context: chips at the message box, sending a question with them, and a reload."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attach(page: Page, *files: FilePayload) -> None:
 
 
 def opened(demo: Server, visits: Visits, **options: Any) -> Chat:
-    """The page of a new conversation, without what other tests brought and did not send."""
+    """The page of a new conversation, without the unsent files of other tests."""
     chat = Chat(visits.open(demo, "ada", **options))
     chat.page.wait_for_load_state("networkidle")
     for _ in range(chat.page.locator(".chip").count()):
@@ -63,7 +63,7 @@ def test_a_file_is_brought_sent_found_again_and_deleted(demo: Server, visits: Vi
     expect(documents.get_by_role("listitem")).to_contain_text(["A document that was deleted", "figures.csv"])
 
 
-def test_a_refusal_leaves_the_files_to_the_next_message_of_theirs(demo: Server, visits: Visits) -> None:
+def test_after_a_refusal_the_files_go_with_the_next_message(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     attach(chat.page, NOTES)
     chip = chat.page.locator(".chip")
@@ -77,7 +77,7 @@ def test_a_refusal_leaves_the_files_to_the_next_message_of_theirs(demo: Server, 
     expect(chip).to_have_count(1)
 
 
-def test_files_are_there_again_like_the_text_and_go_with_it(demo: Server, visits: Visits) -> None:
+def test_files_are_restored_like_the_text_and_are_sent_with_it(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     attach(chat.page, NOTES, TABLE)
     chips = chat.page.locator(".chip")
@@ -127,7 +127,7 @@ def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has
     other.ask_and_wait("When is it?")
     expect(others).to_have_count(0)
 
-    # The first tab still shows both until it is looked at again, or is refused.
+    # The first tab still shows both until it becomes visible again, or a message of it is refused.
     chat.page.get_by_role("button", name="Remove empty.txt").click()
     expect(chat.exchanges).to_have_count(2)
     chat.box.fill("And where?")
@@ -152,7 +152,7 @@ def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has
 SEEN = "() => document.dispatchEvent(new Event('visibilitychange'))"
 
 
-def test_it_is_said_beforehand_where_files_do_not_go(demo: Server, visits: Visits) -> None:
+def test_the_page_says_that_an_open_editor_does_not_get_the_files_of_the_box(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")
     chat.last.get_by_role("button", name="Edit").first.click()

@@ -1,4 +1,4 @@
-"""What is in the message box is the same in all tabs of a conversation, and a limit is told before it is reached."""
+"""All tabs of a conversation share one draft, and a length limit is shown before it is reached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_draft_is_the_same_in_two_tabs_and_never_replaces_what_is_being_writte
     two.box.fill("a newer thought")
     expect(one.box).to_have_value("a newer thought")
 
-    # In the same moment in both: neither box is overwritten.
+    # Typed in both at the same moment: neither box is overwritten.
     one.page.evaluate("() => { document.querySelector('#composer-text').value = 'being written'; }")
     two.box.fill("the newest thought")
     two.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('the newest thought'))")

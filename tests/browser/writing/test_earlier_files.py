@@ -1,4 +1,4 @@
-"""The dialog with earlier files: a person finds one by its name, with keys alone or on a phone, and sends it again."""
+"""The dialog with earlier files: a person finds one by its name, by keyboard alone or on a phone, and sends it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def with_two_sent(demo: Server, visits: Visits, **options: Any) -> Chat:
-    """The page of a new conversation of somebody who has sent two files."""
+    """The page of a new conversation, of a person who has sent two files before."""
     chat = opened(demo, visits, **options)
     attach(chat.page, NOTES, TABLE)
     expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])
@@ -55,7 +55,7 @@ def test_an_earlier_file_is_found_with_keys_alone_and_sent_again(demo: Server, v
     expect(chips).to_have_count(0)
 
 
-def test_it_works_on_a_phone_and_escape_changes_nothing(demo: Server, visits: Visits) -> None:
+def test_earlier_files_work_on_a_phone_and_escape_changes_nothing(demo: Server, visits: Visits) -> None:
     chat = with_two_sent(demo, visits, **PHONE)
     button = chat.page.get_by_role("button", name="Earlier files")
     button.click()

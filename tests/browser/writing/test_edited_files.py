@@ -1,4 +1,4 @@
-"""The editor of a question with files: what it came with is seen, taken away with keys alone, and others come, from everywhere."""
+"""The editor of a question with files: it shows its files, which can be removed by keyboard, and others can be added in every way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASTE = DROP.replace("dropped", "pasted").replace(
 
 
 def asked_with_files(chat: Chat) -> Locator:
-    """Ask with two files; the editor of that question, with what it came with."""
+    """Ask with two files; returns the open editor of this question."""
     attach(chat.page, NOTES, TABLE)
     expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])
     chat.ask_and_wait("What is in them?")
@@ -47,7 +47,7 @@ def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Serv
     editor = asked_with_files(chat)
     chips = editor.get_by_role("list", name="Files of this question").get_by_role("listitem")
     expect(chips).to_contain_text(["notes.txt", "figures.csv"])
-    expect(documents(chat)).to_have_count(0)  # what stands in the editor is not shown twice
+    expect(documents(chat)).to_have_count(0)  # files in the editor are not shown twice
     box = editor.get_by_role("textbox")
     expect(box).to_be_focused()
     for name in ("notes.txt", "Remove notes.txt", "figures.csv"):

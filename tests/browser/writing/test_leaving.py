@@ -1,4 +1,4 @@
-"""Signing out in one tab: what was written in any tab leaves this browser, and no tab stores it again."""
+"""Signing out in one tab deletes the drafts of all tabs from the browser, and no tab stores them again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# The form is not sent: the session belongs to other tests, too.
+# The form is not submitted, because other tests share the session.
 LEAVE = "() => document.querySelector('form[data-sign-out]').dispatchEvent(new Event('submit', { bubbles: true }))"
 STORED = "() => [localStorage, sessionStorage].flatMap(storage => Object.entries(storage)).join()"
 
@@ -21,7 +21,7 @@ def is_stored(page: Page, text: str) -> bool:
 
 
 def two_tabs(server: Server, visits: Visits) -> tuple[Chat, Chat]:
-    """Two tabs of one browser, with something unsent in the box of the second."""
+    """Two tabs of one browser, with unsent text in the second."""
     one = Chat(visits.open(server, "ada"))
     one.ask_and_wait("Hello!")
     one.settle()

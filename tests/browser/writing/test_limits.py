@@ -1,4 +1,4 @@
-"""Limits of usage on the page: what is said near to one and beyond it, and that no question is lost."""
+"""Usage limits on the page: the messages near a limit and beyond it, and that no question is lost."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ def limited(deployment: Deployment, name: str, turns: int) -> None:
     deployment.manage("shell", "--no-imports", "-c", LIMIT.format(name=name, turns=turns))
 
 
-def test_near_to_a_limit_the_page_says_so_and_beyond_it_the_question_stays(
-    demo_deployment: Deployment, demo: Server, visits: Visits
-) -> None:
+def test_near_a_limit_the_page_says_so_and_beyond_it_the_question_stays(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     limited(demo_deployment, "lena", 1)
     chat = Chat(visits.open(demo, "lena"))
-    chat.page.wait_for_timeout(2_500)  # other processes hear of limits within two seconds
+    chat.page.wait_for_timeout(2_500)  # other processes apply new limits within two seconds
     chat.ask_and_wait("Hello!")
     expect(chat.page.locator(".usage-note")).to_have_text(re.compile("You have used 100% of your limit until .+"))
     chat.ask("And again?")

@@ -1,4 +1,4 @@
-"""Six hundred models: a search narrows the choice, Enter takes the first, and nothing is sent, lost or cut; also on a phone."""
+"""The choice of six hundred models: a search narrows it, Enter chooses the first, and nothing is sent, lost or cut off; also on a phone."""
 
 from __future__ import annotations
 

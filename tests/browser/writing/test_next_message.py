@@ -1,4 +1,4 @@
-"""A message that is sent while an answer is being written waits, can be changed and taken back, and is sent once."""
+"""A message sent while an answer is being written waits, can be edited and withdrawn, and is sent exactly once."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ STOPPED = "The answer was stopped, so this message has not been sent."
 
 
 def card(page: Page) -> Locator:
-    """What shows the next message."""
+    """The card that shows the next message."""
     return page.get_by_role("region", name="Next message")
 
 
 def press(page: Page, name: str) -> None:
-    """A button of the next message."""
+    """Press a button of the next message."""
     card(page).get_by_role("button", name=name, exact=True).click()
 
 
 @pytest.fixture
 def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
-    """A conversation whose first answer is held in the middle."""
+    """A conversation whose first answer is paused in the middle."""
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(90)
     chat.ask("Count from 1 to 200.")
@@ -37,7 +37,7 @@ def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
     return chat
 
 
-def test_it_is_sent_once_when_the_answer_is_finished_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     chat.ask("And then?")
@@ -62,7 +62,7 @@ def test_it_is_sent_once_when_the_answer_is_finished_also_with_two_tabs(chat: Ch
         expect(tab.box).to_have_value("")
 
 
-def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
     chat.ask("Still there?")
     expect(card(chat.page)).to_contain_text(WAITING)
     chat.page.reload()
@@ -72,7 +72,7 @@ def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat
     chat.page.goto("/pages/help/")
     relay.let_go()
     ended = Chat(chat.page.context.new_page())
-    # A page that never knew of the turn does not send it: this one is there only to see the end.
+    # This page only waits for the end: it never followed the turn, and so does not send the next message.
     ended.page.add_init_script("delete globalThis.localStorage")
     ended.page.goto(address + "?all=1")
     expect(ended.page.locator(".exchange").first).to_have_attribute("data-state", "completed")
@@ -83,7 +83,7 @@ def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat
     chat.finish()
 
 
-def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
+def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, relay: Relay) -> None:
     chat.ask("Frist")
     press(chat.page, "Edit")
     editor = card(chat.page).get_by_role("textbox", name="Your message")
@@ -91,7 +91,7 @@ def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
     expect(card(chat.page)).to_contain_text("Not sent while you edit it.")
     lines = "element => getComputedStyle(element).outlineStyle"
     form = card(chat.page).get_by_role("form", name="Edit your message")
-    assert (card(chat.page).evaluate(lines), form.evaluate(lines)) == ("solid", "none"), "one line, and none through the text"
+    assert (card(chat.page).evaluate(lines), form.evaluate(lines)) == ("solid", "none"), "the card has an outline, the form in it none"
     editor.fill("First")
     editor.press("Enter")
     expect(card(chat.page)).to_contain_text(WAITING)
@@ -107,7 +107,7 @@ def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
     expect(chat.exchanges).to_have_count(1)
 
 
-def test_after_a_stopped_answer_it_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
+def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
     chat.ask("Only if you finish.")
     chat.stop.click()
     chat.finish("stopped")

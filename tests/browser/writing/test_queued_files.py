@@ -1,4 +1,4 @@
-"""Files of a message that waits behind an answer: they wait with it, come back with it, and go out with it."""
+"""Files of a message that waits for an answer to end: they wait with it, return to the box with it, and are sent with it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(c
     expect(chips).to_contain_text(["of the limit", "of the limit"])
     chat.ask("Hello!")
     expect(card(chat.page)).to_contain_text("With notes.txt, figures.csv")
-    # One of them is deleted elsewhere meanwhile: the server refuses the message.
+    # One of them is deleted in another place meanwhile, so that the server refuses the message.
     [gone] = chat.page.evaluate("""() => Object.entries(localStorage)
       .filter(([key]) => key.startsWith("chatui:next:"))
       .map(([, value]) => JSON.parse(value).files.find(({ name }) => name === "figures.csv").id)""")

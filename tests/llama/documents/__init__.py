@@ -1,1 +1,1 @@
-"""Documents that people bring, and a real llama.cpp server."""
+"""Attached documents with a real llama.cpp server."""

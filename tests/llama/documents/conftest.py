@@ -1,3 +1,3 @@
-"""A person, for whole turns."""
+"""A fixture: a person who asks whole turns."""
 
 from tests.chatui.conftest import ada as ada

@@ -1,4 +1,4 @@
-"""Whole turns with documents against a real llama.cpp server, over each wire format: what it was sent, and what it had already."""
+"""Whole turns with documents against a real llama.cpp server, over each wire format: what is sent, and what the server has cached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.documents.brought import brought
 from tests.chatui.turns.test_turns import ask, run
-from tests.llama.documents.between import Between, standing_between
+from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT
 from tests.llama.test_chat import LIMITS
 from tests.support import environment
@@ -33,31 +33,31 @@ from tests.support import environment
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
 
 CONTROL_TOKENS = 199_998
-"""The first of them: what people write is made of those below."""
+"""The id of the first control token; ordinary text has lower ids."""
 LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
 TRIES = 100
-"""How often the tiny model is asked for an answer: with a document that it never saw, most of what it writes is thinking alone."""
+"""How often an answer is regenerated: on an unknown document, the tiny model mostly writes only reasoning."""
 bring = database_sync_to_async(brought)
 
 
 @pytest_asyncio.fixture(params=["chat", "responses", "harmony-llamacpp"])
 async def server(
     request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Between]:
-    async with standing_between(llama_server) as between:
-        endpoint = Endpoint(between.url, model="gpt-oss-tiny", limits=LIMITS)
+) -> AsyncIterator[RecordingProxy]:
+    async with recording_proxy(llama_server) as proxy:
+        endpoint = Endpoint(proxy.url, model="gpt-oss-tiny", limits=LIMITS)
         backend = registry.build(endpoint, kind=request.param, vocabulary=lambda: vocabulary)
-        environment.change(monkeypatch, {"backend_url": between.url, "backend_context_tokens": CONTEXT})
+        environment.change(monkeypatch, {"backend_url": proxy.url, "backend_context_tokens": CONTEXT})
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
         monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
-        yield between
+        yield proxy
         await running.settle()
         await backend.aclose()
 
 
 async def answered(person: User, wanted: Ask) -> Turn:
-    """The turn that ends with an answer. What the tiny model makes of an unknown conversation it cannot always read."""
+    """The first turn that completes with an answer: on an unknown conversation, some of the tiny model's output cannot be parsed."""
     turn = await run(person, wanted)
     for _ in range(TRIES):
         if turn.state == TurnState.COMPLETED:
@@ -70,21 +70,21 @@ async def answered(person: User, wanted: Ask) -> Turn:
 
 
 def texts_of(body: dict[str, Any], vocabulary: Vocabulary) -> str:
-    """All that a request tells the model, as text; of token ids, the ordinary ones."""
+    """All text of a request. From token ids, the ordinary ones are decoded."""
     if "prompt" in body:
         return vocabulary.decode([each for each in body["prompt"] if each < CONTROL_TOKENS]).decode()
     return "\n".join(str(message["content"]) for message in body.get("messages") or body["input"])
 
 
 async def read_anew(llama_server: str) -> int:
-    """How many tokens of prompts the server has read since it started: those that it had already do not count."""
+    """How many prompt tokens the server has processed since it started, not counting cached ones."""
     async with httpx.AsyncClient() as client:
         said = (await client.get(f"{llama_server}/metrics")).text
     return int(next(line for line in said.splitlines() if line.startswith("llamacpp:prompt_tokens_total ")).split()[1])
 
 
 async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_later_request(
-    ada: User, server: Between, llama_server: str, vocabulary: Vocabulary
+    ada: User, server: RecordingProxy, llama_server: str, vocabulary: Vocabulary
 ) -> None:
     texts = [f"{uuid4().hex} " + "What this document says of the meeting. " * 80 for _ in range(2)]
     files = [await bring(ada, f"{number}.txt", text) for number, text in enumerate(texts)]
@@ -102,7 +102,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert all(text in texts_of(body, vocabulary) for text in texts)
     of_second = await read_anew(llama_server) - before
     assert of_second < of_first / 4, "it had the documents already"
-    assert all(count > 1000 for count in server.cached()), "so it says, where it says so"
+    assert all(count > 1000 for count in server.cached()), "servers that report cached tokens report them"
 
     server.forget()
     await database_sync_to_async(attached.delete)(files[1])
@@ -112,7 +112,9 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert not any(texts[1][:32] in texts_of(body, vocabulary) for body in bodies)
 
 
-async def test_of_a_document_that_is_longer_than_the_context_the_beginning_goes(ada: User, server: Between, vocabulary: Vocabulary) -> None:
+async def test_the_beginning_of_a_document_longer_than_the_context_is_sent(
+    ada: User, server: RecordingProxy, vocabulary: Vocabulary
+) -> None:
     file = await bring(ada, "long.txt", LONG)
     with pytest.raises(AskRefusedError) as refused:
         await run(ada, ask(text="ping", files=(FileUse(file.pk),)))
@@ -126,7 +128,7 @@ async def test_of_a_document_that_is_longer_than_the_context_the_beginning_goes(
         assert "ping" in said and "Line 1999 " not in said
 
 
-async def test_a_document_that_is_longer_than_the_context_is_searched_in(ada: User, server: Between, vocabulary: Vocabulary) -> None:
+async def test_a_document_longer_than_the_context_can_be_searched(ada: User, server: RecordingProxy, vocabulary: Vocabulary) -> None:
     file = await bring(ada, "long.txt", LONG)
     await answered(ada, ask(text="ping", files=(FileUse(file.pk, "search"),)))
     bodies = server.asked()

@@ -1,4 +1,4 @@
-"""An answer in a format from a real llama.cpp server, over each wire format: its grammar binds the answer, and not the reasoning."""
+"""Answers with a schema from a real llama.cpp server, over each wire format: the grammar constrains the answer, but not the reasoning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> As
 
 
 @pytest.mark.parametrize("wanted", [SUM, EITHER], ids=["object", "choice"])
-async def test_the_answer_fits_and_the_thought_is_free(backend: Backend, wanted: AnswerFormat) -> None:
+async def test_the_answer_fits_the_schema_and_the_reasoning_is_unconstrained(backend: Backend, wanted: AnswerFormat) -> None:
     found = await outcome(backend, replace(sample_request("What is 2 + 2?"), answer_format=wanted, max_tokens=400))
     print([done.frame.body for done in found.finished], found.ended)
     assert found.ended is not None and found.ended.reason is EndReason.STOP

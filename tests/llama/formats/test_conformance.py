@@ -1,4 +1,4 @@
-"""What independent suites for the formats say of the product in front of a real llama.cpp server, over each of its wire formats."""
+"""Independent conformance suites run against the product's API in front of a real llama.cpp server, over each of its wire formats."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.llama, pytest.mark.served]
 
 KINDS = ["chat", "responses", "harmony"]
 BACKEND = '[[backend]]\nname = "{kind}"\nkind = "{kind}"\nurl = "{url}"\nmodels = ["gpt-oss-tiny"]\nsampling = {{ temperature = 0.0 }}\n'
-"""The model's likeliest words: by chance, a tiny one now and then ends behind its reasoning, which is an error of the model's."""
+"""Temperature 0: with random sampling, the tiny model sometimes ends after its reasoning, which is the model's error."""
 NOT_KNOWN = frozenset({"tool-calling", "chat-tool-calling"})
-"""The tiny model calls a function for a few prompts only, which the suite's is none of."""
+"""Cases that fail because the tiny model calls functions only for a few prompts, and not for the suite's."""
 WEATHER = {
     "type": "function",
     "name": "get_weather",

@@ -1,4 +1,4 @@
-"""A call that must come, on a real llama.cpp server over token ids: a model that would answer calls, under the schema of the function."""
+"""Forced calls on a real llama.cpp server over token ids: a model that would otherwise answer calls the function, with valid arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Ha
 async def test_a_model_that_answers_calls_the_function_that_it_has_to_call(backend: HarmonyCompletionsBackend) -> None:
     greeted = replace(sample_request("Hello!"), tools=(MOOD,), max_tokens=300)
     free = await outcome(backend, greeted)
-    assert (free.visible, free.calls) == (GREETING, []), "the premise: it answers by itself"
+    assert (free.visible, free.calls) == (GREETING, []), "the premise: unforced, the model answers without a call"
     result = await outcome(backend, replace(greeted, must_call=True))
     assert result.error is None and result.visible == "" and GREETING not in str(result.finished)
     [(recipient, body)] = result.calls
@@ -63,7 +63,7 @@ async def test_of_several_functions_the_model_names_one_under_a_grammar(backend:
 @pytest.mark.parametrize(
     ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
-async def test_a_call_of_its_own_comes_as_it_does_without_being_required(
+async def test_a_call_that_the_model_would_make_anyway_is_the_same_when_required(
     backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], said: str
 ) -> None:
     result = await outcome(backend, replace(sample_request(question), tools=(WEATHER,), must_call=True, max_tokens=300))

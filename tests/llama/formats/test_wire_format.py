@@ -1,4 +1,4 @@
-"""A real llama.cpp server, of which nothing is given but its address: token ids are chosen, and the preamble is apart from the answer."""
+"""A real llama.cpp server configured by address alone: the product chooses token ids, and separates the preamble from the answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.several import configure as configure
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 
-async def test_with_nothing_but_the_address_the_preamble_is_apart_from_the_answer(
+async def test_with_only_the_address_the_preamble_is_separate_from_the_answer(
     configure: Configure,
     closing: None,
     llama_server: str,

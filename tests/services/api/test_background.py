@@ -1,4 +1,4 @@
-"""Responses in the background that one process writes, followed through another one."""
+"""Background responses that one process writes, followed through another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED = {"input": "What is two and two?", "background": True}
 
 
 class Two(Deployment):
-    """Two processes, and a key that both know."""
+    """Two processes, and an API key that works with both."""
 
     key = ""
 
@@ -68,7 +68,7 @@ def test_a_stream_goes_through_any_process_from_its_beginning_or_from_where_it_b
         heard = list(events(follows, answer_id))
         assert [event["sequence_number"] for event in heard] == list(range(len(heard))) and len(heard) > 20
         assert (heard[0]["type"], heard[-1]["type"]) == ("response.created", "response.completed")
-        assert list(events(writes, answer_id)) == heard, "as through the process that has it"
+        assert list(events(writes, answer_id)) == heard, "the same events as from the process that writes it"
         assert list(events(follows, answer_id, after=9)) == heard[10:]
         assert list(events(follows, answer_id, after=len(heard))) == []
         whole = follows.get(f"/v1/responses/{answer_id}").json()

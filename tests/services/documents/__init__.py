@@ -1,1 +1,1 @@
-"""Documents over PostgreSQL."""
+"""Documents on PostgreSQL."""

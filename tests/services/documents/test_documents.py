@@ -1,4 +1,4 @@
-"""Documents over PostgreSQL: what is searched in them is found by the index, with its page, and by nobody else."""
+"""Documents on PostgreSQL: searches use the index and find passages with their page, and only their owner's."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ print("ANSWER" + json.dumps([asked, owned, found("ada", "price"), before, Docume
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
-    """A database of our own; its address."""
+    """The address of a new database."""
     with own_database() as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """The product over it, without a server."""
+    """The product with this database, without a server."""
     deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
     deployment.make_people(ada=(False, []), bela=(False, []))
     return deployment
@@ -75,7 +75,7 @@ def test_passages_are_found_as_over_sqlite_and_go_with_their_file(deployment: De
         "cocoa": [],
         "' & ( | : *": [],
     }
-    assert owned == {"price tea": ["page 12"], "price cocoa": []}, "all words, and nobody else's"
+    assert owned == {"price tea": ["page 12"], "price cocoa": []}, "all words must match, and only in one's own documents"
     assert after == [] and (before, left) == (38, 19)
 
 

@@ -1,1 +1,1 @@
-"""Closing accounts where several do it at once."""
+"""Closing accounts concurrently."""

@@ -1,4 +1,4 @@
-"""Closing accounts and taking rights over PostgreSQL, where two who decide at the same time do not see what the other one does."""
+"""Closing accounts and revoking rights on PostgreSQL, where two concurrent transactions do not see each other's changes."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ print("ANSWER" + json.dumps([left, kept, errors]))
 """
 
 
-def test_two_who_decide_at_once(tmp_path: Path) -> None:
-    """One of the last two stays, and a right goes with the last of the two groups that gave it."""
+def test_concurrent_closings_leave_one_admin_and_concurrent_group_deletions_revoke_a_right(tmp_path: Path) -> None:
+    """One of the last two admins stays, and a right ends with the last of the two groups that granted it."""
     file = tmp_path / "sign-in.toml"
     file.write_text(SIGN_IN_FILE, encoding="utf-8")
     with own_database() as address:

@@ -1,4 +1,4 @@
-"""Temporary chats and ratings over PostgreSQL and two processes: whoever ends a chat, pages of the other are told, and no row is left."""
+"""Temporary chats and ratings on PostgreSQL with two processes: when a chat ends, pages of both are informed, and no row is left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OVER = "from chatui.models import Conversation; Conversation.objects.filter(pk='
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Two processes over a database of our own."""
+    """Two processes on a new database."""
     with own_database() as address:
         services = {"CHATUI_DATABASE_URL": address, "CHATUI_REDIS_URL": os.environ["CHATUI_TEST_REDIS_URL"]}
         deployment = Deployment(tmp_path_factory.mktemp("data"), **services)
@@ -42,12 +42,12 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 
 def rows(deployment: Deployment, url: str) -> str:
-    """How many rows there are of a conversation: itself, messages, turns and entries of the search index."""
+    """The numbers of rows of a conversation: itself, messages, turns and entries of the search index."""
     return deployment.manage("shell", "--no-imports", "-c", ROWS.format(key=url.split("/")[2])).split("ANSWER ", 1)[1].strip()
 
 
 async def asked(socket: LiveSocket, *, temporary: bool) -> str:
-    """The address of a conversation whose first answer has ended."""
+    """Ask in a new conversation; returns its address once the answer has ended."""
     await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello", effort="low", temporary=temporary)
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.until(*ENDS)
@@ -61,7 +61,7 @@ def post(server: Server, client: httpx.Client, path: str, **data: str) -> int:
     return client.post(f"{server.url}{path}", data=data, headers=headers).status_code
 
 
-async def test_one_that_the_other_process_closes_is_gone_and_its_page_is_told(deployment: Deployment) -> None:
+async def test_a_chat_that_the_other_process_closes_is_deleted_and_its_page_informed(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as socket:
@@ -72,7 +72,7 @@ async def test_one_that_the_other_process_closes_is_gone_and_its_page_is_told(de
     assert rows(deployment, url) == "[0, 0, 0, 0]"
 
 
-async def test_one_whose_time_has_passed_goes_unasked(deployment: Deployment) -> None:
+async def test_an_expired_chat_is_deleted_without_a_request(deployment: Deployment) -> None:
     one, _ = deployment.servers
     async with asyncio.timeout(60), LiveSocket(one, one.sign_in("ada")) as socket:
         url = await asked(socket, temporary=True)

@@ -1,1 +1,1 @@
-"""Limits of usage where many ask at once."""
+"""Usage limits with many concurrent questions."""

@@ -1,4 +1,4 @@
-"""Limits of usage over PostgreSQL: who asks from many places at once gets what is left and no more, and each answer is counted."""
+"""Usage limits on PostgreSQL: concurrent questions of one person get only what is left of a limit, and each answer is counted."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ print("ANSWER" + json.dumps([*ended, Turn.objects.get().state]))
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The product over a database of our own, without a server."""
+    """The product with a new database, without a server."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))

@@ -1,4 +1,4 @@
-"""Stands between the product and a model server, and keeps every byte that either sends to the other."""
+"""A recording proxy between the product and a model server."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ _POST = re.compile(rb"POST (?P<path>[^ ]+) HTTP/1\.1\r\n(?P<head>(?:[^\r\n]+\r\n
 _LENGTH = re.compile(rb"(?i)content-length: *([0-9]+)")
 
 
-class Between:
-    """``url``: where the product connects to. Each connection is one pair of what was sent and what was answered."""
+class RecordingProxy:
+    """Records both directions of every connection. ``url``: the address that the product connects to."""
 
     def __init__(self) -> None:
         self.url = ""
         self._talks: list[tuple[bytearray, bytearray]] = []
 
     def asked(self) -> list[dict[str, Any]]:
-        """The bodies of all requests for answers, in the order of their connections."""
+        """The bodies of all streaming requests, in the order of their connections."""
         found: list[dict[str, Any]] = []
         for sent, _ in self._talks:
             for match in _POST.finditer(sent):
                 length = _LENGTH.search(match["head"])
-                assert length is not None, "requests say how long they are"
+                assert length is not None, "requests have a Content-Length"
                 body = json.loads(sent[match.end() : match.end() + int(length[1])])
                 found += [body] if body.get("stream") else []
         return found
 
     def cached(self) -> list[int]:
-        """How many tokens of each prompt the server says that it had already, in the same order."""
+        """How many tokens of each prompt the server reports as cached, in the same order."""
         counts = [re.findall(rb'"(?:cached_tokens|cache_n)":(\d+)', answered) for _, answered in self._talks]
         return [int(found[-1]) for found in counts if found]
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Discard all records."""
         self._talks.clear()
 
     async def talk(self, server: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of the product."""
+        """Forward and record one connection of the product."""
         sent, answered = bytearray(), bytearray()
         self._talks.append((sent, answered))
         upstream_reader, upstream_writer = await asyncio.open_connection(*server)
@@ -59,13 +59,13 @@ async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ke
 
 
 @asynccontextmanager
-async def standing_between(url: str) -> AsyncIterator[Between]:
-    """One that passes everything to the server at this address."""
-    between, parts = Between(), urlsplit(url)
+async def recording_proxy(url: str) -> AsyncIterator[RecordingProxy]:
+    """A running recording proxy before the server at ``url``."""
+    proxy, parts = RecordingProxy(), urlsplit(url)
     upstream = (str(parts.hostname), int(parts.port or 0))
-    server = await asyncio.start_server(lambda reader, writer: between.talk(upstream, reader, writer), "127.0.0.1", 0)
-    between.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(lambda reader, writer: proxy.talk(upstream, reader, writer), "127.0.0.1", 0)
+    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
-        yield between
+        yield proxy
     finally:
         server.close()

@@ -1,0 +1,24 @@
+"""Runs ``manage.py`` and at exit lists the imported modules: ``python -m tests.processes.imported_modules serve …``.
+
+The list, one module per line, is written to the file named by the MODULES_FILE environment variable.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from pathlib import Path
+
+import manage
+
+MODULES_FILE = "IMPORTED_MODULES_FILE"
+
+
+def _write_list() -> None:
+    Path(os.environ[MODULES_FILE]).write_text("\n".join(sys.modules), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    atexit.register(_write_list)
+    manage.main()
