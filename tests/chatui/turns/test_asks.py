@@ -1,4 +1,4 @@
-"""What a person may ask for: an ask is theirs alone and is kept once; what they cannot see they can neither edit nor ask anew."""
+"""Asks (requests for a turn): each belongs to one person and is stored once; nobody can edit or regenerate what they cannot see."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
 
 @pytest.mark.parametrize("has_session", [True, False])
 def test_what_only_refers_to_a_person_does_not_wait_for_their_asks(has_session: bool) -> None:
-    """As PostgreSQL locks rows: lines of the audit log and messages of other asks name the account, and do not change its key."""
+    """PostgreSQL's row locks: audit log lines and messages of other asks refer to the account without changing its key."""
     query = asking._person((), has_session=has_session, is_new=True).query
     assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
 

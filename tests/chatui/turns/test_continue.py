@@ -1,4 +1,4 @@
-"""Going on with an answer that did not end: what the model is asked, what is kept, what the page shows, and who may not."""
+"""Continuing an answer that did not end: what the model is asked, what is stored, what the page shows, and who may not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def continued(turn: Turn, **fields: object) -> Ask:
 
 
 async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
-    """The first script as an answer, each further one as what goes on from the turn before."""
+    """Run the first script as an answer and each further one as a continuation of the turn before."""
     turns: list[Turn] = []
     for script in scripts:
         backend.script = script
@@ -499,7 +499,7 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
 @pytest.mark.slow
 def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
     def work(answers: int) -> int:
-        """Calls of functions, which are the same on every machine."""
+        """Function calls, whose number is the same on every machine."""
         leaf = transcripts.active_leaf(conversation, ada)
         for number in range(answers):
             question = transcripts.append(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)

@@ -1,4 +1,4 @@
-"""A model server that fails in every way we know of, over real HTTP: what the person sees, what staff can read, and what is stored."""
+"""A model server that fails in every known way, over real HTTP: what users see, what staff can read, and what is stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HASTY = replace(PATIENT, first=0.7, idle=0.7)
 
 @dataclass(frozen=True)
 class Dialect:
-    """The same on each wire format: reasoning that holds the secret, and then some words of the answer."""
+    """The same reply in each wire format: reasoning that holds the secret, and then some words of the answer."""
 
     thought: bytes
     half: bytes
@@ -67,7 +67,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 @dataclass
 class Seen:
-    """What came of one question: for the person's socket, page and transcript; and for the database."""
+    """The result of one question: on the user's socket, page and transcript, and in the database."""
 
     raw: str
     end: dict[str, Any]
@@ -108,7 +108,7 @@ async def garbage(writer: asyncio.StreamWriter) -> None:
 
 
 def endless_line(head: bytes) -> Answer:
-    """100 MB without a line break. Nobody reads that far: the connection is closed on it."""
+    """100 MB without a line break. Nobody reads that far: the client closes the connection."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(head + b"data: ")
@@ -120,7 +120,7 @@ def endless_line(head: bytes) -> Answer:
 
 
 def dripping(head: bytes) -> Answer:
-    """A byte now and then keeps a connection alive, but is no answer."""
+    """An occasional byte keeps the connection alive, but is no answer."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(head)
@@ -168,7 +168,7 @@ LATER: dict[str, Fault] = {
 
 
 def assert_told(seen: Seen, code: ErrorCode) -> None:
-    """One sentence with its code, and the question still there; nothing of what the server said but to staff."""
+    """One sentence with its code, the question still there, and nothing from the server except for staff."""
     assert (seen.end["type"], seen.end["code"]) == ("response.failed", code) and escape(code.sentence) in seen.end["html"]
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)
     assert code.value in seen.page and escape(code.sentence) in seen.page and QUESTION in seen.page

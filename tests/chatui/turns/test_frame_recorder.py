@@ -1,4 +1,4 @@
-"""Each frame is stored once and shown once, text waits for no database, and what is withdrawn is no answer for anybody at once."""
+"""The frame recorder: stores and publishes each frame once, streams text without waiting for the database, and hides withdrawn text."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ async def test_what_was_withdrawn_is_hidden_in_what_a_dead_process_leaves(
     await asyncio.sleep(0.2)
     withdrawn.set()
     async with asyncio.timeout(10):
-        while len(await saved(turn_id)) < 2:  # at once, not when the clock says so
+        while len(await saved(turn_id)) < 2:  # at once, not when the timer fires
             await asyncio.sleep(0.02)
-    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # which says nothing, but lets the lease run out
+    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # simulates a crash: it publishes nothing and lets the lease expire
     monkeypatch.setattr(leases.leases, "keys", list)
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     [message] = [row async for row in Message.objects.filter(turn=turn_id)]

@@ -1,4 +1,4 @@
-"""The operator's instructions belong to each request: in new, old, imported, edited, branched and continued conversations alike."""
+"""The operator's instructions are part of every request: in new, old, imported, edited, branched and continued conversations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IMPORTED = """version: 2.2
 
 
 def orders(backend: ScriptedBackend) -> list[list[str]]:
-    """Of each request the system and developer frames that it began with; there are none further down."""
+    """The leading system and developer frames of each request; there are none further down."""
     for request in backend.requests:
         roles = [item.header.role in ("system", "developer") for item in request.frames]
         assert roles == sorted(roles, reverse=True)

@@ -1,4 +1,4 @@
-"""Turns whose process has died are closed unasked, questions that were never launched are answered, and live answers are left alone."""
+"""The reaper: closes turns of dead processes, answers questions that were never launched, and leaves live turns alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fault leaves behind: a database or a Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
+"""Recovery after a fault: a database or Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def texts(turn: Turn) -> list[str]:
 
 
 def failing(function: Callable[..., Any], times: int, error: type[Exception] = OperationalError) -> Callable[..., Any]:
-    """The same function, behind a database that refuses that many times."""
+    """Wrap a function so that the database refuses its first ``times`` calls."""
     left = [times]
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -241,7 +241,7 @@ async def test_the_same_ask_through_two_sockets_at_once_is_one_turn(ada: User) -
 
 
 def _start_and_close(person: User, wanted: Ask) -> Started:
-    """In a thread of its own, as in a process of its own."""
+    """Run in a thread of its own, as if in another process."""
     try:
         return store(person, wanted)
     except IntegrityError:

@@ -1,4 +1,4 @@
-"""Sealed tokens: they open for the person and the purpose that they were sealed for, for a day, and for nobody else."""
+"""Sealed tokens: each opens only for the person and purpose it was sealed for, and only for a day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server sends by the name of a summary: lines where it is one, hidden text where it reads like reasoning."""
+"""Summaries written by the model server: shown as lines if they are real summaries, hidden if they read like reasoning."""
 
 from __future__ import annotations
 

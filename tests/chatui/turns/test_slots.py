@@ -1,4 +1,4 @@
-"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is ever lost."""
+"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is lost."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_a_question_that_waits_is_kept_says_its_place_and_can_be_stopped(
 
 
 async def begin(socket: BrowserSocket) -> dict[str, Any]:
-    """Ask, and follow. The snapshot, with the conversation."""
+    """Ask and subscribe. Returns the snapshot and the conversation."""
     await socket.send_message()
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.send("subscribe", conversation=accepted["conversation"])
@@ -139,7 +139,7 @@ class Person:
 
 
 class Queue:
-    """People who ask, end and give up, with all that must hold after each step."""
+    """People who ask, finish and give up, with the invariants checked after each step."""
 
     def __init__(self, most: int, limits: dict[str, int]) -> None:
         self.most, self.limits = most, limits

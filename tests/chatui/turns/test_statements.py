@@ -1,4 +1,4 @@
-"""What a turn asks of the database: few statements, and as many in a conversation of ten thousand messages as in one of ten."""
+"""The number of SQL statements per turn: few, and as many in a conversation of ten thousand messages as in one of ten."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
-"""Of any kind of turn, with what begins a transaction. The ledger has two at the end, and two more for the first turn of a person.
+"""For any kind of turn, including the start of a transaction. The ledger has two at the end, and two more in a person's first turn.
 
-One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
+One of them reads which tools are switched off in the conversation, because the demo offers some. Without tools it is not sent."""
 
 NEW_CONVERSATION = """
 BEGIN
@@ -69,10 +69,10 @@ UPDATE conversation: answered just now
 
 
 class Statements(list[str]):
-    """Every statement that the product's threads send, transaction control included, but for those of the clock that renews leases."""
+    """Every statement sent by the product's threads, including transaction control, except those of the lease renewal timer."""
 
     def since(self, mark: int) -> str:
-        """Those behind a mark, for a failing test to show."""
+        """The statements after a mark, for a failing test to show."""
         return "\n".join(statement[:160] for statement in self[mark:])
 
 
@@ -88,7 +88,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
         found.append(sql)
         return executemany(cursor, sql, params)
 
-    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a turn. So are the limits of usage.
+    # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     monkeypatch.setattr(limits, "_by_group", dict)
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
@@ -100,7 +100,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
 async def turn(
     socket: BrowserSocket, backend: ScriptedBackend, statements: Statements, command: dict[str, Any]
 ) -> tuple[dict[str, Any], int, int]:
-    """One turn as a page asks for it: its acceptance, and how many statements it took to the model's first token and in all."""
+    """One turn as a page asks for it: its acceptance, and the number of statements until the first token and in total."""
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     backend.waiting.clear()
@@ -158,7 +158,7 @@ async def test_the_statements_of_a_turn_are_these(
 async def test_a_first_answer_waits_for_few_threads(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each wait is one for the interpreter, too, which many turns that begin at once share."""
+    """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
     waits: list[str] = []
     run, post = Pool.run, Writer.post
 
@@ -175,7 +175,7 @@ async def test_a_first_answer_waits_for_few_threads(
         monkeypatch.setattr(Pool, "run", noted)
         monkeypatch.setattr(Writer, "post", noted_write)
         await turn(socket, backend, statements, send(None))
-    # The summary asks for its model server by itself, and no answer waits for it.
+    # The summary asks its model server independently, and no answer waits for it.
     assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"]
 
 

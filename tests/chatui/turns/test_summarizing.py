@@ -1,4 +1,4 @@
-"""Reasoning summaries through the real turn: what people see, what staff see, and that the answer never waits."""
+"""Reasoning summaries in whole turns: what users see, what staff see, and that the answer never waits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEUTRAL = re.compile(r'<p class="thought">Thought for [^<]+</p>')
 
 
 class Watched:
-    """A turn that a page follows, and what it left behind."""
+    """A turn that a page follows, and the rows it left."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -54,7 +54,7 @@ class Watched:
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    """Wait until it is so."""
+    """Wait until ``condition`` holds."""
     async with asyncio.timeout(60):
         while not reached():
             await asyncio.sleep(0.005)
@@ -63,7 +63,7 @@ async def until(reached: Callable[[], bool]) -> None:
 async def watch(
     person: User, gate: asyncio.Event | None = None, reached: Callable[[], bool] = lambda: True, text: str = QUESTION
 ) -> Watched:
-    """Ask, follow, let the model go on to its answer once ``reached`` is so and all of it was sent, and wait for the end."""
+    """Ask and follow; let the model answer once ``reached`` holds and everything was sent; wait for the end."""
     watched = Watched()
     async with BrowserSocket(person) as socket:
         await socket.send_message(text)
@@ -73,9 +73,9 @@ async def watch(
         watched.steps_before = watched.events[-1].get("steps", [])
         if gate is not None:
             await until(reached)
-            await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: a flush that is due comes before
+            await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: a pending flush comes before
             gate.set()
-        # A short turn may be over before it can be followed; then nothing more comes.
+        # A short turn may be over before it can be followed; then no more events come.
         if watched.events[-1]["type"] != "chatui:idle":
             watched.events = await socket.until(*ENDS, "chatui:idle")
         await running.settle()
@@ -85,7 +85,7 @@ async def watch(
 
 
 async def until_step(socket: BrowserSocket) -> None:
-    """Until the page shows a line: it may have been there when the page began to follow."""
+    """Until the page shows a line, which may have been there when the page began to follow."""
     while True:
         event = (await socket.until("chatui:summary", "chatui:snapshot"))[-1]
         if event["type"] == "chatui:summary" or event["steps"]:
@@ -270,7 +270,7 @@ async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
 async def test_the_request_is_broken_off_when_the_answer_begins(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that does both has its hands free for the answer."""
+    """A server that does both is free for the answer again."""
     thinking, writing, summarizer = asyncio.Event(), asyncio.Event(), Summarizer(60.0)
     install(monkeypatch, backend, summarizer)
     backend.script = [*thinks(thinking)[:-3], writing, *thinks()[-3:]]
@@ -335,7 +335,7 @@ async def test_only_a_few_summaries_are_asked_for_at_the_same_time(
 async def test_steps_come_at_a_steady_pace_whatever_is_thought(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How often a step comes must not tell how much is written."""
+    """The pace of steps must not reveal how much is written."""
     assert summarizing.STEP_SECONDS >= 3.0
     summarizer = Summarizer(STEP, "Weighed the weather", "Looked at the distance", "Thought of the hills")
     install(monkeypatch, backend, summarizer)
@@ -423,7 +423,7 @@ async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen
         await socket.send("subscribe", conversation=accepted["conversation"])
         await until_step(socket)
         await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
-        # What the list of conversations is told may come before or after the end of the turn.
+        # The event for the conversation list may come before or after the end of the turn.
         types = [event["type"] for event in await socket.until(*ENDS) if event["type"] != "chatui:answered"]
         await running.settle()
     assert types[-2:] == ["chatui:thought", "response.cancel"]
@@ -480,7 +480,7 @@ async def test_the_thinking_that_comes_after_the_answer_is_not_counted(
     assert (await watch(ada)).turn.thought_seconds is None
 
 
-# What a server sums up by itself
+# Summaries written by the model server
 
 
 def server_summary(*parts: str) -> list[Any]:
@@ -543,7 +543,7 @@ async def test_a_model_cannot_forge_a_summary(name: str, ada: User, backend: Scr
 async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_summary_unchecked(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The admin pages may change a back end between the two looks at it that a turn takes."""
+    """The admin pages may change a back end between the two times that a turn reads it."""
     install(monkeypatch, backend, None)
     backend.script = [*frame(SUMMARY, SECRET), *answer()]
     watched = await watch(ada)

@@ -1,4 +1,4 @@
-"""What goes wrong with a summary costs the summary, never the answer, and shows nothing that was not checked."""
+"""Faults in reasoning summaries affect only the summary, never the answer, and nothing unchecked is shown."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answ
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
-    monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer looks at the line
+    monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer triggers the check of the line
     monkeypatch.setattr(summary_notes, "check", broken)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
@@ -96,7 +96,7 @@ async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answ
 async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was lost with the fault is missing in the index, so that a copy of it would pass."""
+    """Text lost with the fault is missing in the index, so a copy of it would pass the check."""
     install(monkeypatch, backend, None, **TRUSTED)
     feed, failed = summary_notes.Notes.feed, asyncio.Event()
 

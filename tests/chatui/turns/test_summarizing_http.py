@@ -129,7 +129,7 @@ async def test_a_bad_summarizer_holds_up_no_token_and_is_hung_up_on(small: Answe
                 while not [request for request in other.requests if request.method == "POST"]:
                     await asyncio.sleep(0.01)
             gate.set()
-            # A summarizer may take twice as long, so an answer that waited for one would not be here in time.
+            # The summarizer's limit is longer than this: an answer that waited for it would be late.
             await socket.until("response.delta", "response.delta.flush", timeout=summarizing.ASK_SECONDS / 2)
             await socket.until(*ENDS, timeout=summarizing.ASK_SECONDS / 2)
             await running.settle()
@@ -149,7 +149,7 @@ def relay(llama_server: str) -> Iterator[Relay]:
 async def test_the_real_server_is_model_and_summarizer(
     llama_server: str, relay: Relay, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is too small to sum anything up. What it says instead is shown or blocked, and nothing hidden comes with it."""
+    """The model is too small to summarize. Its text is shown or blocked, and nothing hidden is shown with it."""
     monkeypatch.setattr(summarizing, "MIN_CHARS", 20)
     answered, words_of = asyncio.Event(), own_requests.text_of
 

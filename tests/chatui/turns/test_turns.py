@@ -1,4 +1,4 @@
-"""A turn from question to terminal state: what is kept, what is shown, what a fault leaves behind."""
+"""A turn from question to terminal state: what is stored, what is shown, and what remains after a fault."""
 
 from __future__ import annotations
 

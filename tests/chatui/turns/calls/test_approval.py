@@ -1,4 +1,4 @@
-"""A call that is not declared harmless waits for its person: it runs once if they allow it, and is a reply to the model if they do not."""
+"""Approval of tool calls: a call that is not declared harmless waits for the user, runs once if allowed, and is a reply if declined."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:
 
 
 async def asked(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
-    """The calls that wait, once there are so many."""
+    """The waiting calls, as soon as there are ``count`` of them."""
     async with asyncio.timeout(10):
         while True:
             rows = [row async for row in ToolApproval.objects.filter(turn=turn_id, decision="waiting").order_by("asked_at", "pk")]
@@ -55,7 +55,7 @@ def _posted(person: User, row: ToolApproval, decision: str, conversation: UUID |
 
 
 async def decide(person: User, row: ToolApproval, decision: str, conversation: UUID | None = None) -> int:
-    """What the server answers to a decision, as a page sends it."""
+    """The server's response to a decision that is posted as a page posts it."""
     return await database_sync_to_async(_posted)(person, row, decision, conversation)
 
 
@@ -275,7 +275,7 @@ async def test_after_the_process_died_the_call_is_declined_and_never_runs(
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     [row] = await asked(turn_id)
     runner, task = running._runners[turn_id]
-    runner._is_lost = True  # as of a process that is not there any more: it writes nothing
+    runner._is_lost = True  # as if the process were gone: it writes nothing
     task.cancel()
     await asyncio.wait([task])
     await Turn.objects.filter(pk=turn_id).aupdate(state="running", lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
@@ -309,7 +309,7 @@ async def test_the_events_say_that_calls_wait_and_nothing_of_them(
 
 
 def _everything(person: User, row: Turn) -> str:
-    """All that leaves a conversation by other ways than its owner's page, and what others get of the cards."""
+    """Everything that leaves a conversation other than through its owner's page, and what other people get of the cards."""
     client = Client()
     client.force_login(person)
     at = f"/c/{row.conversation_id}/"

@@ -1,4 +1,4 @@
-"""A call that waits for its person, over each wire format: what its server is sent once it was allowed, or declined."""
+"""Approval of tool calls over each wire format: what the model server is sent after a call was allowed or declined."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def token_ids(vocabulary: Vocabulary) -> tuple[Made, list[bytes], dict[str, Any]
 
 
 def told(body: dict[str, Any], vocabulary: Vocabulary) -> str:
-    """What the server is told of the call, as text: the reply, after the call and the reasoning before it."""
+    """What the server is sent about the call, as text: the reasoning before it, the call and the reply."""
     if "prompt" in body:
         return vocabulary.decode([number for number in body["prompt"] if number < 199_998]).decode()
     return json.dumps(body.get("messages") or body["input"])

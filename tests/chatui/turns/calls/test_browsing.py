@@ -1,4 +1,4 @@
-"""A turn that searches, opens and cites, over each wire format: the citation is a link while it is written and after a reload."""
+"""A turn that searches, opens pages and cites them, over each wire format: citations are links both while streaming and after a reload."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def parts_of(format_: str, vocabulary: Vocabulary) -> tuple[Callable[[Endpoint],
 
 
 def told(server: Stub, vocabulary: Vocabulary) -> str:
-    """What the model was sent last, as text."""
+    """The model's last input, as text."""
     last = posts(server)[-1]
     ordinary = [id_ for id_ in last.get("prompt", ()) if id_ < FIRST_MARKER]
     return vocabulary.decode(ordinary).decode() if "prompt" in last else json.dumps(last, ensure_ascii=False)

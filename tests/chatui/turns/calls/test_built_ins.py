@@ -1,4 +1,4 @@
-"""Tools that gpt-oss was trained with: offered in the trained words, called from analysis or commentary, and answered there."""
+"""The built-in tools of gpt-oss: offered in the trained format, called from analysis or commentary, and answered on the same channel."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_plain_text_is_what_the_tool_wrote() -> None:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tools, and a function."""
+    """Offer these tools and a plain function."""
     functions = catalogue.tools()
     monkeypatch.setattr(catalogue, "tools", lambda: {**functions, **TOOLS})
     names = ["get_weather", "browser", "python"]

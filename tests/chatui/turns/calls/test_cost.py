@@ -1,4 +1,4 @@
-"""What a call of a tool costs beside the turn that it is in: our own work, as ``make bench`` prints it."""
+"""The overhead of a tool call within a turn: this product's own work, as ``make bench`` prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation that was imported or handed over: its words are nobody's own, and nothing may be sent out of it."""
+"""Imported and transferred conversations: their text does not count as the user's own words, and no tool may send it out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def imported(person: User) -> Conversation:
 
 @database_sync_to_async
 def named_in(turn: Turn) -> tuple[str, ...]:
-    """What counts as the person's own words in a turn."""
+    """The names that count as mentioned by the user in a turn."""
     row = Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)
     job = ledger.load(row)
     assert any("evil.example" in frame.body for frame in job.frames), "the premise: the model reads it"

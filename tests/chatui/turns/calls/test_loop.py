@@ -1,4 +1,4 @@
-"""Calls of a model: each has a reply that the model can act on, and none costs more than itself."""
+"""The tool loop: each call gets a reply that the model can act on, and a failing call affects only itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call is carried out once at most, and ends when its time is over, with Stop, and with its conversation."""
+"""A tool call runs at most once, and ends on timeout, on Stop and when its conversation is deleted."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_a_claim_is_written_before_the_tool_runs_and_none_is_ever_made_twi
     claimed: list[int] = []
 
     def looks() -> str:
-        """Looks whether its call is claimed."""
+        """Checks whether its own call is claimed."""
         claimed.append(ToolCall.objects.count())
         return "seen"
 

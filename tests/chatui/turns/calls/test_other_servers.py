@@ -1,4 +1,4 @@
-"""Tools of other servers in a turn: a real request for each call, and a server that misbehaves costs its own call alone."""
+"""Tools of other servers in a turn: each call is one real request, and a misbehaving server affects only its own calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
 def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo: Peer) -> None:
-    """The search of a wiki, and the sums of an MCP server, with a second for each call."""
+    """Offer the search of a wiki and the sums of an MCP server, with a limit of one second for each call."""
     openapi = wiki_spec(tmp_path, url=wiki.url, labels={"searchPages": "Searching the wiki for {q}"}, seconds=1)
     mcp = mcp_spec(url=demo.url, seconds=1)
     tools: dict[str, Tool] = {

@@ -1,4 +1,4 @@
-"""``python`` in whole turns: a scripted model writes code, and the real sandbox runs it, over each wire format."""
+"""``python`` in whole turns: a scripted model writes code that the real sandbox runs, over each wire format."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLOTTED = f"{len(PICTURE)}\n[The person now has these files: plot.png ({len(PICT
 
 @pytest_asyncio.fixture(autouse=True)
 async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
-    """Python is offered, in the real sandbox as a user without rights; afterwards no interpreter is left."""
+    """Offer Python in the real sandbox, as an unprivileged user; check afterwards that no interpreter is left."""
     monkeypatch.setattr(availability, "launch", sandbox)
     environment.change(monkeypatch, {"tools": {"python": ()}})
     for each in (availability._examined, python_tool.executor):
@@ -207,7 +207,7 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
 
 
 async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is there again for who goes back to the version that it came with."""
+    """And is back for whoever returns to the version that it came with."""
     listing = "import os; x = globals().get('x', 0) + 1; print(x, sorted(os.listdir()), open('both.csv').read())"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(listing) * 4) as server:
         offer(monkeypatch)

@@ -1,4 +1,4 @@
-"""A turn of several samplings: between two of them a tool answers, and people and rows see one turn."""
+"""A turn of several samplings with tool replies between them is one turn for users and in the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = [*frame(ANALYSIS, "I look it up"), *frame(CALL, "{}", Terminator.CALL), 
 
 
 def lookup() -> dict[str, int]:
-    """Counts what there is."""
+    """Counts the available items."""
     return {"found": 4}
 
 

@@ -1,4 +1,4 @@
-"""The loop against a scripted peer of each wire format: what the server is sent, and what people see, in a whole turn."""
+"""The tool loop in whole turns against a scripted peer of each wire format: what the server is sent and what users see."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def model(
 
 @database_sync_to_async
 def transcript(turn: Turn) -> tuple[list[Frame], list[tuple[str, str]]]:
-    """The frames of the conversation, which must be a valid document; and what people see of it, with names."""
+    """The frames of the conversation, which must be a valid document, and the named parts that users see of it."""
     rows = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
     report = document.check(document.dump_document_header(Transcript(())) + "\n".join(row.text for row in rows))
     assert report.is_clean, report.problems

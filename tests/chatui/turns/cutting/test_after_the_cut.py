@@ -1,4 +1,4 @@
-"""What follows an answer that was asked for at once: no request has the thought that was cut, and no tool runs any more."""
+"""After Answer now: no later request contains the reasoning that was cut, and no tool runs any more."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_a_call_that_was_written_before_the_cut_is_not_run_and_the_answer_
     ran: list[bool] = []
 
     def lookup() -> None:
-        """Counts what there is."""
+        """Counts the available items."""
         ran.append(True)
 
     offering.offer(monkeypatch, lookup)
@@ -79,7 +79,7 @@ async def test_a_model_that_calls_although_it_was_offered_nothing_is_refused_and
     ran: list[bool] = []
 
     def lookup() -> None:
-        """Counts what there is."""
+        """Counts the available items."""
         ran.append(True)
 
     offering.offer(monkeypatch, lookup)
@@ -119,7 +119,7 @@ async def test_while_a_tool_is_at_work_nothing_is_cut_and_the_next_sampling_is_a
     pressed: list[bool] = []
 
     def lookup() -> dict[str, int]:
-        """Counts what there is."""
+        """Counts the available items."""
         assert runner._answer_now is not None
         pressed.extend(runner._answer_now.press() for _ in range(2))
         return {"found": 4}

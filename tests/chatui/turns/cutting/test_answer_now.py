@@ -1,4 +1,4 @@
-"""Answer now: the thinking ends, the model answers in the same turn, and of what it thought nobody sees a byte."""
+"""Answer now: the thinking ends, the model answers in the same turn, and nobody sees a byte of what it thought."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
 
 
 class Pressed:
-    """A turn that stands in its thinking, and what it is told."""
+    """A turn that is still thinking, and the events that its page gets."""
 
     def __init__(self, backend: ScriptedBackend, started: Started) -> None:
         self.backend = backend
@@ -60,7 +60,7 @@ class Pressed:
 
 
 async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> Pressed:
-    """A turn that has played ``script`` and waits for ever; ``then`` is what the next sampling plays."""
+    """Start a turn that plays ``script`` and then waits for ever; ``then`` is what the next sampling plays."""
     backend.script = [*(script or THINKS), asyncio.Event()]
     started = await begin(person, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
@@ -91,7 +91,7 @@ async def test_the_branch_with_a_cut_thought_is_a_valid_transcript(ada: User, ba
 
 
 async def test_the_model_is_asked_in_words_without_its_thought_and_is_put_into_no_answer(ada: User, backend: ScriptedBackend) -> None:
-    """Behind a cut thought an opened answer would be more of that thought, for everybody to read."""
+    """After a cut thought, a prefilled answer would continue that thought in public."""
     turn = await thinking(ada, backend, *frame(PREAMBLE, "I will count."), *THINKS)
     turn.press()
     await turn.ended()
@@ -150,7 +150,7 @@ async def test_pressing_before_anything_was_thought_or_over_a_turn_that_has_ende
 
 
 async def test_an_answer_that_was_held_back_until_the_cut_stays_hidden(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a guard holds comes out when the sampling is cancelled: it is of an answer that nobody gets any more."""
+    """A guard releases its buffer when the sampling is cancelled: it belongs to an answer that nobody gets any more."""
 
     class Holding(ScriptedBackend):
         async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -308,7 +308,7 @@ async def test_somebody_elses_turn_cannot_be_told_from_one_that_does_not_exist(a
 async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
     echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
 ) -> None:
-    """The peer thinks without an end. Asked again, it answers; or it thinks on, in the way of its format, and then answers."""
+    """The peer thinks without end. Asked again, it answers, or it thinks on in the way of its format and then answers."""
     posted = 0
 
     async def play(writer: asyncio.StreamWriter) -> None:
@@ -343,5 +343,5 @@ async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
 
 
 def replaced(dialect: Dialect) -> bytes:
-    """The words of the answer without a thought before them, where the format lets a model begin with them."""
+    """The text of the answer when the format lets a model omit the thought."""
     return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")

@@ -1,4 +1,4 @@
-"""A question that comes with files: what is stored, what the model is sent, and what is refused."""
+"""A question with files: what is stored, what the model is sent, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question that had files is edited: it comes with exactly those that its person leaves and adds, and the old one keeps its own."""
+"""Editing a question with files: the new version has exactly the files its author leaves and adds, and the old one keeps its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions for members of a group are in each of their requests, behind the operator's for everybody, and nobody reads them."""
+"""Instructions for a group: they follow the operator's general instructions in each request of a member, and nobody can read them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND, BRIEF = "Be kind to MARMALADE.", "Be brief about LEMONADE."
 
 @pytest.fixture
 def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Ada is in both groups of the file, which is not in the order of their names."""
+    """Ada is in both groups of the file, whose order is not alphabetical."""
     place = tmp_path / "groups.toml"
     place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
     change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})

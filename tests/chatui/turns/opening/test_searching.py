@@ -1,5 +1,5 @@
-"""A document that is searched: the model is offered the tool, asks again, and reads excerpts with their pages; nobody else's, nor a tool
-that could carry them away."""
+"""Document search: the model gets a search tool, asks again, and reads excerpts with their pages. It finds nobody else's documents and
+gets no tool that could send them out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(person: User, said: str = "The price of tea fell by 7%.") -> StoredFi
 
 
 async def searching(person: User, backend: ScriptedBackend, *steps: Any, use: str = "search", **fields: Any) -> Turn:
-    """A turn with a document whose model makes these calls, and then answers."""
+    """A turn with a document whose model makes these calls and then answers."""
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     return await run(person, ask(files=(FileUse((await report(person)).pk, use),), **fields))
 

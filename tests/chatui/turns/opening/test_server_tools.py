@@ -1,4 +1,4 @@
-"""A turn whose model server runs tools by itself: when it may, what is kept, and what people see of it."""
+"""Tools that the model server runs by itself: when they are allowed, what is stored, and what users see."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LINE: list[SampleEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"
 
 
 class Searching(ScriptedBackend):
-    """Its server searches the web where it may, and cites a page."""
+    """A model server that searches the web when allowed, and cites a page."""
 
     async def sample(self, request: Any) -> Any:
         if request.hosted is not None:
@@ -101,7 +101,7 @@ async def test_not_in_a_conversation_that_was_imported(ada: User, backend: Searc
 
 
 async def lookup(word: str) -> str:
-    """Looks a word up."""
+    """Looks up a word."""
     return word
 
 
@@ -181,7 +181,7 @@ async def test_a_turn_counts_as_one_that_used_such_a_tool_until_its_end_is_store
     def offered() -> list[str]:
         return list(tools_in(ada, started.turn.conversation, is_demo=False).offered)
 
-    # As a process leaves it that dies here, which tells nobody what the server has read.
+    # The state that a process leaves if it dies here, before it reports what the server has read.
     assert await database_sync_to_async(offered)() == []
     await running.stop(Place(started.turn.pk, leases.OWNER))
     await asyncio.wait_for(running.settle(), 20)

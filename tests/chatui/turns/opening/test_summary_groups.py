@@ -1,4 +1,4 @@
-"""CHATUI_SUMMARY_GROUPS: for whom reasoning is summed up. For others no model is asked, nothing is kept, and pages have the plain line."""
+"""CHATUI_SUMMARY_GROUPS: who gets reasoning summaries. For others no model is asked, nothing is stored, and pages show the plain line."""
 
 from __future__ import annotations
 

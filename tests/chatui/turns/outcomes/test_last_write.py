@@ -1,4 +1,4 @@
-"""The last frames of a turn are stored with its end: all of it or nothing, and once."""
+"""The last frames of a turn are stored together with its end: atomically, and once."""
 
 from __future__ import annotations
 

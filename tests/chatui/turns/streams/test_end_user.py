@@ -1,4 +1,4 @@
-"""What takes long to render is handed out: no step is long, what comes meanwhile waits in order, and a withdrawal does not wait."""
+"""Long renderings run off the event loop: no step is long, later events wait in order, and a withdrawal does not wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MAX_UNITS = 50
-"""The longest step, in units of a millisecond."""
+"""The longest step, in milliseconds."""
 
 UNITS = {
     "list": "- a\n",
@@ -74,7 +74,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 class Loop:
-    """A stream, and what an event loop does with it: what is handed out is rendered outside of the steps, which are measured if asked."""
+    """Feeds a stream as an event loop does: offloaded renderings run outside the steps, whose time is measured if asked for."""
 
     def __init__(self, *, is_measured: bool = False) -> None:
         self.stream, self.key = EndUserStream(uuid4()), uuid4()
@@ -106,8 +106,8 @@ class Loop:
 
 
 SIZES = ((100_000, 2_000), (300_000, 400_000))
-"""Of a text, and of the pieces in which it comes."""
-# make attack tries each shape in both; else a hash says in which one.
+"""The shape of the text, and the sizes of the pieces in which it arrives."""
+# make attack tries each shape both ways; otherwise a hash chooses one.
 MEASURED = [(shape, *SIZES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, shape) == bool(size)]
 
 
@@ -127,13 +127,13 @@ def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) ->
 
 
 PIECES = (700, 100_000)
-# As above: each shape in both, or in the one that a hash says.
+# As above: each shape both ways, or the one that a hash chooses.
 WRITTEN = [(shape, PIECES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, "piece", shape) == bool(size)]
 
 
 @pytest.mark.parametrize(("shape", "piece"), WRITTEN)
 def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int) -> None:
-    text = SHAPES[shape](3_000)  # most are handed out twice to six times
+    text = SHAPES[shape](3_000)  # most are offloaded two to six times
     loop = Loop()
     loop.write(text, piece)
     final = {event.block: event.html for event in loop.sent if isinstance(event, wire.BlockFlushed)}
@@ -165,7 +165,7 @@ def handed_out(stream: EndUserStream) -> Rendering:
 
 
 def finish(stream: EndUserStream) -> list[str]:
-    """Render all that is left. Returns what is sent meanwhile."""
+    """Render everything that is left. Returns what is sent meanwhile."""
     sent = []
     while (rendering := stream.take_rendering()) is not None:
         rendering.run()

@@ -1,4 +1,4 @@
-"""The first words of an answer wait for nothing, whatever was sent just before."""
+"""The first words of an answer are sent without delay, whatever was sent just before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn whose text takes long to render: other turns go on meanwhile, Stop works, and its end waits, but not for ever."""
+"""A turn whose text takes long to render: other turns go on meanwhile, Stop works, and its end waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = "- an *item* of a list\n" * 700 + "\nThe end."
 
 
 class Held:
-    """Holds every rendering until it is let go, and tells when one has begun."""
+    """Blocks every rendering until it is released, and signals when one has begun."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.begun, self.let_go = Event(), Event()

@@ -1,4 +1,4 @@
-"""What a program has not taken yet can still be withdrawn, and then is never told."""
+"""An API program's stream: text that the program has not taken yet can still be withdrawn, and is then never sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)
 
 
 async def told(stream: ProgramStream) -> list[ProgramEvent]:
-    """All that a program takes up to the end."""
+    """Everything that a program takes up to the end."""
     stream.end(Ended("completed"))
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):

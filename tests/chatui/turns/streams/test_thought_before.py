@@ -1,4 +1,4 @@
-"""An answer that several turns wrote has one line that says how long it was thought about."""
+"""An answer that several turns wrote has one line with the total thinking time."""
 
 from __future__ import annotations
 

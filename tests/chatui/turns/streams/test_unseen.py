@@ -1,4 +1,4 @@
-"""A turn that a program alone reads renders nothing for pages; whoever comes to look, at any time, sees all of it."""
+"""A turn that only an API program reads renders nothing for pages; a page that opens it at any time sees all of it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Turn:
         await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
 
     def join(self) -> None:
-        """As a page does: it is in the group of its audience, and asks for what there is."""
+        """Subscribe as a page does: join the group of its audience and ask for the snapshot."""
         group = groups.audience(self.conversation, Audience.END_USER)
         bus().join(group, self._hear, elsewhere=False)
         bus().join("a page", self._hear, elsewhere=False)

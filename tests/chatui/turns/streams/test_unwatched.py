@@ -1,4 +1,4 @@
-"""While no page shows a turn, nothing of it is rendered; a page that opens it finds it as if it had always been watched."""
+"""While no page shows a turn, nothing of it is rendered; a page that opens it later sees the same as one that watched all along."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that has to have a format: it is checked when it ends, the model gets one more try, and nothing else is said to fit."""
+"""Answers with a required format: checked when they end, retried once by the model, and otherwise reported as not matching."""
 
 from __future__ import annotations
 

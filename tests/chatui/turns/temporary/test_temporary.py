@@ -1,4 +1,4 @@
-"""Temporary conversations: in no list, found by no search, gone for good when they are closed or left or old, or kept after all."""
+"""Temporary conversations: never listed or searchable; deleted when closed, left or expired, unless the user decides to keep them."""
 
 from __future__ import annotations
 

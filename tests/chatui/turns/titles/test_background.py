@@ -1,4 +1,4 @@
-"""The title that a model gives a new conversation: when it is asked, with what, and whose title wins."""
+"""Model-written titles of new conversations: when the model is asked, with what input, and whose title wins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TITLE = "Cycling to work in the rain"
 
 
 class Titled(ScriptedBackend):
-    """Answers, and has ``titles`` play where it is asked for one."""
+    """A backend that answers, and plays ``titles`` when asked for a title."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def model(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> Titled:
 
 
 async def run(person: User, kind: Kind = Kind.SEND, text: str = QUESTION, **fields: Any) -> Turn:
-    """One turn, and the title after it."""
+    """Run one turn and the title request after it."""
     started = await running.ask(person, Ask(kind, uuid4(), "medium", text=text, **fields))
     await running.settle()
     await background.settle()

@@ -1,4 +1,4 @@
-"""Places beside the slots of answers, for what matters less: never in an answer's way, and never lost."""
+"""Spare slots, for low-priority work: they never delay an answer and are never lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 def untold(place: int) -> None:
-    """Nobody is told."""
+    """A callback that does nothing."""
 
 
 async def spare(slots: Slots, until: asyncio.Event) -> str:

@@ -1,4 +1,4 @@
-"""What of a model's reply becomes a title, and which replies give none."""
+"""Titles from model replies: which text becomes a title, and which replies give none."""
 
 from __future__ import annotations
 
