@@ -85,7 +85,7 @@ def body(message: Message) -> str:
 
 
 @pytest.mark.asyncio
-async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_on_its_branch(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, backend: ScriptedBackend) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
     assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
     messages = await kept(first.conversation, ada)
@@ -98,7 +98,7 @@ async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_o
 
 
 @pytest.mark.asyncio
-async def test_a_reasoning_summary_is_no_part_of_the_answer_that_is_continued(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User, backend: ScriptedBackend) -> None:
     @database_sync_to_async
     def shown_before() -> list[str]:
         job = ledger.load(store(ada, ask()).turn)
@@ -147,7 +147,7 @@ async def test_the_later_history_holds_one_whole_answer(ada: User, backend: Scri
 
 
 @pytest.mark.asyncio
-async def test_an_answer_can_be_gone_on_with_several_times(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_can_be_continued_several_times(ada: User, backend: ScriptedBackend) -> None:
     more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
     turns = await asked_and_continued(ada, backend, cut_answer(), more, more, rest("are four."))
     assert body((await kept(turns[0].conversation, ada))[-1]) == "Two and two two are four."
@@ -162,7 +162,7 @@ async def test_an_answer_can_be_gone_on_with_several_times(ada: User, backend: S
 
 
 @pytest.mark.asyncio
-async def test_a_block_of_code_that_was_cut_goes_on_as_one_block(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: ScriptedBackend) -> None:
     turns = await asked_and_continued(ada, backend, cut_answer("Look:\n\n```python\nfor x in "), rest("y:\n    print(x)\n```\n\nDone."))
     answer = await shown(ada, turns[-1])
     whole = "Look:\n\n```python\nfor x in y:\n    print(x)\n```\n\nDone."
@@ -176,9 +176,7 @@ async def test_a_block_of_code_that_was_cut_goes_on_as_one_block(ada: User, back
 
 
 @pytest.mark.asyncio
-async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_on_the_page_meanwhile(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stays_visible(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = [*frame(ANALYSIS, "again"), gate, *rest()]
@@ -210,7 +208,7 @@ async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_o
     ids=["nothing", "no frame", "reasoning only", "announced only", "cut at once", "no server"],
 )
 @pytest.mark.asyncio
-async def test_e_x_no_more_where_nothing_is_added_the_cut_answer_stays_once_with_a_sentence(
+async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_sentence(
     script: list[Step], state: str, code: str, ada: User, backend: ScriptedBackend
 ) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), script)
@@ -227,7 +225,7 @@ async def test_e_x_no_more_where_nothing_is_added_the_cut_answer_stays_once_with
 
 
 @pytest.mark.asyncio
-async def test_each_version_can_be_opened_again_and_gone_on_with_anew(ada: User, backend: ScriptedBackend) -> None:
+async def test_each_version_can_be_reopened_and_continued_again(ada: User, backend: ScriptedBackend) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
     before = (await shown(ada, second)).siblings
     assert before is not None and before.previous_id is not None and before.next_id is None
@@ -242,7 +240,7 @@ async def test_each_version_can_be_opened_again_and_gone_on_with_anew(ada: User,
 
 
 @pytest.mark.asyncio
-async def test_what_was_asked_after_a_cut_answer_stays_on_a_branch_of_its_own(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = answer("You are welcome.")
     later = await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
@@ -254,7 +252,7 @@ async def test_what_was_asked_after_a_cut_answer_stays_on_a_branch_of_its_own(ad
 
 @pytest.mark.parametrize(("header", "way"), [(FINAL, "continue"), (ANALYSIS, "finish"), (PREAMBLE, "finish")])
 @pytest.mark.asyncio
-async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
+async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(header), FrameText("Half "), gate]
     started = await begin(ada, ask())
@@ -271,7 +269,7 @@ async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, wa
 
 
 @pytest.mark.asyncio
-async def test_a_whole_answer_offers_no_way_on_and_is_refused_one(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_complete_answer_cannot_be_continued(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
     assert (await shown(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
     with pytest.raises(AskRefusedError) as caught:
@@ -280,7 +278,7 @@ async def test_a_whole_answer_offers_no_way_on_and_is_refused_one(ada: User, bac
 
 
 @pytest.mark.asyncio
-async def test_an_answer_of_which_nothing_came_can_only_be_tried_again(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.BACKEND)]
     turn = await run(ada, ask())
     assert (await shown(ada, turn)).continuation == ""
@@ -289,7 +287,7 @@ async def test_an_answer_of_which_nothing_came_can_only_be_tried_again(ada: User
 
 
 @pytest.mark.asyncio
-async def test_nobody_goes_on_with_an_answer_of_somebody_else(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     other = await run(bela, ask())
     with pytest.raises(access.NotFoundError):
@@ -301,7 +299,7 @@ async def test_nobody_goes_on_with_an_answer_of_somebody_else(ada: User, bela: U
 
 
 @pytest.mark.asyncio
-async def test_no_message_hidden_or_not_can_be_named_to_go_on_from(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_continuation_cannot_name_a_message(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):
         with pytest.raises(access.NotFoundError):
@@ -310,7 +308,7 @@ async def test_no_message_hidden_or_not_can_be_named_to_go_on_from(ada: User, ba
 
 
 @pytest.mark.asyncio
-async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend: ScriptedBackend) -> None:
+async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = [gate, *rest()]
@@ -325,7 +323,7 @@ async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend:
 
 
 @pytest.mark.asyncio
-async def test_the_same_wish_to_go_on_twice_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = rest()
     wanted = continued(first)
@@ -336,7 +334,7 @@ async def test_the_same_wish_to_go_on_twice_is_one_turn(ada: User, backend: Scri
 
 
 @pytest.mark.asyncio
-async def test_reasoning_that_leaks_into_hidden_frames_of_the_rest_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
+async def test_leaked_reasoning_in_hidden_frames_of_a_continuation_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
     leak = Header("assistant", channel="analysis", intent="debug")
     script = [*frame(leak, f"analysis {SECRET}"), *cut(FINAL, "two"), *frame(ANALYSIS, SECRET), ended(EndReason.LENGTH)]
     first, second = await asked_and_continued(ada, backend, cut_answer(), script)
@@ -353,7 +351,7 @@ async def _swept(person: User, text: str) -> tuple[list[Message], Started]:
 
 
 @pytest.mark.asyncio
-async def test_what_is_saved_of_a_rest_whose_process_died_takes_the_place_of_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
     messages, started = await _swept(ada, "Two and two")
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
@@ -363,7 +361,7 @@ async def test_what_is_saved_of_a_rest_whose_process_died_takes_the_place_of_the
 
 
 @pytest.mark.asyncio
-async def test_what_was_saved_and_holds_nothing_new_is_not_kept_a_second_time(ada: User, backend: ScriptedBackend) -> None:
+async def test_saved_pieces_without_new_text_are_not_stored_again(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
     messages, _ = await _swept(ada, "Two and ")
     assert body(messages[-1]) == "Two and " and await Message.objects.filter(channel="final").acount() == 1
@@ -373,7 +371,7 @@ LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer(LONG))
     old = await Message.objects.aget(channel="final")
     backend.script = rest("'x')\n```\n\nThe end.")
@@ -393,7 +391,7 @@ async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User,
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_cut(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: ScriptedBackend) -> None:
     thinking, writing = asyncio.Event(), asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
     [first] = await asked_and_continued(ada, backend, script)
@@ -414,7 +412,7 @@ async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_
 
 
 @pytest.mark.asyncio
-async def test_who_looks_at_another_branch_meanwhile_stays_there(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_reader_of_another_branch_stays_there(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = [gate, *rest()]
@@ -427,9 +425,7 @@ async def test_who_looks_at_another_branch_meanwhile_stays_there(ada: User, back
 
 
 @pytest.mark.asyncio
-async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_page_and_kept_as_one(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_a_continuation_that_turns_out_to_be_a_preamble_is_relabelled(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE), gate, *answer("Four.")]
     async with BrowserSocket(ada) as socket:
@@ -445,7 +441,7 @@ async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_pa
     assert [part.kind for part in (await shown(ada, turn)).parts] == ["preamble", "final"]
 
 
-def test_who_follows_the_stream_hears_of_the_relabelling_once_behind_the_text() -> None:
+def test_stream_readers_get_one_relabelling_after_the_text() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE)):
         stream.take(event, key, 0)
@@ -456,7 +452,7 @@ def test_who_follows_the_stream_hears_of_the_relabelling_once_behind_the_text() 
 
 
 @pytest.mark.asyncio
-async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_cut_answer(
+async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_for_the_cut_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
@@ -481,7 +477,7 @@ async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_c
 
 
 @pytest.mark.asyncio
-async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begun(
+async def test_losing_access_to_the_model_refuses_the_continuation(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
@@ -497,7 +493,7 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
 
 
 @pytest.mark.slow
-def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
+def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, conversation: Conversation) -> None:
     def work(answers: int) -> int:
         """Function calls, whose number is the same on every machine."""
         leaf = transcripts.active_leaf(conversation, ada)

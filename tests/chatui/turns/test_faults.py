@@ -177,7 +177,7 @@ def assert_told(seen: Seen, code: ErrorCode) -> None:
     assert seen.turn.finished_at is not None and not seen.pieces
 
 
-async def test_a_server_that_is_not_there(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
+async def test_an_unreachable_server(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         seen = await asked_of(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)

@@ -142,7 +142,7 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
 
 
 @pytest.mark.parametrize(("is_new", "asked"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
-async def test_the_statements_of_a_turn_are_these(
+async def test_a_turn_sends_exactly_these_statements(
     ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, asked: str
 ) -> None:
     async with BrowserSocket(ada) as socket:
@@ -194,7 +194,7 @@ def listed(text: str) -> list[str]:
     return [line.partition(":")[0] for line in text.strip().splitlines()]
 
 
-async def test_limits_of_groups_take_no_statement_of_their_own(
+async def test_group_limits_add_no_statement(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with BrowserSocket(ada) as socket:
@@ -221,7 +221,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
 
 
 @pytest.mark.slow
-async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
     monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
 
@@ -244,7 +244,7 @@ async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedB
     assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in asked), "people are told how much was left out"
 
 
-async def test_reasoning_above_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
+async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Four.", thought="hidden " * 100)
     async with BrowserSocket(ada) as socket:
         await socket.send(client_id=str(uuid4()), **send(None))

@@ -11,5 +11,5 @@ from tests.support.vocabulary import vocabulary as vocabulary
 
 
 @pytest.fixture(autouse=True)
-def _nothing_ran() -> None:
+def _reset_recorded_calls() -> None:
     RAN.clear()

@@ -90,7 +90,7 @@ async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_wi
 
 
 @pytest.mark.parametrize(("decision", "said"), [("declined", "declined this call"), ("never", "does not want this tool")])
-async def test_a_declined_call_is_a_reply_and_the_model_goes_on(
+async def test_a_declined_call_becomes_a_reply_to_the_model(
     decision: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -102,7 +102,7 @@ async def test_a_declined_call_is_a_reply_and_the_model_goes_on(
     assert await ToolRule.objects.filter(tool="send", is_allowed=False).aexists() is (decision == "never")
 
 
-async def test_what_is_harmless_runs_while_the_person_decides_and_each_call_has_its_card(
+async def test_harmless_calls_run_while_the_person_decides_and_each_call_has_its_card(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -117,7 +117,7 @@ async def test_what_is_harmless_runs_while_the_person_decides_and_each_call_has_
     assert RAN == ["b", "send c"]
 
 
-async def test_a_tool_that_is_allowed_in_a_conversation_runs_there_without_asking_and_nowhere_else(
+async def test_an_always_allowed_tool_runs_unasked_in_that_conversation_only(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -135,9 +135,7 @@ async def test_a_tool_that_is_allowed_in_a_conversation_runs_there_without_askin
     assert "send elsewhere" not in RAN and await lines() == [("ada", "send: always"), ("ada", "send: declined")]
 
 
-async def test_a_tool_that_changed_since_it_was_allowed_is_asked_about_again(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_changed_tool_needs_approval_again(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     await decide(ada, (await asked(turn_id))[0], "always")
@@ -149,7 +147,7 @@ async def test_a_tool_that_changed_since_it_was_allowed_is_asked_about_again(
     assert RAN == ["send a"]
 
 
-async def test_a_tool_that_was_switched_off_in_the_middle_of_an_answer_is_not_run_in_it(
+async def test_a_tool_switched_off_during_an_answer_does_not_run(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -164,7 +162,7 @@ async def test_a_tool_that_was_switched_off_in_the_middle_of_an_answer_is_not_ru
     assert "send" not in {tool.name for tool in backend.requests[-1].tools}, "and it is not offered any more"
 
 
-async def test_a_call_that_nobody_decides_about_lapses_and_its_time_is_not_the_tools(
+async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, tool_approval_seconds=0.5, tool_turn_seconds=0.4)
@@ -179,7 +177,7 @@ async def test_a_call_that_nobody_decides_about_lapses_and_its_time_is_not_the_t
     assert await decide(ada, row, "once") == 409 and await lines() == [], "too late"
 
 
-async def test_one_decision_counts_however_many_come_at_once(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     [row] = await asked(turn_id)
@@ -192,7 +190,7 @@ async def test_one_decision_counts_however_many_come_at_once(ada: User, backend:
 
 
 @pytest.mark.parametrize("word", ["", "waiting", "ruled", "lapsed", "ONCE", "allow"])
-async def test_only_a_persons_words_decide(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_person_can_approve(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     [row] = await asked(turn_id)
@@ -201,7 +199,7 @@ async def test_only_a_persons_words_decide(word: str, ada: User, backend: Script
     await ended(turn_id)
 
 
-async def test_nobody_else_decides_also_not_by_way_of_a_conversation_of_their_own(
+async def test_nobody_else_can_decide_even_through_their_own_conversation(
     ada: User, bela: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -217,9 +215,7 @@ async def test_nobody_else_decides_also_not_by_way_of_a_conversation_of_their_ow
     assert await decide(ada, row, "declined") == 409, "an answer that has ended"
 
 
-async def test_stop_and_deletion_end_the_waiting_within_a_second(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     for way in ("stop", "delete"):
         turn_id = await begun(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
@@ -244,9 +240,7 @@ async def lapsed(row: ToolApproval) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_answer_now_declines_what_waits_and_the_answer_comes(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_answer_now_declines_waiting_calls(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     [row] = await asked(turn_id)
@@ -256,7 +250,7 @@ async def test_answer_now_declines_what_waits_and_the_answer_comes(
     assert backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
 
 
-async def test_a_decision_in_another_process_is_heard_without_a_word_of_it(
+async def test_a_decision_made_in_another_process_is_noticed_without_a_message(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
@@ -268,9 +262,7 @@ async def test_a_decision_in_another_process_is_heard_without_a_word_of_it(
     assert found["c1"]["ok"] and RAN == ["send a"]
 
 
-async def test_after_the_process_died_the_call_is_declined_and_never_runs(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     turn_id = await begun(ada, backend, call("send", "c1", key="a"))
     [row] = await asked(turn_id)
@@ -285,7 +277,7 @@ async def test_after_the_process_died_the_call_is_declined_and_never_runs(
     assert await decide(ada, row, "once") == 409 and RAN == []
 
 
-async def test_the_events_say_that_calls_wait_and_nothing_of_them(
+async def test_events_announce_waiting_calls_without_their_content(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.support.browser_socket import BrowserSocket
@@ -308,7 +300,7 @@ async def test_the_events_say_that_calls_wait_and_nothing_of_them(
     await running.settle()
 
 
-def _everything(person: User, row: Turn) -> str:
+def _everything_that_leaves(person: User, row: Turn) -> str:
     """Everything that leaves a conversation other than through its owner's page, and what other people get of the cards."""
     client = Client()
     client.force_login(person)
@@ -323,7 +315,7 @@ def _everything(person: User, row: Turn) -> str:
     return shared + "".join(client.get(at + way).content.decode() for way in ways) + client.get("/search/?q=SECRETKEY").content.decode()
 
 
-async def test_the_arguments_are_on_the_card_and_in_nothing_that_leaves_the_conversation(
+async def test_arguments_appear_on_the_card_only(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "chatui")
@@ -331,7 +323,7 @@ async def test_the_arguments_are_on_the_card_and_in_nothing_that_leaves_the_conv
     turn_id = await begun(ada, backend, call("send", "c1", key="SECRETKEY"))
     await decide(ada, (await asked(turn_id))[0], "once")
     turn, _ = await ended(turn_id)
-    found = (await database_sync_to_async(_everything)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
+    found = (await database_sync_to_async(_everything_that_leaves)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
     assert "SECRETKEY" not in found and "SECRETKEY" not in caplog.text
     assert "SECRETKEY" not in repr(await ToolApproval.objects.aget()) and RAN == ["send SECRETKEY"]
 
@@ -349,7 +341,7 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(
     assert left == [0] * 5
 
 
-async def test_a_new_conversation_begins_without_the_tools_that_were_switched_off(
+async def test_a_new_conversation_starts_without_switched_off_tools(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)

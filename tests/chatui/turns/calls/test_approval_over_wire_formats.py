@@ -65,7 +65,7 @@ def told(body: dict[str, Any], vocabulary: Vocabulary) -> str:
 @pytest.mark.parametrize(
     ("decision", "says", "runs"), [("once", "sent", ["send a"]), ("declined", "E-X-TOOL-DECLINED", []), ("never", "E-X-TOOL-DECLINED", [])]
 )
-async def test_nothing_runs_before_the_decision_and_the_reply_says_what_it_was(
+async def test_nothing_runs_before_the_decision_and_the_reply_states_it(
     written: Callable[[Vocabulary], tuple[Made, list[bytes], dict[str, Any]]],
     decision: str,
     says: str,

@@ -135,7 +135,7 @@ def browser_tools() -> list[Any]:
     return tools.browser_tools()
 
 
-async def test_what_was_opened_goes_with_its_conversation_and_shows_in_shared_ones(
+async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_shared_copies(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     async with web() as peer, model(monkeypatch, ChatCompletionsBackend, *over_chat()):

@@ -39,7 +39,7 @@ def texts(request: SampleRequest) -> list[str]:
     [(CUT_AGAIN, "Half an ans"), ([*frame(PREAMBLE, "I will look."), *frame(ANALYSIS, "second"), ended()], "")],
     ids=["continue", "finish"],
 )
-async def test_an_answer_that_is_continued_is_never_opened_behind_the_cut_thought(
+async def test_a_continued_answer_is_not_prefilled_after_a_cut_thought(
     then: Sequence[Step], opened: str, ada: User, backend: ScriptedBackend
 ) -> None:
     turn = await thinking(ada, backend, then=then)
@@ -54,9 +54,7 @@ async def test_an_answer_that_is_continued_is_never_opened_behind_the_cut_though
     assert "a long thought" not in texts(continued)
 
 
-async def test_a_call_that_was_written_before_the_cut_is_not_run_and_the_answer_is_whole(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_written_before_the_cut_does_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[bool] = []
 
     def lookup() -> None:
@@ -73,7 +71,7 @@ async def test_a_call_that_was_written_before_the_cut_is_not_run_and_the_answer_
     assert "asked for at once" in rows[2].text and not rows[2].is_visible
 
 
-async def test_a_model_that_calls_although_it_was_offered_nothing_is_refused_and_still_does_not_see_the_cut_thought(
+async def test_a_call_after_the_cut_is_refused_and_the_cut_thought_stays_out(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[bool] = []
@@ -92,7 +90,7 @@ async def test_a_model_that_calls_although_it_was_offered_nothing_is_refused_and
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_pressed_as_the_thinking_ends_by_itself_the_model_is_asked_all_the_same(
+async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(
     failing: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), ended()]
@@ -113,7 +111,7 @@ async def test_pressed_as_the_thinking_ends_by_itself_the_model_is_asked_all_the
     assert len(backend.requests) == 2 and backend.requests[1].cut_answer == Frame(FINAL, "")
 
 
-async def test_while_a_tool_is_at_work_nothing_is_cut_and_the_next_sampling_is_asked_for_the_answer(
+async def test_pressed_while_a_tool_runs_the_next_sampling_is_asked_for_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pressed: list[bool] = []

@@ -41,7 +41,7 @@ BOTH = [f"For all.\n\n{KIND}\n\n{BRIEF}"]
 
 
 @pytest.mark.usefixtures("_groups")
-async def test_every_way_of_asking_is_under_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
     turn = await run(ada, ask())
     question, conversation = turn.question_id, turn.conversation_id
@@ -75,7 +75,7 @@ async def test_nobody_reads_them(ada: User, backend: ScriptedBackend) -> None:
 
 
 @pytest.mark.usefixtures("_groups")
-async def test_a_program_is_under_them_and_reads_none(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_api_program_has_them_and_cannot_read_them(ada: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(ada))
     first = await program.ask({"input": "How?", "instructions": "Rhyme."})
     await program.ask({"input": "And why?", "previous_response_id": first["id"]})

@@ -88,7 +88,7 @@ async def responses(monkeypatch: pytest.MonkeyPatch, person: User, use: str) -> 
 
 
 @pytest.mark.parametrize(("peer", "field"), [(chat, "messages"), (responses, "input")])
-async def test_what_was_found_is_sent_and_no_more(peer: Callable[..., Any], field: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_search_results_are_sent(peer: Callable[..., Any], field: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = posts(await peer(monkeypatch, ada, "search"))
     searches([json.dumps(post[field]) for post in sent], [json.dumps(post["tools"]) for post in sent])
 

@@ -113,7 +113,7 @@ MEASURED = [(shape, *SIZES[size]) for shape in SHAPES for size in range(2) if EV
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "size", "piece"), MEASURED)
-def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) -> None:
+def test_no_step_is_long_for_any_text(shape: str, size: int, piece: int) -> None:
     worst = []
     for _ in range(3):
         loop = Loop(is_measured=True)
@@ -132,7 +132,7 @@ WRITTEN = [(shape, PIECES[size]) for shape in SHAPES for size in range(2) if EVE
 
 
 @pytest.mark.parametrize(("shape", "piece"), WRITTEN)
-def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int) -> None:
+def test_an_offloaded_rendering_ends_like_the_whole_text(shape: str, piece: int) -> None:
     text = SHAPES[shape](3_000)  # most are offloaded two to six times
     loop = Loop()
     loop.write(text, piece)
@@ -143,7 +143,7 @@ def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int)
     assert message.blocks == whole
 
 
-def test_an_ordinary_answer_is_never_handed_out() -> None:
+def test_an_ordinary_answer_is_never_offloaded() -> None:
     loop = Loop()
     loop.write("# Title\n\nSome words of *a paragraph*, and more.\n\n- one\n- two\n\n```py\nx = 1\n```\n\n" * 40, 40)
     assert loop.handed_out == 0
@@ -175,7 +175,7 @@ def finish(stream: EndUserStream) -> list[str]:
 
 
 @pytest.mark.parametrize("is_run", [True, False])
-def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: bool) -> None:
+def test_a_message_withdrawn_while_rendering_is_never_sent(is_run: bool) -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     stream.take(FrameOpened(FINAL), key, 0)
     stream.take(FrameText(LONG), key, 0)
@@ -193,7 +193,7 @@ def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: 
     assert not stream.is_behind
 
 
-def test_lines_of_the_summary_stay_that_came_while_what_is_withdrawn_was_written() -> None:
+def test_summary_lines_that_came_during_a_withdrawn_message_stay() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     stream.take(FrameOpened(ANALYSIS), uuid4(), 0)
     stream.take(FrameClosed(Terminator.END), uuid4(), 0)
@@ -207,7 +207,7 @@ def test_lines_of_the_summary_stay_that_came_while_what_is_withdrawn_was_written
     assert not stream.snapshot(0).messages
 
 
-def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> None:
+def test_withdrawing_a_later_message_leaves_the_earlier_one_whole() -> None:
     stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
     long = LONG.replace("SECRET", "public")
     for event in (FrameOpened(PREAMBLE), FrameText(long), FrameClosed(Terminator.END)):
@@ -223,7 +223,7 @@ def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> 
     assert (message.message_id, message.blocks) == (str(first), render_blocks(long))
 
 
-def test_what_comes_while_a_message_is_rendered_waits_in_order_and_the_turns_own_events_go_on() -> None:
+def test_events_during_a_rendering_wait_in_order_and_turn_events_go_on() -> None:
     stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
     stream.take(FrameOpened(PREAMBLE), first, 0)
     stream.take(FrameText(LONG), first, 0)
@@ -243,7 +243,7 @@ def test_what_comes_while_a_message_is_rendered_waits_in_order_and_the_turns_own
     assert [message.blocks for message in stream.snapshot(0).messages] == [render_blocks(LONG), render_blocks("Four.")]
 
 
-def test_a_rendering_that_failed_leaves_the_message_as_it_was_and_the_next_goes_on() -> None:
+def test_a_failed_rendering_leaves_the_message_unchanged() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText(LONG)):
         stream.take(event, key, 0)

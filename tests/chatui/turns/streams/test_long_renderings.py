@@ -43,7 +43,7 @@ async def turn_of(started: Started) -> Turn:
     return await Turn.objects.aget(pk=started.turn.pk)
 
 
-async def test_while_one_turn_renders_a_long_block_the_text_of_another_goes_on(
+async def test_other_turns_go_on_while_one_renders_a_long_block(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = Held(monkeypatch)
@@ -64,9 +64,7 @@ async def test_while_one_turn_renders_a_long_block_the_text_of_another_goes_on(
     assert {turn.state async for turn in Turn.objects.all()} == {"completed"}
 
 
-async def test_stop_ends_the_request_while_a_long_block_is_rendered(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stop_ends_the_request_during_a_long_rendering(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     held, gate = Held(monkeypatch), asyncio.Event()
     monkeypatch.setattr(publisher.Publisher, "is_watched", True)
     backend.script = [FrameOpened(FINAL), FrameText(LONG), gate]
@@ -85,7 +83,7 @@ async def test_stop_ends_the_request_while_a_long_block_is_rendered(
     assert (await turn_of(started)).state == "stopped"
 
 
-async def test_a_rendering_that_never_comes_back_does_not_keep_a_turn_from_ending(
+async def test_a_rendering_that_never_returns_does_not_block_the_end_of_the_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "CATCH_UP_SECONDS", 0.05)

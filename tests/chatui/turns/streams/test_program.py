@@ -32,7 +32,7 @@ def open_preamble() -> ProgramStream:
     return stream
 
 
-async def test_a_line_of_the_summary_in_between_does_not_save_what_is_withdrawn() -> None:
+async def test_a_summary_line_in_between_does_not_protect_withdrawn_text() -> None:
     stream = open_preamble()
     stream.step(LINE)
     stream.take(FrameText(" and more marmalade"))
@@ -40,14 +40,14 @@ async def test_a_line_of_the_summary_in_between_does_not_save_what_is_withdrawn(
     assert await told(stream) == [Step(LINE)]
 
 
-async def test_what_waits_behind_the_beginning_of_a_message_is_withdrawn_without_a_word() -> None:
+async def test_text_waiting_after_the_beginning_of_a_message_is_withdrawn_silently() -> None:
     stream = open_preamble()
     assert isinstance(await stream.next(), Opened)
     stream.take(FrameWithdrawn())
     assert await told(stream) == [Closed(is_preamble=True, is_whole=False)]
 
 
-async def test_after_a_part_of_a_message_the_withdrawal_is_told_and_the_rest_is_not() -> None:
+async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_dropped() -> None:
     stream = open_preamble()
     assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreText]
     stream.take(FrameText(" and more marmalade"))

@@ -23,7 +23,7 @@ def loaded(turn: Turn) -> ledger.Job:
     return ledger.load(Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk))
 
 
-async def test_the_seconds_of_all_turns_that_wrote_an_answer_are_added_up(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(ada: User, backend: ScriptedBackend) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *rest()])
     await took(first, 40)
     await took(second, 25)
@@ -34,7 +34,7 @@ async def test_the_seconds_of_all_turns_that_wrote_an_answer_are_added_up(ada: U
     assert (await loaded(first)).thought_before is None
 
 
-async def test_a_turn_that_does_not_think_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_turn_without_thinking_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
     await took(first, 3)
 

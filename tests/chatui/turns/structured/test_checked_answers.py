@@ -40,7 +40,7 @@ async def shown(turn: Turn, person: User) -> list[tuple[str, str]]:
     return [(str(each.header.constrain), show(each, Audience.END_USER).strip()) for each in frames if each.header.role == Role.ASSISTANT]
 
 
-async def test_what_fits_is_kept_as_json(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_matching_answer_is_stored_as_json(ada: User, backend: ScriptedBackend) -> None:
     backend.script = says(FITS)
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
@@ -66,7 +66,7 @@ async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedB
         ("", "it is not JSON"),
     ],
 )
-async def test_what_does_not_fit_is_withdrawn_and_the_model_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
+async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
     backend.script, backend.following = says(first), [says(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
@@ -85,7 +85,7 @@ async def test_what_does_not_fit_is_withdrawn_and_the_model_told_once(ada: User,
     assert all(message.author == Author.MODEL for message in hidden)
 
 
-async def test_a_second_one_that_does_not_fit_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_second_mismatch_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = says(PROSE), [says('{"sum": null}')]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("failed", Code.BODY_CONSTRAINT_VIOLATION)
@@ -93,7 +93,7 @@ async def test_a_second_one_that_does_not_fit_ends_the_turn_with_the_code(ada: U
     assert len(backend.requests) == 2
 
 
-async def test_the_next_question_hears_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_next_request_contains_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = says(PROSE), [says(FITS), says(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     await run(ada, ask(conversation=turn.conversation_id, text="And 3 + 3?"))
@@ -104,7 +104,7 @@ async def test_the_next_question_hears_nothing_of_the_first_try(ada: User, backe
     ]  # fmt: skip
 
 
-async def test_a_format_that_was_cleared_holds_for_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cleared_format_applies_to_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = says(FITS), [says(PROSE)]
     turn = await run(ada, ask(answer_format=WANTED))
     await Conversation.objects.filter(pk=turn.conversation_id).aupdate(answer_format=None)
@@ -112,7 +112,7 @@ async def test_a_format_that_was_cleared_holds_for_no_later_answer(ada: User, ba
     assert (later.state, await shown(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
 
 
-async def test_an_answer_that_was_cut_is_not_checked_and_its_rest_is_asked_for_in_no_format(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ada: User, backend: ScriptedBackend) -> None:
     opened: list[Step] = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None)]
     backend.script = [*frame(ANALYSIS, "hm"), *opened, ended(EndReason.LENGTH)]
     backend.following = [[FrameOpened(FINAL), FrameText(" 4}"), FrameClosed(None), ended()]]
@@ -125,7 +125,7 @@ async def test_an_answer_that_was_cut_is_not_checked_and_its_rest_is_asked_for_i
     assert await shown(more, ada) == [("json", '{"sum": 4}')]
 
 
-async def test_the_reasoning_may_be_anything_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.chatui.tools import offering
 
     offering.offer(monkeypatch, calling.fetch)
@@ -152,7 +152,7 @@ def texts(events: Sequence[ProgramEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, MoreText)).strip()
 
 
-async def test_a_program_gets_only_what_fits(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_program_gets_only_a_matching_answer(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = says(PROSE), [says(FITS)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("completed", FITS)
@@ -160,7 +160,7 @@ async def test_a_program_gets_only_what_fits(ada: User, backend: ScriptedBackend
     assert sum(isinstance(event, Opened) for event in events) == 1
 
 
-async def test_a_program_gets_nothing_of_two_that_do_not_fit(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_program_gets_nothing_of_two_mismatches(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = says(PROSE), [says(PROSE)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("failed", "")
@@ -168,7 +168,7 @@ async def test_a_program_gets_nothing_of_two_that_do_not_fit(ada: User, backend:
     assert events[-1].code is Code.BODY_CONSTRAINT_VIOLATION
 
 
-async def test_a_program_gets_what_there_is_of_a_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_program_gets_the_part_of_a_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None), ended(EndReason.LENGTH)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("incomplete", '{"sum":')

@@ -69,7 +69,7 @@ async def title() -> str:
     return (await Conversation.objects.aget()).title
 
 
-async def test_the_first_answer_brings_a_title_that_every_tab_learns_and_that_is_found(ada: User, bela: User, model: Titled) -> None:
+async def test_the_first_answer_brings_a_title_that_tabs_and_search_get(ada: User, bela: User, model: Titled) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other_tab, BrowserSocket(bela) as stranger:
         await socket.send_message(QUESTION)
         assert (await socket.until("chatui:accepted"))[-1]["title"] == BEGINNING
@@ -83,7 +83,7 @@ async def test_the_first_answer_brings_a_title_that_every_tab_learns_and_that_is
     assert ["".join(piece.text for piece in hit.title) for hit in found.hits] == [TITLE]
 
 
-async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_title_request_contains_only_visible_text(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"instructions": "HIDDEN-ORDER", "titles": True})
     model.script = [*frame(ANALYSIS, "HIDDEN-THOUGHT"), *answer("Take the bicycle.", "HIDDEN-AGAIN")]
     await run(ada)
@@ -104,7 +104,7 @@ async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) ->
     assert len(model.titles.requests) == 1 and await title() == TITLE
 
 
-async def test_after_a_failure_the_first_answer_is_a_later_one(ada: User, model: Titled) -> None:
+async def test_after_a_failure_a_later_answer_counts_as_the_first(ada: User, model: Titled) -> None:
     model.script = [BackendError(ProductCode.BACKEND)]
     failed = await run(ada)
     assert model.titles.requests == [] and await title() == BEGINNING
@@ -124,7 +124,7 @@ async def test_a_stopped_answer_counts(ada: User, model: Titled) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "while", "after"])
-async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: Titled) -> None:
+async def test_a_title_written_by_a_person_wins(when: str, ada: User, model: Titled) -> None:
     gate, asked = asyncio.Event(), asyncio.Event()
     rename = database_sync_to_async(conversation_actions.rename)
     model.script = [gate, *answer("Take the bicycle.")]
@@ -168,7 +168,7 @@ async def test_an_import_keeps_its_title(ada: User, model: Titled) -> None:
     assert model.titles.requests == [] and await title() == BEGINNING
 
 
-async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: User, model: Titled) -> None:
+async def test_a_partly_withheld_answer_is_not_sent_for_a_title(ada: User, model: Titled) -> None:
     withdrawn: list[Step] = [FrameOpened(FINAL), FrameText("The user wants"), FrameWithdrawn(), FrameClosed(None, ProductCode.WITHHELD)]
     model.script = [*withdrawn, *answer("Take the bicycle.")]
     turn = await run(ada)
@@ -190,7 +190,7 @@ async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: 
     ],
     ids=["refused", "broken", "reasoning", "nothing", "only thinking", "cut", "withdrawn", "hangs"],
 )
-async def test_without_a_title_the_old_one_stays_and_one_line_says_why(
+async def test_a_failed_title_keeps_the_old_one_and_logs_one_line(
     script: list[Step], why: str, ada: User, model: Titled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "ASK_SECONDS", 0.2)
@@ -231,7 +231,7 @@ async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch:
     assert [request.model for request in small.titles.requests] == ["tiny"] and await title() == TITLE
 
 
-async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_way(
+async def test_titles_wait_for_free_slots_and_give_way_to_answers(
     ada: User, bela: User, model: Titled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Slots(1)
@@ -249,9 +249,7 @@ async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, BEGINNING]
 
 
-async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
-    ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_titles_are_requested_one_at_a_time_from_a_bounded_queue(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "MAX_WAITING", 1)
     gate = asyncio.Event()
     model.titles.script = [gate, *answer(TITLE)]
@@ -265,7 +263,7 @@ async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, TITLE, BEGINNING]
 
 
-async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: User) -> None:
+async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: User) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING)
     keep = database_sync_to_async(keeping.keep)
     assert await keep(row, TITLE) and await keep(row, TITLE)
@@ -273,7 +271,7 @@ async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: Us
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
 
 
-async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_none_later(
+async def test_a_title_takes_six_statements_after_the_first_turn_and_none_later(
     ada: User, model: Titled, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def taken(**fields: Any) -> tuple[int, Turn]:
@@ -292,13 +290,13 @@ async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_non
     assert (first - first_without, second - second_without) == (6, 0), "two for the title, four for the ledger"
 
 
-async def test_what_a_title_took_is_booked_to_its_owner_and_is_no_answer(ada: User, model: Titled) -> None:
+async def test_title_usage_is_booked_to_the_owner_but_is_no_answer(ada: User, model: Titled) -> None:
     await run(ada)
     rows = UsageEntry.objects.order_by("kind").values_list("kind", "person", "turns", "input_tokens", "output_tokens", "is_estimate")
     assert [row async for row in rows] == [("answer", ada.pk, 1, 10, 20, False), ("title", ada.pk, 0, 10, 20, False)]
 
 
-async def test_a_title_that_came_to_nothing_is_booked_as_far_as_it_came(ada: User, model: Titled) -> None:
+async def test_usage_of_a_failed_title_is_booked(ada: User, model: Titled) -> None:
     model.titles.script = [*frame(FINAL, "Cycling to work")[:-1], BackendError(ProductCode.BACKEND)]
     await run(ada)
     assert await title() == BEGINNING

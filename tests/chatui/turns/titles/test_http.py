@@ -76,7 +76,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     ],
     ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
 )
-async def test_a_title_is_read_from_the_answer_and_from_nothing_else(
+async def test_a_title_is_read_from_the_answer_only(
     reply: str, is_title: bool, ada: User, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"titles": True, "instructions": "HIDDEN-ORDER"})
@@ -117,7 +117,7 @@ def _words(body: dict[str, Any], dialect: Dialect) -> str:
 
 @pytest.mark.llama
 @pytest.mark.usefixtures("closing")
-async def test_the_real_server_is_asked_and_whatever_it_says_nothing_hidden_comes_of_it(
+async def test_the_real_server_is_asked_and_leaks_nothing_hidden(
     llama_server: str, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The model is too small to find a title. Its reply becomes a title or none."""
