@@ -1,4 +1,4 @@
-"""Going on with a cut answer, for each wire format: what is asked, what comes of it, and that nothing hidden comes with it."""
+"""Continuing a cut answer in each wire format: the request, the resulting text, and that nothing hidden comes with it."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ async def test_by_ids_the_prompt_ends_inside_the_answer_and_what_comes_is_its_re
 
 @pytest.mark.asyncio
 async def test_by_ids_no_model_is_put_into_an_answer_that_has_no_text_yet(vocabulary: Vocabulary) -> None:
-    """It would go on with its reasoning there, if that was cut: it is asked in words, and says itself on which channel it writes."""
+    """It would continue its reasoning there, if that was cut: instead it is asked in words and chooses the channel itself."""
     reply = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Four.<|return|>"
     raw = sse(vllm(*ids_of(vocabulary, reply), finish="stop", stop=200002))
     result, posted = await by_ids(vocabulary, stub.plays(raw), VLLM, continued(""))
     words = prompts.read("finish")
     question = f"<|start|>user<|message|>{QUESTION.body}<|end|>"
-    tail = f"{question}<|start|>user<|message|>{words}<|end|><|start|>assistant"  # and nothing of the reasoning that was cut
+    tail = f"{question}<|start|>user<|message|>{words}<|end|><|start|>assistant"  # and nothing of the cut reasoning
     assert posted["prompt"][-len(ids_of(vocabulary, tail)) :] == ids_of(vocabulary, tail)
     assert (result.visible, result.hidden) == ("Four.", SECRET)
 
@@ -253,7 +253,7 @@ async def test_a_responses_server_is_asked_in_words() -> None:
     ]
 
 
-# The seam
+# Overlap between the two parts
 
 
 def _cut(text: str, chooser: random.Random) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What can be found out by asking a server is found out, in bounded time."""
+"""Discovery: what a server reports about itself is read, in bounded time."""
 
 from __future__ import annotations
 

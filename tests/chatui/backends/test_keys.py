@@ -1,4 +1,4 @@
-"""A key goes to its own origin and to no other, however an address is written."""
+"""API keys: each goes only to its own origin, however the address is written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_same_origin_may_be_written_in_several_ways(url: str, tmp_path: Path
     "url",
     [
         "https://evil.example",
-        "http://api.example.org",  # everybody on the way could read it
+        "http://api.example.org",  # anybody on the network could read it
         "https://api.example.org:8443",
         "https://api.example.org.evil.example",
         "https://evil.example/api.example.org",

@@ -1,4 +1,4 @@
-"""Every shape of the canary's catalogue through the readers of each wire format, at many cuts; and what the guard's rules say of it."""
+"""Every shape of the canary's catalogue through the readers of each wire format, split at many places; and the guard's rules."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def filled(shape: Shape) -> str:
 
 
 def ever_seen(events: list[RawEvent]) -> str:
-    """All that a person could have read at some time."""
+    """Everything that a user could have read at some time."""
     gate = Gate(Audience.END_USER)
     return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
 
 
 def ways(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
-    """The events of an answer over the wire formats that have a field for it: cut in many ways, and whole."""
+    """The events of an answer over the wire formats that have a field for it: whole, and split in many ways."""
     for pieces in cuts(text):
         yield pieces, events_of_chat({}, pieces, whole=False), False
         yield pieces, events_of_responses(text, pieces, {}, whole=False), False
@@ -76,7 +76,7 @@ def test_a_sample_has_as_many_as_it_is_asked_for_in_their_order_and_another_seed
     assert sample(SHAPES, None, random.Random(1)) == SHAPES
 
 
-# Labels in plain words
+# Plain-text labels
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_nobody_begins_an_answer_with_hides_all_of_it(text: str) -> None:
 
 
 def test_a_sign_in_an_answer_that_begins_doubtfully_ends_it_and_is_judged_once() -> None:
-    """Judged again and again, it was an endless recursion."""
+    """Repeated judgement used to recurse without end."""
     for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
         for pieces in cuts(text):
             assert "SECRET" not in guarded(pieces)
@@ -174,7 +174,7 @@ def test_many_different_characters_are_not_all_kept_in_memory() -> None:
     assert len(folding._LOOKS) <= folding._MAX_CACHED
 
 
-# The same text twice
+# The same text as reasoning and as answer
 
 
 def test_text_that_a_server_sends_as_reasoning_and_as_the_answer_at_once_is_reasoning() -> None:

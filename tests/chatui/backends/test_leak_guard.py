@@ -1,4 +1,4 @@
-"""What servers without channels put into the answer: reasoning stays hidden, honest answers stay whole."""
+"""The leak guard for servers that put reasoning into the answer: reasoning stays hidden, harmless answers stay whole."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_answer_whose_markers_were_stripped_shows_exactly_what_is_for_people(
 
 @for_each(MARKED)
 def test_raw_model_output_as_text_shows_what_is_for_people_or_less(row: dict[str, str]) -> None:
-    """As text, quoted and real markers look alike, so that the guard can only hide more than a reader of tokens does."""
+    """In text, quoted and real markers look alike, so the guard may hide more than a reader of tokens does, never less."""
     assert row["visible"].endswith(guarded(row["raw"]))
     assert row["visible"].endswith(guarded(row["raw"], complete=False))
 

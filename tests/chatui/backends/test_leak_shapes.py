@@ -1,4 +1,4 @@
-"""Reasoning that hides in answers stays hidden over each wire format at every cut, and honest answers about it stay whole."""
+"""Reasoning hidden in answers stays hidden over each wire format at every split, and harmless answers about it stay whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Cut = list[str]
 
 
 def cuts(text: str) -> Iterator[Cut]:
-    """Whole, byte by byte, and at random."""
+    """Whole, byte by byte, and split at random."""
     yield [text]
     yield list(text)
     for seed in (1, 3):
@@ -47,7 +47,7 @@ def cuts(text: str) -> Iterator[Cut]:
 
 
 def shown(spans: list[Span]) -> str:
-    """What of these spans a person has in the end."""
+    """The text of these spans that is visible at the end."""
     text = ""
     for span in spans:
         text = ("" if span.withdraws else text) + (span.text if span.visible else "")
@@ -59,7 +59,7 @@ def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
     return shown([span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete))
 
 
-# The guard by itself
+# The guard alone
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_of_reasoning_that_hides_in_an_answer_nothing_stays(text: str) -> None:
 
 
 def test_there_is_something_left_of_answers_in_which_reasoning_was_hidden() -> None:
-    """Else a guard that hides everything would pass."""
+    """Otherwise a guard that hides everything would pass."""
     assert sum(VISIBLE in guarded([text]) for text in LEAKING) > len(LEAKING) / 3
 
 
@@ -99,7 +99,7 @@ HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str) -> None:
-    """Of eight times the length, quadratic work would be 64 times as much."""
+    """With quadratic work, eight times the length would take 64 times as long."""
 
     def guard(length: int, piece: int) -> None:
         text, guard = (unit * length)[:length], LeakGuard()
@@ -139,7 +139,7 @@ def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, wh
 
 
 def seen(events: list[RawEvent]) -> str:
-    """What a person has in the end, by the gate and by what is kept, which must agree."""
+    """The text visible at the end, according to the gate and to the stored frames, which must agree."""
     gate, messages = Gate(Audience.END_USER), list[str]()
     assembler, kept = Assembler(), list[Finished]()
     for event in events:

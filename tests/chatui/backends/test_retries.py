@@ -1,4 +1,4 @@
-"""A busy server is asked again while nothing has come, as long as it asks for, and no longer."""
+"""Retries of a busy server: only before the first event, after the delay it asks for, and a limited number of times."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
 
 
 async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
-    """What came, the error's code, the number of requests, and the seconds it took."""
+    """The text, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))

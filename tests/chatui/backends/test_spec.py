@@ -1,4 +1,4 @@
-"""What an operator may say about a model server, and what they are told when it is wrong."""
+"""The configuration of a model server, and the error messages for mistakes in it."""
 
 from __future__ import annotations
 

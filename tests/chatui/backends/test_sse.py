@@ -1,4 +1,4 @@
-"""The event stream decoder: the standard's rules, at every cut, within bounds."""
+"""The event stream decoder: follows the standard at every split, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sign of raw output withdraws all that a completion has shown, whatever came between the pieces."""
+"""A sign of raw output withdraws everything that a completion has shown, even if other events came in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several addresses of one back end: failover before the first event, the least busy one first, and a rest for one that is down."""
+"""A back end with several addresses: failover before the first event, least busy address first, and a pause for one that is down."""
 
 from __future__ import annotations
 

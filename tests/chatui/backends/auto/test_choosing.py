@@ -1,4 +1,4 @@
-"""Where no kind is named, the wire format is chosen by asking the server, said with its reason, and never guessed in silence."""
+"""Detection of the wire format when no kind is configured: the server is asked, and the choice is reported with its reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_body(body: object) -> Answer:
 
 
 def by_path(**answers: Answer) -> Callable[[stub.Stub], Answer]:
-    """What each path is answered, by the last part of it."""
+    """Answer each request by the last part of its path."""
 
     def of(server: stub.Stub) -> Answer:
         async def answer(writer: asyncio.StreamWriter) -> None:
@@ -58,7 +58,7 @@ SEVERAL: dict[str, Any] = {"server_header": "llama.cpp", "models": {"data": [{"i
 async def chosen(
     answers: Callable[[stub.Stub], Answer], server: dict[str, Any], vocabulary: Callable[[], Vocabulary], *, trusted: bool = False
 ) -> tuple[str, str, stub.Stub]:
-    """The kind, why, and what the server saw. The answer to a question has to come in that kind."""
+    """The detected kind, the reason, and the paths that the server saw. The answer to a question must come in that kind."""
     async with stub.running(CHAT, **server) as running:
         running.answer = answers(running)
         backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
@@ -116,7 +116,7 @@ async def test_chat_is_chosen_with_its_reason_where_ids_cannot_be_had(
 
 
 def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
-    """``completions`` is the end of two addresses: of vLLM's for ids, and of Chat Completions."""
+    """``completions`` ends two addresses: vLLM's for token ids, and that of Chat Completions."""
 
     def of(server: stub.Stub) -> Answer:
         async def answer(writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""The Chat Completions back end against a server that misbehaves in every way we know of."""
+"""The Chat Completions back end against a server that misbehaves in every known way."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def answered(
 
 
 def then(*actions: bytes | float | str) -> Any:
-    """Bytes are sent, numbers are seconds of silence, ``reset`` aborts the connection."""
+    """Bytes are sent, numbers are pauses in seconds, ``reset`` aborts the connection."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         for action in actions:
@@ -174,7 +174,7 @@ async def test_the_first_token_is_read_at_once_and_what_follows_at_frame_rate() 
 
 
 async def test_an_answer_that_has_come_is_not_slowed_down_however_small_its_pieces_are() -> None:
-    """Many servers send one HTTP chunk for each token; the pause between two reads is no pause between two tokens."""
+    """Many servers send one HTTP chunk for each token; the pause between two reads must not delay each token."""
     head = SSE_HEAD.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n")
     pieces = [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [chunk(content="a ")] * 500 + [chunk("stop"), DONE]]
     limits = replace(PATIENT, read_interval=0.05)

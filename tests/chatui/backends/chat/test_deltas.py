@@ -1,4 +1,4 @@
-"""Chunks of a Chat Completions stream, without a server: what of them is the answer, and how it ended."""
+"""Parsing chunks of a Chat Completions stream, without a server: which text is the answer, and how the sample ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET = "SECRETzzq"
 
 
 def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished], EndReason]:
-    """The frames, and how the sample ended."""
+    """The frames, and the reason why the sample ended."""
     reader, assembler = Deltas(lambda: "c", max_chars=max_chars), Assembler()
     events: list[RawEvent] = [event for choice in choices for event in reader.feed({"choices": [choice]})]
     rest, reason = reader.finish()

@@ -1,4 +1,4 @@
-"""Reasoning goes back to its server in its own fields, whole and unchanged, or not at all; and calls go back as JSON that can be read."""
+"""Sending reasoning back to its server: in its own fields, whole and unchanged, or not at all; and tool calls with valid JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks that were read together are joined only where that changes nothing but their number."""
+"""Joining chunks that were read together: only their number changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a conversation as a Chat Completions server gets it."""
+"""Converting the history of a conversation into Chat Completions messages."""
 
 from __future__ import annotations
 

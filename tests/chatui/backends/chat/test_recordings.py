@@ -1,4 +1,4 @@
-"""What real servers sent for a real (tiny) gpt-oss model, replayed over real HTTP: people see the answer and nothing of the reasoning."""
+"""Recorded streams of real servers with a real (tiny) gpt-oss model, replayed over HTTP: the answer is visible, the reasoning is not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LITERAL = (
 )
 STOP, LENGTH, CALLS = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS
 
-# recording: what people see, how it ended, which calls
+# recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "llamacpp/x-chat-greet.sse": (GREETING, STOP, []),
     "llamacpp/x-chat-badheader.sse": ("", ProductCode.BACKEND, []),
@@ -72,7 +72,7 @@ async def replayed(name: str, seed: int | None = None) -> Outcome:
 
 
 def recorded(name: str) -> bytes:
-    """The raw bytes; in synthetic streams two lines of provenance come first, as comments."""
+    """The raw bytes; synthetic streams begin with two comment lines about their origin."""
     return (RECORDINGS / name).read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Summaries of the reasoning over Chat Completions: hidden, unless the operator trusts that server's to be none of the raw reasoning."""
+"""Reasoning summaries over Chat Completions: hidden, unless the operator trusts that the server sends no raw reasoning as summaries."""
 
 from __future__ import annotations
 

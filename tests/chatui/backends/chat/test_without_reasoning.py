@@ -1,4 +1,4 @@
-"""A server that is asked to keep its raw reasoning to itself, in the words that it knows; what comes anyway is hidden."""
+"""Asking a server to leave out its raw reasoning, in the field it knows; reasoning that comes anyway is hidden."""
 
 from __future__ import annotations
 

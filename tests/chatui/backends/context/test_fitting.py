@@ -1,4 +1,4 @@
-"""What is left out of a request that is too long: whole turns, the oldest first, and no call without its reply."""
+"""Trimming a request that is too long: whole turns are left out, the oldest first, and no call without its reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A prompt that was too long, in the words of each server; and errors that are about something else."""
+"""Recognizing that a prompt was too long from each server's error message, without mistaking other errors for it."""
 
 from __future__ import annotations
 

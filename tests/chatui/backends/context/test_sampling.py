@@ -1,4 +1,4 @@
-"""A conversation that outgrows the context goes on, over Chat Completions and Responses, with each server's way to refuse."""
+"""A conversation that outgrows the context continues, over Chat Completions and Responses, with each server's way to refuse."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ async def test_an_error_about_something_else_is_raised_at_once(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_words_that_cannot_be_the_servers_teach_nothing(kind: str) -> None:
-    """Somebody whose words a server quotes must not decide how much others can send."""
+    """Text that a server quotes from one user must not limit what other users can send."""
     limited = Limited(kind, 1, REFUSALS["vLLM"])
     limited.refusal = lambda limit, prompt: REFUSALS["vLLM"](90_000, prompt)
     async with served(limited) as backend:

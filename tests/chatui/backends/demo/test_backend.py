@@ -1,4 +1,4 @@
-"""The built-in demo: every script goes through the real reader, and people see what is theirs."""
+"""The demo back end: every script goes through the real reader, and users see only the visible parts."""
 
 from __future__ import annotations
 

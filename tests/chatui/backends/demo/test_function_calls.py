@@ -1,4 +1,4 @@
-"""The demo calls a function that a program offers, with arguments that fit it, and answers with what it replied."""
+"""The demo calls a function that an API client offers, with valid arguments, and answers with its reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo sums up for itself: its lines come in order, and pass the same check as anybody's."""
+"""The demo's reasoning summary: its lines come in order and pass the same check as any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTIONS = [
 
 
 async def thought_through(question: str) -> summary_notes.Notes:
-    """The notes on a turn of the demo, up to its answer."""
+    """The reasoning notes of a demo turn, up to its answer."""
     notes = summary_notes.Notes()
     notes.open([Frame(Header(Role.USER), question)])
     async for event in DemoBackend(0).sample(sample_request(question, effort="high")):

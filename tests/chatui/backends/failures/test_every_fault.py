@@ -1,4 +1,4 @@
-"""Each fault of a model server, over each wire format: one sentence for the person, one line and one count for the operator, no content."""
+"""Each fault of a model server over each wire format: one sentence for the user, one log line and one count for the operator, no content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMATS = ("chat", "responses", "harmony-llamacpp", "harmony-vllm")
 
 
 class Seen:
-    """What became of one question."""
+    """The observed result of one question."""
 
     def __init__(self, turn: Turn, page: str, records: list[logging.LogRecord], counted: dict[str, float]) -> None:
         self.turn, self.page, self.counted = turn, page, counted
@@ -73,7 +73,7 @@ async def seen_of(
 
 
 def problems(seen: Seen, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
-    """What is not as it should be, in a word each."""
+    """The deviations from the expected result, one word each."""
     failed = [name for name in seen.counted if "model_server_errors" in name]
     ended = [name for name in seen.counted if "turns_ended" in name]
     told = {
@@ -113,7 +113,7 @@ async def test_each_fault_is_one_sentence_one_line_and_one_count(
 
 @asynccontextmanager
 async def certified_by_nobody(directory: Path) -> AsyncIterator[str]:
-    """The address of a server whose certificate no authority has signed."""
+    """The address of a server with a certificate that no authority has signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(directory, "localhost"))
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)

@@ -1,4 +1,4 @@
-"""The same fault of a server gives the same code in every wire format, before an answer and inside one."""
+"""The same server fault gives the same code in every wire format, before an answer and inside one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docs/faults.md`` has each fault of a model server that is played, with its code."""
+"""``docs/faults.md`` lists each simulated fault of a model server with its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server's status and words mean, whoever made the server."""
+"""Classifying a server's status and error message, for any product."""
 
 from __future__ import annotations
 

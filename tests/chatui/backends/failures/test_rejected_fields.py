@@ -1,4 +1,4 @@
-"""Fields that a server rejects are switched off by it and remembered; the log says so once, and nothing else is ever given up."""
+"""Request fields that a server rejects are omitted from then on, with one log line; no other field is ever given up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token ids in, token ids out: only what a real marker opened as the answer is shown, whatever the server, the cuts and the faults."""
+"""Token ids in, token ids out: only text that a real marker opened as the answer is shown, whatever the server, splits and faults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LLAMA = {"server_header": "llama.cpp", "models": {"data": [{"id": "tiny"}]}}
 VLLM = {"models": {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}]}}
 SGLANG = {"models": {"data": [{"id": "tiny", "owned_by": "sglang", "max_model_len": 4096}]}}
 
-# recording: what people see, how it ended, which calls
+# recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
     "llamacpp/x-raw-completion-greet.sse": (GREETING, STOP, []),
     "llamacpp/x-raw-completion-langs.sse": (LANGUAGES, STOP, []),
@@ -242,7 +242,7 @@ async def test_a_call_is_whole_where_the_server_only_names_the_token_that_ended_
 
 
 async def test_an_answer_whose_end_the_server_keeps_is_whole(vocabulary: Vocabulary) -> None:
-    cut = [*ids_of(vocabulary, "<|channel|>final<|message|>Hi"), 101]  # the first bytes of a character that never came
+    cut = [*ids_of(vocabulary, "<|channel|>final<|message|>Hi"), 101]  # the first bytes of a character that never arrived whole
     result = await answered(vocabulary, stub.plays(sse(vllm(*cut), vllm(finish="stop")) + stub.DONE), VLLM)
     assert (result.finished[-1].complete, result.finished[-1].error) == (True, None)
     assert result.visible.startswith("Hi")

@@ -1,4 +1,4 @@
-"""A call that must come, over token ids: what the model opens instead is dropped, and the header of a call stands in its place."""
+"""Required tool calls over token ids: anything else that the model opens is dropped and replaced by the header of a call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def forced(*tools: FunctionTool) -> SampleRequest:
 
 
 def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, *, is_cut: bool = False) -> bytes:
-    """``stop``: at which token the model ended it; without it the stream goes on, unless it ``is_cut`` at the limit."""
+    """``stop``: the token at which the model stopped; without it the stream goes on, unless it ``is_cut`` at the limit."""
     ids = [*ids_of(words, text), *([] if stop is None else [stop])]
     has_ended = is_cut or stop is not None
     if dialect == "llama.cpp":
@@ -69,7 +69,7 @@ def prompts(bodies: list[Any]) -> list[list[int]]:
 
 
 def words_in(body: Any) -> object:
-    """The words of which one is to be sampled; None where it is free."""
+    """The words of which one must be sampled; None if sampling is free."""
     bound = body.get("structured_outputs") or {}
     return body.get("grammar") or bound.get("choice") or body.get("sampling_params", {}).get("regex")
 
@@ -201,7 +201,7 @@ async def test_a_model_that_names_nothing_it_may_call_is_asked_twice_and_calls_n
 
 
 async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_counted(vocabulary: Vocabulary) -> None:
-    """A server that binds nothing, and a model that will not call."""
+    """A server that does not constrain sampling, and a model that will not call."""
     final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
     behind = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant<|channel|>final<|message|>{SECRET}<|return|>')
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
@@ -213,7 +213,7 @@ async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_
 @pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
 @pytest.mark.parametrize("is_own", [True, False])
 async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Vocabulary, dialect: str, behind: str, is_own: bool) -> None:
-    """A server that does not stop where a call ends: with a call more, the program would carry out what the model asked once twice."""
+    """A server that does not stop at the end of a call: with a second call, the program would run what the model asked for once twice."""
     rest = f"{CITY}<|call|><|start|>assistant{behind}{SECRET}"
     texts = [f"{THOUGHT}<|start|>assistant{HEADER}{rest}"] if is_own else [f"<|channel|>final<|message|>{SECRET}", rest]
     answers = [stream(dialect, vocabulary, text, RETURN) for text in texts]
@@ -224,7 +224,7 @@ async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Voca
 
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 async def test_an_answer_behind_a_call_is_not_asked_for_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
-    """With an answer in a format and a call that may come or not: behind one, nothing that was asked for would be read."""
+    """With an answer format and an optional call: after a call, nothing sampled under the schema would be read."""
     wanted = replace(forced(WEATHER), must_call=False, answer_format=WANTED)
     text = f"{THOUGHT}<|start|>assistant{HEADER}{CITY}<|call|><|start|>assistant<|channel|>final<|message|>{SECRET}"
     answers = [stream(dialect, vocabulary, each, RETURN) for each in (text, '{"sum":4}')]

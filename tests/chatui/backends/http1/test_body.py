@@ -1,4 +1,4 @@
-"""The body of a response is what h11 makes of it, however the bytes are split."""
+"""Our parser of HTTP/1.1 response bodies agrees with h11, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pieces = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.binary(max_size=4)), 
 
 
 def by_h11(data: bytes) -> tuple[bytes, bool] | None:
-    """The body and whether it has ended; None if it is refused."""
+    """The body and whether it is complete; None if it is refused."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="GET", target="/", headers=[("Host", "x")]))
     connection.send(h11.EndOfMessage())

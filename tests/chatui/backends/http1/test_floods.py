@@ -1,4 +1,4 @@
-"""A server that sends as fast as it can keeps nobody else out: the event loop goes on, and deadlines hold."""
+"""A server that sends as fast as it can does not block others: the event loop keeps running, and deadlines hold."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.transport import Transport
 
 AT_MOST_SECONDS = 30.0
-"""A flood ends by itself after so long."""
+"""Seconds after which a flood ends by itself."""
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 class Flood:
-    """A server in a thread, which needs no turn of the event loop: it says ``begin`` and then ``more`` until it is cut off."""
+    """A server in a thread, independent of the event loop: it sends ``begin`` and then ``more`` until it is disconnected."""
 
     def __init__(self, begin: bytes, more: bytes) -> None:
         self.was_cut_off = threading.Event()

@@ -1,4 +1,4 @@
-"""Answers are read together, and less often where a process is short of time."""
+"""Pacing of reads: answers are read in batches, and less often when the process is busy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How requests reach a server: roots of APIs, queries, headers for keys, certificates and proxies, against real peers on loopback."""
+"""How requests reach a server: API roots, queries, key headers, certificates and proxies, against real peers on loopback."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_azure_gets_its_query_and_its_header_and_a_refusal_quotes_no_key()
 
 
 def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool = False) -> Path:
-    """A key and a certificate in one PEM file, signed by that of the file ``by``, or by itself."""
+    """A key and a certificate in one PEM file, signed by the key in the file ``by``, or self-signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer, signer = subject, key
@@ -105,7 +105,7 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
 
 @asynccontextmanager
 async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> AsyncIterator[tuple[stub.Stub, str]]:
-    """A server with a certificate of an authority of the house; perhaps one that wants to see one of the product, too."""
+    """A server with a certificate of a private authority; optionally it requires a client certificate, too."""
     certificate(directory, "house", is_authority=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(directory, "server", "house"))
@@ -138,10 +138,10 @@ async def test_the_product_shows_its_certificate_where_a_server_asks_for_it(tmp_
 
 
 class Proxy:
-    """An HTTP proxy: a tunnel for CONNECT, and one hop for a plain request. ``heard`` are first lines."""
+    """An HTTP proxy: a tunnel for CONNECT, and forwarding of plain requests. ``heard`` lists the request lines."""
 
     def __init__(self, *, refuses: bool = False, forged: bytes = b"", wants: str = "") -> None:
-        """``forged``: what it says behind its consent to a tunnel, as if the server had said it. ``wants``: a name and a password."""
+        """``forged``: bytes sent right after accepting a tunnel, as if from the server. ``wants``: required user name and password."""
         self.wants = f"Proxy-Authorization: Basic {base64.b64encode(wants.encode()).decode()}" if wants else ""
         self.heard: list[str] = []
         self.forged = forged

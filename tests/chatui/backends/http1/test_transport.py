@@ -1,4 +1,4 @@
-"""Connections are used again where that is safe, also with TLS, and failures are httpx's."""
+"""The HTTP/1.1 transport: connections are reused where that is safe, also with TLS, and failures are httpx's exceptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def played(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """A server that does this on each connection, and then closes it; its address."""
+    """A server that does this on each connection and then closes it. Returns its address."""
     playing: set[asyncio.Future[None]] = set()
 
     async def to_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

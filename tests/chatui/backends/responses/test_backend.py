@@ -1,4 +1,4 @@
-"""The Responses back end over HTTP: what it sends, and what it makes of a server that misbehaves."""
+"""The Responses back end over HTTP: what it sends, and how it handles a server that misbehaves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def answered(
     return result, server
 
 
-# What is sent
+# The request
 
 
 async def test_what_is_sent_stores_nothing_cuts_nothing_and_asks_for_no_summary() -> None:
@@ -105,7 +105,7 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
     assert result.visible == "It is <|start|> and <|channel|>, 1 < 2 <"
 
 
-# What goes wrong
+# Failures
 
 
 async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> None:
@@ -198,7 +198,7 @@ async def test_more_output_than_the_limit_is_cut_and_the_rest_is_not_wanted() ->
 
 
 async def test_a_long_answer_whose_last_event_repeats_all_of_it_is_whole() -> None:
-    """The default bound of a line would be less than what one last event needs."""
+    """The default line limit would be smaller than the last event."""
     piece = "答" * 1000
     output = [{"id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": piece * 250}]}]
     result, _ = await answered(then(BEGUN, *[said(piece)] * 250, ended(output=output)))

@@ -1,4 +1,4 @@
-"""Citations of a Responses server that lies: hidden text in titles and addresses, and sources of what people do not see in the end."""
+"""Citations of a lying Responses server: hidden text in titles and addresses, and sources for text that ends up hidden."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_answer_that_is_called_something_else_in_the_end_has_no_sources() -> 
     other = [*said("It rains.", cites(URL)), *said("It is dry.", cites("https://pages.test/dry", "Dry"), item_id="n")]
     last = item("It rains.", cites(URL), channel="analysis")
     whole = {"type": "response.completed", "response": {"status": "completed", "output": [last]}}
-    assert sources(*other, whole) == {}  # they are one answer, of which nobody can say any more what is what
+    assert sources(*other, whole) == {}  # they form one answer, so the annotations can no longer be assigned
 
 
 @pytest.mark.parametrize(

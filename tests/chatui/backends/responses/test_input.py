@@ -1,4 +1,4 @@
-"""What a Responses server is told of a conversation."""
+"""Converting a conversation into the input of the Responses API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real servers sent over the Responses wire format, replayed over real HTTP: people see the answer and nothing of the reasoning."""
+"""Recorded Responses streams of real servers, replayed over HTTP: the answer is visible, and none of the reasoning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BICYCLE = "Take the **bicycle**: about 8 minutes and free. Bring a lock."
 SPACED_TOKYO = ("functions.get_weather", '{"location": "Tokyo", "unit": "celsius"}')
 STOP, LENGTH, CALLS, REFUSAL = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS, EndReason.REFUSAL
 
-# recording: what people see, how it ended, which calls
+# recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "gptoss-reference-badheader.sse": ("", Code.STREAM_TRUNCATED, []),
     "gptoss-reference-cut.sse": ("", LENGTH, []),
@@ -90,7 +90,7 @@ async def replayed(raw: bytes, seed: int | None = None, *, max_tokens: int | Non
 @pytest.mark.parametrize("name", EXPECTED)
 async def test_people_see_exactly_the_answer_of_a_recorded_stream(name: str) -> None:
     visible, end, calls = EXPECTED[name]
-    # Two of the servers do not say that their token limit cut an answer; the request does.
+    # Two of the servers do not report that their token limit cut an answer; the request shows it.
     max_tokens = CUT_AT_TOKENS if name.endswith("-cut.sse") else None
     for seed in (None, 1, 2):
         result = await replayed(recorded(name), seed, max_tokens=max_tokens)
@@ -172,7 +172,7 @@ async def test_a_chain_of_thought_that_is_sent_as_a_summary_is_hidden(shared_dir
 
 
 def _folded(raw: bytes, size: int) -> list[Finished]:
-    """The frames of a stream that is read ``size`` bytes at a time; the texts of one frame may be cut differently."""
+    """The frames of a stream that is read ``size`` bytes at a time, with the texts of each frame joined."""
     reducer, decoder, assembler = Reducer(lambda: "call_new", max_chars=100_000), Decoder(1 << 20), Assembler()
     reader, raws = _Reader(reducer), list[RawEvent]()
     try:

@@ -1,4 +1,4 @@
-"""The rules by which a Responses stream becomes frames, each with a little stream of its own."""
+"""The rules that turn a Responses stream into frames, each with a small stream of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET = "RAW-COT-SECRET"
 
 
 class Read:
-    """What came of a stream."""
+    """The result of a stream."""
 
     def __init__(self, finished: list[Finished], reason: EndReason | None, reducer: Reducer) -> None:
         self.finished, self.reason, self.reducer = finished, reason, reducer
@@ -33,7 +33,7 @@ class Read:
 
 
 def read(*events: dict[str, Any], breaks: bool = False, **options: Any) -> Read:
-    """Every frame that is opened is closed, and none is opened inside another: the Assembler fails the test if not."""
+    """Every frame that is opened is closed, and none is nested in another: otherwise the Assembler fails the test."""
     numbers = iter(range(1, 100))
     reducer = Reducer(lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **options)
     assembler, reason = Assembler(), None
@@ -78,7 +78,7 @@ def completed(*output: Mapping[str, Any], status: str = "completed", **more: Any
     return {"type": "response.completed", "response": {"status": status, "output": list(output), **more}}
 
 
-# Who sees what
+# Visibility
 
 
 @pytest.mark.parametrize("phase", ["analysis", "Final_Answer", "", "final", 7, {"a": 1}, ["final_answer"], "acme:thinking"])
@@ -131,7 +131,7 @@ def test_text_of_a_reasoning_item_is_hidden_by_whatever_name_it_comes() -> None:
 
 
 def test_reasoning_in_an_output_text_part_of_a_snapshot_is_hidden() -> None:
-    """The form that a well-known proxy sends: a reasoning item with a role and parts called output_text."""
+    """The format of a well-known proxy: a reasoning item with a role and parts called output_text."""
     item = {"type": "reasoning", "id": "r", "role": "assistant", "content": [part(SECRET)]}
     answer = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello")]}
     result = read(completed(item, answer))
@@ -233,14 +233,14 @@ def test_a_chain_of_thought_that_comes_as_summary_and_as_content_is_kept_once() 
 
 
 def test_a_trusted_summary_that_says_the_same_as_the_content_is_held_against_it() -> None:
-    """It is the chain of thought itself. What checks summaries must know that it is hidden, or each line of it would pass."""
+    """It is the chain of thought itself. The summary check must know that it is hidden, or each of its lines would pass."""
     item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
     result = read(added("reasoning", "r"), completed(item), summaries_are_trusted=True)
     assert [done.frame.header.channel for done in result.finished] == ["commentary", "analysis"]
     assert result.hidden == SECRET
 
 
-# What was streamed, and what is said of it afterwards
+# Streamed text and later snapshots of it
 
 
 def test_what_a_snapshot_has_more_is_added() -> None:
@@ -285,7 +285,7 @@ def test_an_answer_stays_one_frame_while_reasoning_comes_in_between() -> None:
     assert result.hidden == SECRET
 
 
-# Which item is meant
+# Identifying items
 
 
 def test_text_without_a_known_item_waits_until_its_kind_is_told() -> None:
@@ -394,7 +394,7 @@ def test_no_call_of_a_broken_stream_is_carried_out() -> None:
     assert [finished.complete for finished in result.finished] == [False]
 
 
-# How it ended
+# End reasons
 
 
 @pytest.mark.parametrize(

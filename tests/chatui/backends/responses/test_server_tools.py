@@ -1,4 +1,4 @@
-"""Tools that a Responses server runs by itself: what is sent, the line that people read, what stays hidden, and the sources."""
+"""Tools that a Responses server runs itself: the request, the line users read, what stays hidden, and the sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hosted() -> HostedTools:
 
 
 def seen(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
-    """What people see, each frame with "line" or "text"; and all that they do not see."""
+    """The visible frames, each marked "line" or "text", and all hidden text."""
     reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
     reducer.server_tools = ServerTools(tools)
     assembler = Assembler()

@@ -1,4 +1,4 @@
-"""The format of an answer as each wire format says it: to the model in words, and to its server so that it binds the answer alone."""
+"""Answer formats in each wire format: described to the model in words, and sent to the server so that it constrains the answer alone."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ HEADER = f"{ANALYSIS} <|constrain|>json<|message|>"
 
 
 def llama_stream(vocabulary: Vocabulary, text: str, stop: int | None = None) -> bytes:
-    """As llama.cpp sends it: a chunk for each token."""
+    """A stream as llama.cpp sends it: one chunk for each token."""
     chunks = []
     for number in ids_of(vocabulary, text):
         spelled = (
@@ -147,7 +147,7 @@ def sglang(seen: list[int], finish: object = None) -> dict[str, Any]:
 
 
 def streams(dialect: str, vocabulary: Vocabulary, thought: str) -> tuple[bytes, bytes]:
-    """What the model writes first, which goes on in prose where nothing binds it; and what it writes from its answer on."""
+    """What the model writes first, continuing in prose where it is not constrained; and what it writes from its answer on."""
     prose, value = ids_of(vocabulary, f"{thought}<|message|>It is four."), ids_of(vocabulary, '{"sum":4}')
     if dialect == "llama.cpp":
         return llama_stream(vocabulary, f"{thought}<|message|>It is four."), llama_stream(vocabulary, '{"sum":4}', RETURN)
@@ -159,7 +159,7 @@ def streams(dialect: str, vocabulary: Vocabulary, thought: str) -> tuple[bytes, 
 
 
 def schema_in(body: dict[str, Any]) -> object:
-    """The schema under which a token server is to sample; None where it is free."""
+    """The schema that constrains the sampling of a token server; None if it is free."""
     if "prompt" not in body:
         written = body["sampling_params"].get("json_schema")
         return None if written is None else json.loads(written)
