@@ -33,7 +33,7 @@ def test_only_the_first_choice_is_read() -> None:
     assert [done.frame.body for done in frames] == ["Hi!"]
 
 
-def test_of_a_list_only_parts_that_say_that_they_are_text_are_the_answer() -> None:
+def test_only_list_parts_of_type_text_are_the_answer() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"text": SECRET}, {"type": None, "text": SECRET}, {"type": "thinking", "text": SECRET}, SECRET]
     assert shown(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
 
@@ -43,7 +43,7 @@ def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
     assert (shown(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
 
 
-def test_a_sample_that_the_limit_cut_ended_so_although_there_are_calls() -> None:
+def test_a_sample_cut_by_the_limit_is_reported_as_cut_despite_calls() -> None:
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
     for said, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
         assert read({"index": 0, "delta": call, "finish_reason": said})[1] is expected
@@ -55,28 +55,28 @@ def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
     assert (sum(len(done.frame.body) for done in frames), reason) == (60, EndReason.LENGTH)
 
 
-def test_a_label_behind_all_text_hides_it_unless_it_came_with_a_call() -> None:
+def test_a_label_after_all_text_hides_it_unless_a_call_came_with_it() -> None:
     text, label = {"delta": {"content": "I look it up."}}, {"channel": "commentary"}
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
     assert shown(read(text, {"delta": label})[0]) == ""
     assert shown(read(text, {"delta": label | call})[0]) == "I look it up."
 
 
-def test_a_label_behind_all_text_hides_it_in_a_stream_that_broke_as_well() -> None:
+def test_a_label_after_all_text_hides_it_in_a_broken_stream_too() -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     events = [event for delta in ({"content": SECRET}, {"channel": "analysis"}) for event in reader.feed({"choices": [{"delta": delta}]})]
     frames = [done for event in [*events, *reader.break_off()] if (done := assembler.feed(event))]
     assert frames and shown(frames) == ""
 
 
-def test_raw_output_that_a_filter_cut_proves_no_answer() -> None:
+def test_raw_output_cut_by_a_filter_proves_no_answer() -> None:
     raw = {"content": "analysisThe user asks.assistantfinalIt is sunny."}
     assert shown(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
     for cut in ("content_filter", "length"):
         assert shown(read({"delta": raw, "finish_reason": cut})[0]) == ""
 
 
-def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     look = Mock(wraps=speaker.label_of_envelope)
     monkeypatch.setattr(speaker, "label_of_envelope", look)
     reader = Deltas(lambda: "c", max_chars=1000)
@@ -86,7 +86,7 @@ def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, 1), (False, 0), ("", "thinking"), ([False], [0]), ("harmless", "analysis")])
-def test_what_stands_around_a_piece_hides_it_also_where_it_did_not_hide_the_one_before(before: object, then: object) -> None:
+def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: object) -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     name = "segment" if isinstance(then, str) else "is_thinking"
     told = [(before, "Hi"), (before, "!"), (then, SECRET)]

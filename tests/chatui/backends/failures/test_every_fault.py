@@ -1,4 +1,4 @@
-"""Each fault of a model server over each wire format: one sentence for the user, one log line and one count for the operator, no content."""
+"""Each fault of a model server over each wire format: users get one sentence, operators one log line and one count, and no content."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def certified_by_nobody(directory: Path) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-async def test_a_server_that_cannot_be_reached_is_told_in_the_same_way(
+async def test_an_unreachable_server_is_reported_in_the_same_way(
     kind: str, tmp_path: Path, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, vocabulary: Vocabulary
 ) -> None:
     caplog.set_level(logging.DEBUG)

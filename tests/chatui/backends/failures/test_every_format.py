@@ -43,7 +43,7 @@ async def answered(kind: str, vocabulary: Vocabulary, answer: Any) -> Outcome:
         ("500 Internal Server Error", {"type": "server_error"}, "", ProductCode.BACKEND, None),
     ],
 )
-async def test_a_refusal_has_the_same_code_and_seconds(
+async def test_a_refusal_has_the_same_code_and_retry_seconds(
     kind: str, status: str, error: dict[str, str], headers: str, code: ProductCode, seconds: float | None, vocabulary: Vocabulary
 ) -> None:
     body = json.dumps({"error": {"message": "SECRET", **error}}).encode()

@@ -24,7 +24,7 @@ def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.asyncio
-async def test_those_who_rest_go_on_together_and_who_is_cancelled_does_not_disturb_them() -> None:
+async def test_paused_readers_resume_together_and_cancellation_does_not_disturb_them() -> None:
     loop, ends = asyncio.get_running_loop(), []
 
     async def rest() -> None:

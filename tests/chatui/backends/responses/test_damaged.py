@@ -65,7 +65,7 @@ def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[s
 
 
 @for_each(STREAMS)
-def test_no_reasoning_becomes_visible_however_a_stream_is_damaged(name: str) -> None:
+def test_no_damaged_stream_makes_reasoning_visible(name: str) -> None:
     events = events_of(name)
     hidden_at_all = 0
     for seed in seeds(60):

@@ -105,7 +105,7 @@ async def test_responses_have_a_text_format(wanted: AnswerFormat | None, sent: o
 @pytest.mark.parametrize(
     ("made", "field", "answer"), [(ChatCompletionsBackend, "response_format", CHAT_ANSWER), (ResponsesBackend, "text", RESPONSES_ANSWER)]
 )
-async def test_a_server_that_refuses_a_format_is_asked_in_words_alone(made: Any, field: str, answer: bytes) -> None:
+async def test_a_server_that_refuses_a_format_is_asked_in_words_only(made: Any, field: str, answer: bytes) -> None:
     result, [first, second] = await sampled(made, request(), REFUSED, answer)
     assert result.visible == '{"sum":4}'
     assert field in first
@@ -172,7 +172,7 @@ SERVERS: dict[str, dict[str, Any]] = {"llama.cpp": LLAMA, "vLLM": VLLM, "SGLang"
 
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [ANALYSIS, f"{ANALYSIS} <|constrain|>json"])
-async def test_over_token_ids_the_schema_binds_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
+async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
     def made(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
@@ -195,7 +195,7 @@ async def test_over_token_ids_the_schema_binds_from_the_answer_on(vocabulary: Vo
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_a_token_server_that_refuses_a_schema_goes_on_without(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabulary: Vocabulary, dialect: str) -> None:
     def made(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
@@ -208,7 +208,7 @@ async def test_a_token_server_that_refuses_a_schema_goes_on_without(vocabulary: 
     assert broken.visible == ""
 
 
-async def test_over_token_ids_a_call_is_bound_by_nothing(vocabulary: Vocabulary) -> None:
+async def test_over_token_ids_a_call_is_not_constrained(vocabulary: Vocabulary) -> None:
     call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, call)), vllm(200012, finish="stop")) + DONE
     made = lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)  # noqa: E731
