@@ -1,4 +1,4 @@
-"""Reasoning that a program carries without reading it, and the programs that may read it: by permission, recorded, each time."""
+"""Sealed reasoning that a client passes back without reading it, and clients that may read it: by permission, logged each time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def staff(ada: User) -> User:
 
 
 def thoughts_in(backend: ScriptedBackend) -> list[str]:
-    """What the model was told that it had thought."""
+    """The reasoning that the model was sent as its own."""
     return [frame.body for frame in backend.requests[-1].frames if frame.header.channel == "analysis"]
 
 

@@ -1,4 +1,4 @@
-"""Chat completions as programs get them: one text, whole or streamed, and no field for reasoning."""
+"""Chat Completions for API clients: one text, whole or streamed, and no field for reasoning."""
 
 from __future__ import annotations
 

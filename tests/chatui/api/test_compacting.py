@@ -1,4 +1,4 @@
-"""What a conversation was compacted to is the model's to read, and nobody else's: no program, no page, no title; and it is carried on."""
+"""Compacted conversations: only the model can read the notes, not the client, a page or a title; and later requests keep them."""
 
 from __future__ import annotations
 

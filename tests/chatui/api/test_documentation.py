@@ -1,4 +1,4 @@
-"""The description of the API names every address, method and field that there is, and needs no key."""
+"""The API's OpenAPI description covers every path, method and field, and needs no key."""
 
 from __future__ import annotations
 

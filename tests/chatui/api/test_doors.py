@@ -1,4 +1,4 @@
-"""Who gets in, and how errors look: a key and nothing else, bounded bodies, and the specification's error object each time."""
+"""API access and errors: a key is required, bodies are bounded, and every error is the specification's error object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that are meant to do harm: they are refused or cleaned, and hold up nobody else."""
+"""Malicious request bodies: they are refused or cleaned, and delay nobody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real client libraries send, as it was recorded: each request is served, and the second one finds what the function replied."""
+"""Recorded requests of real client libraries: each is served, and the second one contains the reply of the function."""
 
 from __future__ import annotations
 

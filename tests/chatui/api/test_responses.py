@@ -1,4 +1,4 @@
-"""Responses as programs get them: whole and streamed, stored and gone on from, and never with what was thought."""
+"""The Responses API for clients: whole and streamed, stored and continued, and never with reasoning."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ async def test_what_waits_for_a_slow_reader_is_not_sent_once_the_key_is_taken_ba
 
 async def test_a_conversation_in_which_its_person_went_on_stays_theirs(program: Program) -> None:
     first = await program.ask({"input": "First?"})
-    await Conversation.objects.aupdate(archived_at=None)  # as where its person asks in it
+    await Conversation.objects.aupdate(archived_at=None)  # as when its owner asks in it
     second = await program.ask({"input": "Second?", "previous_response_id": first["id"]})
     assert (await Conversation.objects.aget()).archived_at is None
     for each in (second, first):

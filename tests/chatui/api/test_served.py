@@ -1,4 +1,4 @@
-"""The API as it is served by Daphne, asked by the client that most programs use: streamed and not, across two turns."""
+"""The API as served by Daphne, called by the most common client library: streamed and not, across two turns."""
 
 from __future__ import annotations
 

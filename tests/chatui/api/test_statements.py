@@ -1,4 +1,4 @@
-"""What the request of a program asks of the database: as little as a question on a page, and little that is worded anew."""
+"""The SQL statements of an API request: as few as for a question on a page, and mostly compiled once."""
 
 from __future__ import annotations
 

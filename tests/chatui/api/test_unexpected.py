@@ -1,4 +1,4 @@
-"""What nobody expects: a database that is locked or away, and faults of our own. A program reads an error object, the log says where."""
+"""Unexpected errors: a locked or unreachable database, and bugs of our own. The client gets an error object, the log the details."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def raising(error: Exception) -> object:
 
 
 def wrong_sql() -> OperationalError:
-    """What is wrong stays wrong."""
+    """An SQL error that no retry cures."""
     cause = sqlite3.OperationalError("no such column: marmalade")
     cause.sqlite_errorcode = sqlite3.SQLITE_ERROR
     error = OperationalError(SECRET)
@@ -90,7 +90,7 @@ async def test_a_stream_that_fails_in_the_middle_ends_with_an_error_event(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The status was sent before: a program that reads no error takes what there is for all of it."""
+    """The status was sent before: a client that ignores the error takes a partial answer for the whole."""
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     reads = Answering._next
 

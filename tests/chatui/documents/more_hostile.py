@@ -1,4 +1,4 @@
-"""Makes more files that are to cost a reader time, memory, a process or a secret: of every kind that is read, and of some that are not."""
+"""Generates more files meant to cost time, memory, the process or a secret: of every supported kind and some unsupported ones."""
 
 from __future__ import annotations
 

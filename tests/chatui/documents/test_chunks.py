@@ -1,4 +1,4 @@
-"""Documents in passages: all of the text, in pieces that end where a reader would pause, and none over two pages."""
+"""Splitting documents into passages: they contain all of the text, end at natural breaks, and never span two pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a stranger's text: everything that a person sees, and nothing else."""
+"""Cleaning untrusted text: everything that a person can see stays, and nothing else."""
 
 from __future__ import annotations
 

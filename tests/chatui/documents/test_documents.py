@@ -1,4 +1,4 @@
-"""The text of documents of every kind: what a person reads in them, with its headings, pages, sheets and slides."""
+"""Text extraction from documents of every kind: the visible text with headings, pages, sheets and slides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that reads a file can do nothing else on this machine, and where it could, no file is read."""
+"""The sandboxed process that reads files: it can do nothing else on this machine, and without confinement no file is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile files: each ends in time with a state, and the server that has them read is none the worse for it."""
+"""Hostile files: each ends in time with a state, and does not harm the server that has it read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.chatui.documents.hostile import SECRET, Made
 pytestmark = pytest.mark.slow
 
 LIMITS = Limits(cpu_seconds=4)
-"""Less than usual: what runs until it is stopped is not to cost more here."""
+"""Lower than in production, so that files that run until the limit cost less here."""
 MAX_SECONDS = 30
 LONGEST_PAUSE = 0.2
 
@@ -40,7 +40,7 @@ FILES = {
     "xlsx_two_million_cells": "failed limit",
     "xlsx_external_entity": "failed broken",
 }
-"""The seventeen on which libraries were tried, and what becomes of them."""
+"""The seventeen files that libraries were evaluated with, and the expected states."""
 
 MORE = {
     "zip_in_a_zip": "failed broken",
@@ -98,7 +98,7 @@ MORE = {
     "gzip_named_txt": "unsupported type",
     "program_named_to_look_harmless": "unsupported type",
 }
-"""Where nothing is said, it depends on the machine or the library whether something is read, and only the end of it counts."""
+"""Without an expected state the result depends on the machine or the library, and only ending in time matters."""
 
 ALL = FILES | MORE
 MAKERS: dict[str, Callable[[], Made]] = {name: vars(hostile).get(name) or vars(more_hostile)[name] for name in ALL}
@@ -130,8 +130,8 @@ async def test_it_ends_in_time_with_a_state_and_nobody_waits(name: str) -> None:
 
 
 async def ticking(reading: object) -> tuple[Reading, float]:
-    """What is read, and the longest time for which the event loop did nothing else: where this process had the processor for most of it, or
-    for more than a second. What is shorter, other programs of a busy machine have caused."""
+    """The result, and the longest time for which the event loop was blocked: counted if this process had the processor for most of it, or
+    if it was over a second. Shorter delays come from other programs on a busy machine."""
     task = asyncio.ensure_future(reading)  # type: ignore[call-overload]
     longest = 0.0
     while not task.done():

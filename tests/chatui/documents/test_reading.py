@@ -1,4 +1,4 @@
-"""What becomes of files of each kind: their text, or a word for why there is none."""
+"""Reading files of each kind: their text, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The head of a request has a minute, however it comes; its body moves, or is refused; and a program that does not read is given up before
-it fills the memory. What is refused after its head reaches no view, and no header changes which address is read."""
+"""Limits of HTTP connections: a head has a minute, a body must keep a minimum rate or is refused, and a client that does not read is dropped
+before it fills the memory. A request refused after its head reaches no view, and no header changes which address is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 class Answered(Request):
-    """Answers once it is told to."""
+    """A request that is answered on demand."""
 
     def process(self) -> None:
         waiting.append(self)
@@ -42,7 +42,7 @@ waiting: list[Any] = []
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     waiting.clear()
-    # A long body would be kept in a file, which nobody closes where the test ends before the request.
+    # A long body would be stored in a file, which nobody closes if the test ends before the request.
     monkeypatch.setattr(http, "_getContentFile", lambda length: BytesIO())
     return Clock()
 
@@ -101,7 +101,7 @@ def test_requests_that_were_sent_together_are_answered_one_after_the_other(clock
 
 
 class Slow(StringTransport, Connection):  # type: ignore[misc]
-    """A connection whose other end has not read all yet."""
+    """A connection whose peer has not read everything yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,13 +191,13 @@ def test_a_small_body_that_is_whole_is_answered_however_long_that_takes(clock: C
 
 
 MOVING_SECONDS = 2
-"""In the place of a minute, for a server that others talk to."""
+"""Replaces the minute, for a server in another process."""
 SLOW = 8000
 """Bytes per second of a slow telephone line."""
 
 
 async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float) -> tuple[bytes, float]:
-    """What is answered to a request whose body comes in pieces, until the connection ends; and after how many seconds that was."""
+    """The response to a request whose body is sent in pieces, until the connection ends, and the seconds until then."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     began = time.monotonic()
     writer.write(data)
@@ -264,7 +264,7 @@ def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int,
 
 
 class Stuck(Connection):
-    """A connection that takes nothing more."""
+    """A connection that accepts no more data."""
 
     def __init__(self, waiting: int) -> None:
         self.dataBuffer, self.offset, self._tempDataLen = b"x" * 10, 10, waiting
@@ -283,7 +283,7 @@ def test_a_connection_is_given_up_where_too_much_waits_for_it() -> None:
 
 
 class Application:
-    """In the place of Daphne's server: notes what comes in."""
+    """Replaces Daphne's server, and records incoming requests."""
 
     proxy_forwarded_address_header = None
     root_path = server_name = ""

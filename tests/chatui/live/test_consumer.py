@@ -1,4 +1,4 @@
-"""The socket: commands, events, reloads and second tabs, and who is kept out."""
+"""The WebSocket of pages: commands, events, reloads and second tabs, and who is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that was stopped in the middle of its markup looks the same when it stops, when it is loaded, and to who reads it by a link."""
+"""An answer stopped in the middle of its markup looks the same when it stops, after a reload, and through a share link."""
 
 from __future__ import annotations
 

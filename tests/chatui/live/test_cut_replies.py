@@ -1,4 +1,4 @@
-"""A reply that fails in the middle ends its connection at once, and takes nothing else with it."""
+"""A response that fails midway closes its connection at once and affects no other."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_whoever_comes_after_a_failure_is_told_of_the_next_one(server: Server, f
             client.get(first)
         except httpx.RemoteProtocolError:
             assert first == "/cut"
-        time.sleep(1.5)  # the server looks for what has failed once a second
+        time.sleep(1.5)  # the server collects failures once a second
         assert client.get("/early").status_code == 500
         assert client.get("/").text == "a page"

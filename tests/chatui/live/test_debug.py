@@ -1,4 +1,4 @@
-"""A debug view that streams: it tells why each frame is hidden, ends with its time, and waits for a second person."""
+"""A streaming debug view: it says why each frame is hidden, ends on time, and waits for a second person's approval."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def granted(streams: int) -> None:
 
 
 def _no_snapshot(*_: object) -> None:
-    """The runner has gone."""
+    """The runner is gone."""
 
 
 @pytest.mark.asyncio

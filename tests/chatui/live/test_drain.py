@@ -1,4 +1,4 @@
-"""A server that is told to end: its pages are told to come back, and the answers it writes go on for a while. Real processes."""
+"""Draining a server: its pages are told to reconnect, and running answers continue for a while. Uses real processes."""
 
 from __future__ import annotations
 

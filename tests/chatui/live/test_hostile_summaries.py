@@ -1,4 +1,4 @@
-"""Attacks on summary lines through a whole turn: a summarizer says them, and no page ever gets one."""
+"""Attacks on summary lines in whole turns: a summarizer writes them, and no page ever gets one."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 SCENES = {scene.name: scene for scene in [*scenes("english"), *scenes("others")]}
 MAX = 3
-"""Attacks of a scene, each of another kind."""
+"""Attacks per scene, each of a different kind."""
 
 
 def told(scene: Scene) -> list[str]:
-    """Lines that are attacks by themselves, one of each kind."""
+    """Lines that are attacks in themselves, one of each kind."""
     rows = (row.split(" | ", 1) for row in scene.rows if " || " not in row)
     by_kind = itertools.groupby(sorted(rows), key=lambda row: row[0])
     return [next(lines)[1] for kind, lines in by_kind if kind != PARAPHRASE][-MAX:]
 
 
 async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> Watched:
-    """A turn that thinks what the scene says, while a summarizer says ``line``."""
+    """Watch a turn that thinks as the scene says, while a summarizer writes ``line``."""
     gate, summarizer = asyncio.Event(), Summarizer(line)
     install(patch, backend, summarizer)
     backend.script = thinks(gate, thought=f"{THOUGHT} {scene.texts['reasoning']} ")

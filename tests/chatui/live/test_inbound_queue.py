@@ -1,4 +1,4 @@
-"""A socket's messages are counted when they arrive: what waits behind a slow command is bounded, and no socket is ever counted for good."""
+"""The inbound queue of a socket: messages behind a slow command are bounded, and closed sockets are no longer counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events to a group say no sentence in one viewer's language: codes, or HTML that says which language its words are in."""
+"""Events to a group contain no text in one viewer's language: only codes, or HTML with a lang attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a page that reads slowly, or not at all, stays bounded; once the page has caught up it is shown where the turn is."""
+"""The outbox of a page that reads slowly or not at all is bounded; once the page has caught up, it gets the current state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 class Page:
-    """What was sent to it, and how often it was told that it has caught up."""
+    """Records what was sent to the page, and how often it was told that it has caught up."""
 
     def __init__(self) -> None:
         self.frames: list[str] = []

@@ -1,4 +1,4 @@
-"""Reasoning that a trusted server sends by the name of a summary, in many languages: it is taken for what it is."""
+"""Reasoning that a trusted server labels as a summary is recognized in many languages."""
 
 from __future__ import annotations
 

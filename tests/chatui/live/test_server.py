@@ -1,4 +1,4 @@
-"""The server around the sockets: what it answers to offers of compression, and pages of another release."""
+"""The WebSocket server: compression offers, and pages of another release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
 CONTRACTS = {7: "bb58226f1ffb04d4"}
-"""The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
+"""The digest of the contract for the newest version only; a change that older pages accept changes just the digest."""
 
 
 def test_deflate_is_accepted_with_bounds_and_nothing_else() -> None:
@@ -48,7 +48,7 @@ async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(que
 
 
 class Peer(Connection):
-    """A connection whose system takes ``takes`` bytes at a time, or fails."""
+    """A connection whose system accepts ``takes`` bytes at a time, or fails."""
 
     def __init__(self, takes: int | ConnectionLost) -> None:
         self.takes = takes

@@ -1,4 +1,4 @@
-"""Which answers are new to a person: those that ended while no page showed them, in every page and after a reload, and nobody else's."""
+"""Unseen answers: those that ended while no page showed them are marked in every page of their owner and after a reload."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 @database_sync_to_async
 def marks(person: User) -> list[tuple[bool, bool]]:
-    """What the list shows: of each conversation whether it is running and whether it has news."""
+    """The conversation list: for each conversation whether it is running and whether it has news."""
     return [(link.is_running, link.has_news) for link in shown_list(person).links]
 
 

@@ -1,4 +1,4 @@
-"""Walks along a branch: what is counted and found above a message, and that what is hidden is no question."""
+"""Walking a branch upwards: counting and finding messages above another one; hidden messages are not questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn says, and keeps, of how full the context of its model is."""
+"""Context use: how full the model's context is, as reported by a turn and as stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header of a document: what an import brought goes out again, and what answers here were sampled with stands in it."""
+"""Document headers: an imported header is exported again, with the settings that answers here were sampled with."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_header_that_grows_when_it_is_written_is_refused_when_it_comes(ada: Us
 
 
 def test_a_profile_that_frames_do_not_keep_to_is_not_claimed(ada: User, conversation: Conversation) -> None:
-    """What was repaired on its way in would break the rule that hid it, and nothing could read the whole download strictly."""
+    """Text repaired during import would violate the rule that hid it, and the export could not be read strictly."""
     row = brought(ada, HEADER, VISIBLE + "<|start|>assistant<|message|>without a channel<|end|>\n")
     assert values(downloaded(ada, row))["profiles"]["harmony"]["enabled"] is True
     from chatui.transfer import exports
@@ -214,7 +214,7 @@ def test_a_header_that_cannot_be_read_any_more_costs_the_header_and_not_the_down
 
 
 def test_two_calls_of_one_id_can_be_downloaded(grace: User) -> None:
-    """Servers count their calls anew in each answer, and a document holds each id once."""
+    """Servers restart the numbering of calls in each answer, but ids must be unique in a document."""
     row = brought(grace, "version: 2.2\n")
     call = Frame(Header("assistant", "commentary", "functions.x", "call_0", constrain="json"), "{}", Terminator.CALL)
     first = transcripts.append(row, transcripts.active_leaf(row, grace), call, Author.MODEL)

@@ -1,4 +1,4 @@
-"""Conversations that go for good: however long they are, with all that hangs on them, and without keeping others from writing."""
+"""Erasing conversations: any length, with all related rows, and without blocking other writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sent to a model is kept exactly, compressed and bounded, and never holds the key of the model server."""
+"""Stored model requests: exact, compressed and bounded, and without the key of the model server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_request_comes_back_as_it_was_sent() -> None:
 
 
 def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MAX_STORED", 100_000)  # to compress what is as long as it may be takes seconds
+    monkeypatch.setattr(requests, "MAX_STORED", 100_000)  # compressing a request of the real limit takes seconds
     body = os.urandom(requests.MAX_STORED).hex().encode() * 2
     packed = requests.pack("/v1/responses", body)
     assert len(packed) < 1000

@@ -1,4 +1,4 @@
-"""Words of a text: folded the same way on both sides, found by their beginning, and in scripts without spaces at any place."""
+"""Search terms: folded the same way in texts and queries, matched by prefix, and anywhere in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chatui.store.search_words import Query
 
 
 def found(query: str, text: str) -> list[str]:
-    """What of ``text`` is found."""
+    """The parts of ``text`` that match."""
     return [text[start:end] for start, end in search_words.query(query).spans(text)]
 
 
 def is_indexed(query: Query, text: str) -> bool:
-    """Whether an index of terms would give this text for the query."""
+    """Whether an index of terms would return this text for the query."""
     held = search_words.terms(text, 1_000_000)
     return all(any(one.startswith(term.text) if term.is_prefix else one == term.text for one in held) for term in query.terms)
 

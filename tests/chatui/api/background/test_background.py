@@ -1,4 +1,4 @@
-"""Responses in the background: polled, followed, left and taken up again, with the same events under the same numbers."""
+"""Background responses: polled, followed, and resumed after a disconnect with the same events under the same sequence numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def program(key: str, backend: ScriptedBackend) -> Iterator[Program]:
 
 
 async def ended(program: Program, answer_id: str) -> dict[str, Any]:
-    """Poll until it is over."""
+    """Poll until the response has ended."""
     for _ in range(400):
         found: dict[str, Any] = json_of(await program.get(f"/v1/responses/{answer_id}"))
         if found["status"] not in ("queued", "in_progress"):
@@ -50,7 +50,7 @@ async def ended(program: Program, answer_id: str) -> dict[str, Any]:
 
 
 async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]:
-    """The pieces of a stream, which is left behind the one with ``until``."""
+    """Read a stream up to the chunk that contains ``until``, and disconnect."""
     chunks: Any = aiter(response)  # type: ignore[arg-type]
     async for chunk in chunks:
         yield chunk

@@ -1,4 +1,4 @@
-"""A response that another process writes, followed by readers that are slow, leave early or fall silent, over messages that get lost."""
+"""Following a response written by another process: with slow, early-leaving or silent readers, and lost messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER = "another process"
 
 
 class Written:
-    """A recording in the other process: ``most`` events, and then what comes."""
+    """A recording in the other process: at most ``most`` events at once, and then those that come."""
 
     views_hidden = False
 
@@ -34,7 +34,7 @@ class Written:
 
 
 class Wire:
-    """The bus of both processes. ``loses``: whether a message is lost on the way."""
+    """The bus between both processes. ``loses`` decides whether a message is lost."""
 
     def __init__(self) -> None:
         self.heard: dict[str, Any] = {}
@@ -135,7 +135,7 @@ async def test_a_reader_that_falls_silent_is_forgotten(wire: Wire, written: Writ
     owner = UUID(int=7)
     events = FollowedElsewhere(uuid4(), OTHER, owner, views_hidden=False).follow(-1, lambda: 5.0)
     await anext(events)
-    await asyncio.sleep(0.6)  # as where a process is stopped, or a client reads nothing
+    await asyncio.sleep(0.6)  # as if a process were stopped or a client read nothing
     assert not [task for task in asyncio.all_tasks() if "_serve" in repr(task.get_coro())]
     assert [body["sequence_number"] async for body in events if body is not None] == list(range(1, 5000))
     assert recordings.readers[owner] == 0

@@ -1,4 +1,4 @@
-"""Answers that a program wants in a format, over both of its wire formats: only what fits is told, and nothing else beside it."""
+"""Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of a program's own: the model calls them, the program carries them out, and the answer goes on with what they replied."""
+"""Functions of an API client: the model calls them, the client runs them, and the answer continues with their replies."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_the_answer_goes_on_with_the_reply_by_the_previous_response(progra
 
 
 async def whole_transcript(turn: Turn) -> None:
-    """The conversation is valid OpenChatML, read strictly."""
+    """The conversation as OpenChatML, which must be valid when read strictly."""
 
     def read() -> None:
         messages = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))

@@ -1,4 +1,4 @@
-"""A program's functions over each wire format: what the model server is sent, and the call that comes back, in both formats of the API."""
+"""An API client's functions over each wire format of the model server and both API formats: the request sent, and the call returned."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_a_call_is_handed_back_and_its_reply_goes_to_the_model(
 
 
 def said(post: dict[str, Any], words: Vocabulary) -> str:
-    """What a model server was sent, as text; of token ids without the markers."""
+    """The request to the model server, as text; for token ids without the markers."""
     if "prompt" not in post:
         return json.dumps(post, ensure_ascii=False)
     return words.decode([each for each in post["prompt"] if each < len(words.bytes_of)]).decode()

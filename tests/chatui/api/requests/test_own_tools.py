@@ -1,4 +1,4 @@
-"""The product's own tools for programs: only those that the key names, only what runs without asking, and nothing of them is told."""
+"""The product's own tools in API requests: only those the key names, only those that need no approval, and invisible to the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a program's function that was refused here is no call to the program: what stands in it may be anything."""
+"""A function call that was refused here is not returned to the API client: its content may be anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that a program requires: servers are held to it, over token ids the call is begun for the model, and none is made up."""
+"""Required tool calls: servers are asked to enforce them, over token ids the call is started for the model, and none is made up."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_the_server_is_held_to_what_the_program_requires(
         found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": choice})
     [sent] = posts(server)
     assert sent.get("tool_choice") == ("required" if is_forced else None)
-    # A server that is held to one of one function is held to that one, and none has to know names.
+    # If only one function is required and offered, "required" is enough, and the server need not support names.
     assert names_of(sent.get("tools", [])) == [name, "other"][:offered]
     assert ("Do not answer before you have called" in json.dumps(sent)) is is_forced
     assert calls_of(found) == ([] if choice == "none" else [CALLED])
@@ -114,7 +114,7 @@ async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
 
 
 async def without_a_call(server: Stub, program: Program, requests: int) -> list[Any]:
-    """What a program is told that asks in both formats, whole and streamed."""
+    """The results that a client gets in both formats, whole and streamed."""
     body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}
     chat = {"messages": [{"role": "user", "content": "?"}], "tools": nested(FUNCTION), "tool_choice": "required"}
     told = []
@@ -134,7 +134,7 @@ async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
 ) -> None:
     name = model_name("weather-now")
     made, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
-    # Over token ids a call is begun twice behind the answer that is dropped.
+    # Over token ids the call is started twice after the answer that is dropped.
     requests = 3 if kind == "harmony" else 1
     async with model(monkeypatch, made, *[answers[1]] * 4 * requests, **options) as server:
         told = await without_a_call(server, program, requests)

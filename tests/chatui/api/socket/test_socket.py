@@ -1,4 +1,4 @@
-"""The WebSocket transport: one response after the other, gone on from without being stored, with a key that is looked at each time."""
+"""The WebSocket transport of the API: sequential responses, continued without being stored, with a key that is checked each time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def key(ada: User, backend: ScriptedBackend) -> str:
 
 
 class Socket:
-    """A connection of a program."""
+    """An API client's connection."""
 
     def __init__(self, key: str, path: str = "/v1/responses", **headers: str) -> None:
         sent = {"authorization": f"Bearer {key}"} | headers if key else headers
@@ -54,7 +54,7 @@ class Socket:
         return found
 
     async def response(self) -> list[dict[str, Any]]:
-        """The events up to the last of a response, or to an error before it."""
+        """The events up to the last of a response, or up to an earlier error."""
         events = [await self.next()]
         while events[-1]["type"] not in ("response.completed", "response.failed", "response.incomplete") and "status" not in events[-1]:
             events.append(await self.next())

@@ -1,4 +1,4 @@
-"""Documents in a conversation: what pages, links, downloads and searches never have of them, and that they go with it."""
+"""Documents in a conversation: their text stays out of pages, links, exports and searches, and is deleted with the conversation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SECRET = "The zanzibar figures"
 
 @pytest.fixture
 def talk(ada: User) -> Conversation:
-    """A conversation with a question that two documents came with, and its answer."""
+    """A conversation with a question that has two documents, and its answer."""
     return talk_with(ada, brought(ada, "quarter.txt", SECRET), brought(ada, "other.txt", f"Other {SECRET}"))
 
 
@@ -203,7 +203,7 @@ def running_in(talk: Conversation, person: User) -> Turn:
 
 
 def test_nor_where_the_answer_begins_at_the_last_moment(talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process that holds the person's row has stored a turn by the time that it lets go."""
+    """Another process that holds the lock on the person's row has stored a turn when it releases the lock."""
     monkeypatch.setattr(storage, "lock_owner", lambda owner_id: running_in(talk, ada))
     with pytest.raises(attached.AnsweringError):
         attached.delete(StoredFile.objects.get(name="quarter.txt"))
@@ -227,7 +227,7 @@ def test_a_tool_made_file_is_not_deleted_as_a_document(talk: Conversation) -> No
 
 
 def test_a_document_that_is_handed_over_has_its_text_and_can_be_searched(ada: User, bela: User) -> None:
-    """Also where the person keeps the same content elsewhere, so that the heir's is another one."""
+    """This also holds if the owner has the same content elsewhere, so the recipient's is a copy."""
     handed, stays = (brought(ada, f"{name}.txt", "The zymurgist comes on Friday.") for name in ("one", "two"))
     row = long_conversation(ada, 2)
     StoredFile.objects.filter(pk=handed.pk).update(conversation=row)

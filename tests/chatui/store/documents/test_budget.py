@@ -1,4 +1,4 @@
-"""How much room there is for documents, how tokens are estimated, and what is given of a document that does not fit."""
+"""The token budget for documents: how tokens are estimated, and how much of a document that does not fit is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's own search in the documents that they sent: only where they wish it, and only in their own."""
+"""A user's own search in documents they sent: only if they switched it on, and only in their own documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFile:
-    """A document of two pages in a conversation of theirs, that nothing was searched in before."""
+    """Send a document of two pages in a conversation of theirs that was never searched."""
     file = brought_with(person, name, Part("page 1", "An introduction."), Part("page 2", f"The price of {word} fell."), kind="pdf")
     file.conversation = Conversation.objects.create(owner=person, title="Figures")
     file.save()
@@ -24,12 +24,12 @@ def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFi
 
 
 def found(person: User, asked: str) -> str:
-    """The page of results for a person as they are now."""
+    """The results page for a user with their current settings."""
     return signed_in(User.objects.get(pk=person.pk)).get("/search/", {"q": asked}).content.decode()
 
 
 def wishing(person: User) -> User:
-    """The same person, after they switched it on."""
+    """The same user with the search switched on."""
     settings = {"finds_documents": "on", "effort": "", "language": "en"}
     assert signed_in(person).post("/settings/", settings).status_code == 302
     return User.objects.get(pk=person.pk)

@@ -1,4 +1,4 @@
-"""Searching in documents: the passage that fits best with its page, in the conversation's own documents and in no others."""
+"""Document search: the best passage with its page, in the conversation's own documents only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOM = Room(100_000, 100_000)
 
 
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
-    """A conversation to which these were sent."""
+    """A conversation in which these documents were sent."""
     conversation = Conversation.objects.create(owner=person)
     place = TreePosition(None, 0)
     ready = attached.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
@@ -33,7 +33,7 @@ def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) ->
 
 
 def branch(conversation: Conversation) -> Branch:
-    """The one with the last message."""
+    """The branch that ends with the last message."""
     last = conversation.messages.order_by("-position").values_list("pk", flat=True).first()
     assert last is not None
     return Branch(conversation.pk, last)

@@ -1,4 +1,4 @@
-"""Files are encrypted where the operator names a key: nothing of them is in the database, and nobody moves or changes a piece."""
+"""File encryption with the operator's key: the database has no plain text, and tampering with a piece is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hundreds of files of one person, in one conversation: nothing asks the database once for each of them."""
+"""Hundreds of files of one user in one conversation: no query runs once per file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def talk(ada: User) -> Conversation:
 
 
 def fill(row: Conversation, count: int) -> None:
-    """Files of several kinds of content, all of them read, sent in a conversation."""
+    """Store files with several kinds of content, all of them read, sent in a conversation."""
     contents = FileContent.objects.bulk_create(
         FileContent(owner=row.owner, sha256=f"{number:064x}", size=6, media_type="text/plain") for number in range(count)
     )
@@ -63,7 +63,7 @@ def test_a_page_tells_of_all_files_that_wait_with_a_few_statements(ada: User) ->
         return statements(lambda: shown.waiting_at(ada, None, ""))
 
     brought(ada, "one.txt")
-    asked()  # which reads the models
+    asked()  # fills the cache of models
     few = asked()
     for number in range(20):
         brought(ada, f"{number}.txt", f"Words of {number}")
@@ -115,7 +115,7 @@ def test_the_page_of_a_conversation_asks_as_often_with_many_files_as_with_none(a
     client = signed_in(ada)
 
     def asked() -> int:
-        """What is cached for seconds may be read again by one of them, and not by the next."""
+        """One call may refresh a cache that lasts seconds; the next does not."""
         return min(statements(lambda: client.get(f"/c/{talk.pk}/")) for _ in range(3))
 
     none = asked()

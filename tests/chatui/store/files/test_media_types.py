@@ -1,4 +1,4 @@
-"""What a file is, by its bytes: only pictures that run nothing, of a size that a browser can bear, are shown."""
+"""Media types from file contents: only pictures that cannot run anything and have a safe size are displayed."""
 
 from __future__ import annotations
 

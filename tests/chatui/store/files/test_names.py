@@ -1,4 +1,4 @@
-"""Names of stored files: a model chooses them, and people save them."""
+"""Sanitizing names of stored files: a model chooses them, and users save them."""
 
 from __future__ import annotations
 

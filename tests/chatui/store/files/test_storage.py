@@ -1,4 +1,4 @@
-"""Files are kept once for a person, within what one may have, and go with what they belong to."""
+"""File storage: contents are stored once per user, within the quota, and are deleted with what they belong to."""
 
 from __future__ import annotations
 

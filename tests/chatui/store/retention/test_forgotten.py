@@ -1,4 +1,4 @@
-"""What could keep hidden text although its time is over, and what must not break because it is gone."""
+"""Retention, special cases: places that could keep expired hidden text, and what must not break once it is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is hidden goes when its time is over: its words nowhere in the database, its place still there, and the conversation goes on."""
+"""Retention of hidden text: when it expires, its words are nowhere in the database, its place remains, and the conversation works."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def branch(turn: Turn, person: User) -> list[Message]:
 
 
 def rows_with(text: str) -> set[str]:
-    """The names of the tables in which it stands, in whatever column, packed or not."""
+    """The tables in which ``text`` occurs, in any column, compressed or not."""
     found = set()
     for model in (each for each in apps.get_models() if not each._meta.proxy):
         for row in model._default_manager.values():
