@@ -67,7 +67,7 @@ def asked(server: Server, key: str, method: str, path: str) -> tuple[int, str, b
         connection.close()
 
 
-def test_an_id_with_escapes_reaches_no_other_address(server: Server, key: str) -> None:
+def test_an_escaped_id_reaches_no_other_address(server: Server, key: str) -> None:
     with httpx.Client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         # The demo keeps writing while the addresses are tried.
         begun = client.post("/responses", json={"model": "demo", "input": "Write a long text.", "background": True}).json()["id"]
@@ -84,6 +84,6 @@ def test_an_id_with_escapes_reaches_no_other_address(server: Server, key: str) -
 
 
 @pytest.mark.parametrize("path", [b"/v1/responses/x%2Fcancel", b"/%76%31/responses", b"/v1%2fresponses", b"/v1/%6dodels/x"])
-def test_escapes_are_refused_before_anything_is_read(path: bytes) -> None:
+def test_escapes_are_refused_before_the_body_is_read(path: bytes) -> None:
     assert refusal_of(path, 0).startswith(b"HTTP/1.1 404 ") and b'"type": "not_found"' in refusal_of(path, 0)
     assert refusal_of(b"/v1/models/a%2Fb", 0) == refusal_of(b"/search/%2F", 0) == b""

@@ -39,7 +39,7 @@ UPDATE conversation: answered just now
 """
 
 
-async def test_the_statements_of_a_response_are_these(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
+async def test_a_response_sends_exactly_these_statements(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
     program = Program(await new_key(ada))
     for _ in range(2):
         mark = len(statements)

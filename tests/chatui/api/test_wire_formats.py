@@ -51,7 +51,7 @@ def runs_of(text: str, words: int = 4) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in STREAMS.items() for name in names])
-async def test_no_few_words_of_reasoning_reach_a_program(
+async def test_no_words_of_reasoning_reach_a_client(
     kind: str, name: str, key: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program(key)

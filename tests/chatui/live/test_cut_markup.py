@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 TEXT = "First.\n\nTake the **bicy"
 
 
-async def test_what_is_open_when_an_answer_is_stopped_is_closed_everywhere_and_stored_as_it_is(ada: User, backend: ScriptedBackend) -> None:
+async def test_open_markup_of_a_stopped_answer_is_closed_everywhere_and_stored_as_is(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [FrameOpened(FINAL), FrameText(TEXT), asyncio.Event()]
     async with BrowserSocket(ada) as socket:
         await socket.send_message()

@@ -24,7 +24,7 @@ def server() -> Iterator[Server]:
         server.stop()
 
 
-def test_the_reader_of_a_page_that_fails_in_the_middle_learns_that_it_is_cut(server: Server) -> None:
+def test_the_reader_of_a_response_that_fails_midway_learns_that_it_is_truncated(server: Server) -> None:
     begun = time.monotonic()
     with pytest.raises(httpx.RemoteProtocolError):
         httpx.get(f"{server.url}/cut", timeout=20, trust_env=False)
@@ -33,7 +33,7 @@ def test_the_reader_of_a_page_that_fails_in_the_middle_learns_that_it_is_cut(ser
 
 
 @pytest.mark.parametrize("first", ["/cut", "/ended"])
-def test_whoever_comes_after_a_failure_is_told_of_the_next_one(server: Server, first: str) -> None:
+def test_a_later_failure_is_reported_too(server: Server, first: str) -> None:
     with httpx.Client(base_url=server.url, timeout=20, trust_env=False) as client:
         try:
             client.get(first)

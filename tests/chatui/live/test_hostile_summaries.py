@@ -40,7 +40,7 @@ async def watched_while(scene: Scene, line: str, person: User, backend: Scripted
 
 
 @pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in told(scene)])
-async def test_no_page_ever_gets_what_a_hostile_summarizer_says(
+async def test_no_page_gets_the_line_of_a_hostile_summarizer(
     name: str, line: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     scene = SCENES[name]
@@ -51,8 +51,6 @@ async def test_no_page_ever_gets_what_a_hostile_summarizer_says(
     assert blocked and all("intent=debug" in text for text in blocked), "only staff see it"
 
 
-async def test_the_twin_an_honest_line_on_the_same_subject_is_shown(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_harmless_line_on_the_same_subject_is_shown(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "Compared the forms of the new bank"
     assert (await watched_while(SCENES["bank"], line, ada, backend, monkeypatch)).steps[:1] == [line]

@@ -84,7 +84,7 @@ async def read(recording: FollowedElsewhere, after: int = -1) -> list[int]:
         return [body["sequence_number"] async for body in events if body is not None]
 
 
-async def test_each_event_comes_once_and_in_order(wire: Wire, written: Written) -> None:
+async def test_each_event_arrives_once_and_in_order(wire: Wire, written: Written) -> None:
     other_processes.listen()
     assert await read(followed(), 17) == list(range(18, 5000))
     await asyncio.sleep(0.05)
@@ -102,9 +102,7 @@ async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: Wire, written:
 
 
 @pytest.mark.parametrize("lost", ["body", "read", "over", "follow"])
-async def test_messages_that_get_lost_cost_time_and_no_events(
-    lost: str, wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_lost_messages_cost_time_but_no_events(lost: str, wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.4)
     written.most, seen = 1000, 0
@@ -119,7 +117,7 @@ async def test_messages_that_get_lost_cost_time_and_no_events(
     assert await read(followed()) == list(range(1000))
 
 
-async def test_a_reader_that_leaves_while_redis_is_asked_leaves_nothing_behind(wire: Wire, written: Written) -> None:
+async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: Wire, written: Written) -> None:
     wire.is_settled.clear()
     task = asyncio.create_task(other_processes.found(uuid4(), OTHER, uuid4()))
     await asyncio.sleep(0.05)
@@ -128,7 +126,7 @@ async def test_a_reader_that_leaves_while_redis_is_asked_leaves_nothing_behind(w
     assert not wire.heard
 
 
-async def test_a_reader_that_falls_silent_is_forgotten(wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_reader_is_dropped(wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
     other_processes.listen()
@@ -141,7 +139,7 @@ async def test_a_reader_that_falls_silent_is_forgotten(wire: Wire, written: Writ
     assert recordings.readers[owner] == 0
 
 
-async def test_a_process_that_is_gone_ends_the_stream(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_process_ends_the_stream(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
     with pytest.raises(LostError):

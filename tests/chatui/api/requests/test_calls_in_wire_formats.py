@@ -64,7 +64,7 @@ def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Bac
 
 @pytest.mark.parametrize("kind", ["chat", "responses", "harmony"])
 @pytest.mark.parametrize("asks_by", ["responses", "chat"])
-async def test_a_call_is_handed_back_and_its_reply_goes_to_the_model(
+async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
     kind: str, asks_by: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")

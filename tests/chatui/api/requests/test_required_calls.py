@@ -54,7 +54,7 @@ def names_of(tools: list[dict[str, Any]]) -> list[str]:
         (LISTED | {"mode": "auto"}, False, 1),
     ],
 )
-async def test_the_server_is_held_to_what_the_program_requires(
+async def test_the_server_is_asked_to_enforce_the_required_call(
     kind: str, choice: Any, is_forced: bool, offered: int, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
@@ -71,7 +71,7 @@ async def test_the_server_is_held_to_what_the_program_requires(
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity", "500 Internal Server Error", "501 Not Implemented"])
-async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
+async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
     kind: str, status: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, answers, options = FORMATS[kind](model_name("weather-now"))
@@ -101,7 +101,7 @@ async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
         ("429 Too Many Requests", "insufficient_quota"),
     ],
 )
-async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
+async def test_an_unrelated_refusal_is_not_retried(
     kind: str, status: str, code: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, answers, options = FORMATS[kind](model_name("weather-now"))
@@ -129,7 +129,7 @@ async def without_a_call(server: Stub, program: Program, requests: int) -> list[
 
 
 @pytest.mark.parametrize("kind", [*FORMATS, "harmony"])
-async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
+async def test_an_answer_instead_of_a_call_is_an_error(
     kind: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
@@ -145,9 +145,7 @@ async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
         assert all("tool_choice" not in post and "before you have called" in said(post, vocabulary) for post in posts(server))
 
 
-async def test_over_token_ids_a_call_is_written_in_the_place_of_an_answer(
-    program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_over_token_ids_a_call_replaces_the_answer(program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     name = model_name("weather-now")
     made, answers, options = of_token_ids(name, vocabulary)
     thought = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
@@ -169,7 +167,7 @@ async def test_over_token_ids_a_call_is_written_in_the_place_of_an_answer(
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-async def test_once_a_tool_of_ours_was_called_the_model_may_answer(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_call_of_our_own_tool_the_model_may_answer(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from channels.db import database_sync_to_async
 
     program = Program(await database_sync_to_async(key_of)(ada, tools=("get_weather",)))

@@ -35,7 +35,7 @@ def wishing(person: User) -> User:
     return User.objects.get(pk=person.pk)
 
 
-def test_it_is_off_until_a_person_wishes_it_and_can_be_switched_off_again(ada: User) -> None:
+def test_it_is_off_by_default_and_can_be_switched_on_and_off(ada: User) -> None:
     file = sent_document(ada, "cocoa")
     assert "cocoa" not in found(ada, "price").replace("q=price", "") and not DocumentPassage.objects.exists()
     person = wishing(ada)
@@ -48,7 +48,7 @@ def test_it_is_off_until_a_person_wishes_it_and_can_be_switched_off_again(ada: U
     assert "/documents/" not in found(ada, "price")
 
 
-def test_nothing_of_others_in_the_bin_temporary_waiting_or_deleted_is_found(ada: User, bela: User) -> None:
+def test_foreign_binned_temporary_pending_and_deleted_documents_are_not_found(ada: User, bela: User) -> None:
     sent_document(bela, "cocoa")
     binned, temporary, waiting, gone = (sent_document(ada, word, f"{word}.pdf") for word in ("juice", "water", "milk", "beer"))
     Conversation.objects.filter(files=binned).update(deleted_at=timezone.now())
@@ -62,7 +62,7 @@ def test_nothing_of_others_in_the_bin_temporary_waiting_or_deleted_is_found(ada:
     assert found(person, "price").count("/documents/") == 1 and str(shown.pk) in found(person, "price")
 
 
-def test_what_is_not_taken_in_yet_is_begun_within_the_time_there_is(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ("tea", "juice", "milk"):
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
@@ -73,14 +73,14 @@ def test_what_is_not_taken_in_yet_is_begun_within_the_time_there_is(ada: User, m
     assert len(own_search.find(ada.pk, wanted, 5, 1.0)) == 3 and len(own_search.find(ada.pk, wanted, 2, 1.0)) == 2
 
 
-def test_one_passage_of_each_document_is_told(ada: User) -> None:
+def test_one_passage_of_each_document_is_shown(ada: User) -> None:
     file = brought_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
     file.conversation = Conversation.objects.create(owner=ada)
     file.save()
     assert found(wishing(ada), "tea").count("/documents/") == 1
 
 
-def test_a_document_with_many_places_hides_none_with_one(ada: User) -> None:
+def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> None:
     for name, pages in (("many.pdf", 40), ("one.pdf", 1), ("other.pdf", 30)):
         parts = (Part(f"page {number}", f"Tea in {name}, {number} times.") for number in range(1, pages + 1))
         file = brought_with(ada, name, *parts, kind="pdf")

@@ -85,7 +85,7 @@ def forget(days: float = 0.0) -> str:
 
 
 @pytest.mark.asyncio
-async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
+async def test_hidden_text_expires_and_the_transcript_stays_valid(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = LOOP
@@ -122,7 +122,7 @@ async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
 
 
 @pytest.mark.asyncio
-async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_replies(
+async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_replies(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
@@ -141,7 +141,7 @@ async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_
 
 
 @pytest.mark.asyncio
-async def test_reasoning_of_a_turn_whose_process_died_goes_when_another_one_ends_it(
+async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
@@ -154,7 +154,7 @@ async def test_reasoning_of_a_turn_whose_process_died_goes_when_another_one_ends
 
 
 @pytest.mark.asyncio
-async def test_nothing_goes_where_nothing_is_set_and_of_a_turn_that_runs(
+async def test_nothing_is_deleted_without_a_setting_or_from_a_running_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = answer("Four.", SECRET)
@@ -167,7 +167,7 @@ async def test_nothing_goes_where_nothing_is_set_and_of_a_turn_that_runs(
 
 
 @pytest.mark.parametrize("header", HIDDEN, ids=named)
-def test_every_kind_of_hidden_frame_is_emptied_and_no_more_visible(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_hidden_frame_is_emptied_and_nothing_visible(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
     row = transcripts.append(talk, None, Frame(header, SECRET), Author.IMPORT)
     Message.objects.filter(pk=row.pk).update(raw=SECRET.encode())
@@ -185,14 +185,14 @@ def test_every_kind_of_hidden_frame_is_emptied_and_no_more_visible(ada: User, he
     [Header(Role.SYSTEM), Header(Role.DEVELOPER), Header(Role.USER), frame_kinds.NOTES, frame_kinds.DOCUMENT, FINAL, frame_kinds.SUMMARY],
     ids=repr,
 )
-def test_what_operators_and_people_said_and_what_people_see_stays(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
     row = transcripts.append(Conversation.objects.create(owner=ada), None, Frame(header, "said"), Author.IMPORT)
     change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert transcripts.frame_of(Message.objects.get(pk=row.pk)).body == "said"
 
 
-def test_the_nightly_run_takes_it_away_in_batches_and_is_recorded_before(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nightly_run_deletes_in_batches_and_is_logged_first(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
     for _ in range(5):
         transcripts.append(talk, None, Frame(ANALYSIS, SECRET), Author.MODEL)
