@@ -1,4 +1,4 @@
-"""The side bar's list: it goes on for as long as there are conversations, and its length makes no page slower."""
+"""The conversation list of the side bar: it pages through all conversations, and its length makes no page slower."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def make(owner: User, count: int, at: datetime | None = None) -> None:
-    """Conversations, the first one the oldest; all of one moment where that is given."""
+    """Create conversations, the oldest first; all with the same time if one is given."""
     rows = [Conversation(owner=owner, title=f"Talk {number}") for number in range(count)]
     Conversation.objects.bulk_create(rows, batch_size=500)
     start = timezone.now() - timedelta(days=30)
@@ -146,10 +146,10 @@ PLAN = r"conversation_listed.*\(owner_id=\? AND is_pinned=\? AND active_at<\?\)|
 
 
 def plan(asked: str) -> str:
-    """How the database would carry out a statement."""
+    """The database's query plan for a statement."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read whole otherwise
+            cursor.execute("SET LOCAL enable_seqscan = off")  # otherwise a small table is scanned
         cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
         return "\n".join(str(row[-1]) for row in cursor.fetchall())
 

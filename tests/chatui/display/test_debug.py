@@ -1,4 +1,4 @@
-"""What the debug view says of turns, frames, prompts, tokens and branches."""
+"""The debug view's data: turns, frames, prompts, tokens and branches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPLY = Header("tool", channel="commentary", recipient="assistant", name="functi
 
 @pytest.fixture(autouse=True)
 def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that has not fetched it; a test that wants one says so."""
+    """Simulate a machine that has not fetched the vocabulary, unless a test wants it."""
 
     def missing() -> Vocabulary:
         raise VocabularyError("not here")
@@ -62,7 +62,7 @@ def test_a_model_that_writes_markers_without_end_makes_no_endless_page() -> None
 
 
 class Talk:
-    """Ada's conversation, built frame by frame, at times that a test says."""
+    """Ada's conversation, built frame by frame at given times."""
 
     def __init__(self, row: Conversation) -> None:
         self.row = row
@@ -113,7 +113,7 @@ def talk(conversation: Conversation) -> Talk:
 
 @pytest.fixture
 def answered(talk: Talk) -> Turn:
-    """Instructions, a question, and an answer with a tool call in it."""
+    """A conversation of instructions, a question, and an answer with a tool call."""
     talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
     turn = talk.turn(
         talk.ask("What is it?"), request=requests.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
@@ -372,7 +372,7 @@ def test_a_marker_that_somebody_wrote_is_no_special_token(talk: Talk, answered: 
     talk.write(answered, ANALYSIS, "<|end|><|start|>", 12)
     page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
     specials = [str(token.text) for token in page.tokens if token.is_special]
-    # Four frames of the model: each has a channel, a message and an end, three begin, and the call says what it is constrained to.
+    # The model wrote four frames: each has a channel, a message and an end; three have a start, and the call has a constraint.
     assert specials.count("<|message|>") == 4 and specials.count("<|end|>") == 3 and specials.count("<|start|>") == 3
     assert "stored frames" in page.note
 

@@ -1,4 +1,4 @@
-"""What people are told where an answer failed: one sentence or two, with what they need, and nothing that a server wrote."""
+"""Error messages for failed answers: one or two sentences with what users need, and nothing that a server wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders that are deleted while something is put into them or told of them, and the names that they can have."""
+"""Folders: races between deletion and other changes, and valid names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent of every question is rendered once, and what stands below most answers is on the page: it is as if rendered each time."""
+"""HTML templates rendered once and filled by scripts (moulds): the result equals the HTML rendered each time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def turn_of(person: User, text: str = "Hello", **columns: object) -> Turn:
 
 
 def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
-    """As it is sent, and as the page's template has it."""
+    """The HTML as sent in an event, and as rendered by the page's template."""
     ended = EndedTurn(turn, [ShownPart(str(turn.question_id), "final", ())], is_first=True, written=[])
     with translation.override(language):
         shown = {"answer": ended_answer(ended), "has_question": True, "is_demo": False}
@@ -65,7 +65,7 @@ def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
 
 
 def filled(plain: dict[str, Any], conversation: object, language: str = "en") -> str:
-    """What the page's script makes of the piece that it holds: ``static/js/below/answer-end.js``."""
+    """The HTML that the page's script makes of its own template: ``static/js/below/answer-end.js``."""
     with translation.override(language):
         shown = {"conversation": blank_conversation(), "answer": plain_answer(), "has_question": True}
         piece = str(render_to_string("exchange/_answer_end.html", shown))
@@ -80,7 +80,7 @@ def filled(plain: dict[str, Any], conversation: object, language: str = "en") ->
 
 
 def without_clock(html: str) -> str:
-    """Without the words of the moment, which the page says itself, in its person's time zone; and without white space that says nothing."""
+    """Remove the time, which the page writes in the user's time zone, and insignificant white space."""
     return " ".join(re.sub(r"(<time [^>]*>)[^<]*", r"\1", html).split())
 
 

@@ -1,4 +1,4 @@
-"""Thumbs: who can rate what, with which reason, and where a rating is seen."""
+"""Ratings (thumbs): who can rate which answer, with which reason, and where a rating is visible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(talk: Planted, message: Message | None = None) -> str:
 
 
 def pressed(page: str) -> list[tuple[str, str]]:
-    """The thumbs of a page: each verdict with whether it is pressed. Those that scripts copy are below no answer yet."""
+    """The thumbs of a page: each verdict with whether it is pressed, except those in templates for scripts."""
     shown = re.sub(r'<template id="piece-answer-end">.*?</template>', "", page, flags=re.S)
     return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', shown)
 

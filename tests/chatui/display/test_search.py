@@ -1,4 +1,4 @@
-"""Searching one's own conversations: what is found, whose it is, where a result leads, and that nothing typed is anything but words."""
+"""Searching one's own conversations: what is found, where a result leads, and that a query has no special syntax."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(row: Conversation, parent: Message, text: str) -> Message:
 
 
 def index_bytes() -> bytes:
-    """What SQLite's index holds, after it has found it whole."""
+    """The content of SQLite's index, after an integrity check."""
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chatui_words(chatui_words) VALUES ('integrity-check')")
         cursor.execute("SELECT block FROM chatui_words_data")

@@ -1,4 +1,4 @@
-"""All answers to a question: the same that can be switched to, whoever wrote them, and nothing hidden of any."""
+"""Versions of an answer: those one can switch to, from any author, without hidden text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def page(person: User, turn: Turn) -> str:
 
 @database_sync_to_async
 def switchable(turn: Turn) -> tuple[int, str | None]:
-    """How many versions the page says there are at this turn's answer, and which comes before it."""
+    """The number of versions that the page shows at this turn's answer, and the previous one."""
     answer = shown_exchange(turn.conversation, Turn.objects.get(pk=turn.pk)).answer
     assert answer and answer.siblings
     return answer.siblings.count, answer.siblings.previous_id

@@ -1,4 +1,4 @@
-"""Long conversations: what is on a page at once, what comes on asking, and that no length makes it slower."""
+"""Paging of long conversations: which messages a page shows at once, how more are loaded, and that length does not slow it down."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.scripted import ANALYSIS, FINAL
 pytestmark = pytest.mark.django_db
 
 EXCHANGES = 8
-"""In a window, so that a long conversation needs no hundred messages. The product shows more at once."""
+"""Messages per window, so that a long conversation does not need a hundred messages. Production shows more."""
 LONG = 2 * EXCHANGES + 7
 MIDDLE = EXCHANGES + 4
 
@@ -39,7 +39,7 @@ def _short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def talk(ada: User, conversation: Conversation) -> Conversation:
-    """A system message that nobody sees, then many questions, each with reasoning and an answer."""
+    """A hidden system message, then many questions, each with reasoning and an answer."""
     add(conversation, keep(conversation, None, Header("system"), "HIDDEN"), LONG)
     return conversation
 
@@ -197,7 +197,7 @@ def test_a_branch_goes_on_with_the_child_that_was_stored_last(ada: User, talk: C
 
 @pytest.mark.slow
 def test_ten_thousand_messages_open_as_quickly_as_a_hundred(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a page.
+    # The admin pages' rows are read every two seconds for all viewers, which is not part of a page.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     short, long = (long_conversation(ada, messages) for messages in (100, 10_000))
     client = signed_in(ada)
@@ -216,7 +216,7 @@ def test_ten_thousand_messages_open_as_quickly_as_a_hundred(ada: User, monkeypat
 
 
 def measured(client: Client, row: Conversation, path: Callable[[Conversation], str]) -> tuple[int, int, float]:
-    """Statements, bytes and work of one page; the work as the least of several, because others use the machine as well."""
+    """Statements, bytes and time of one page; the time is the least of several runs, because other processes use the machine."""
     address = path(row)
     with CaptureQueriesContext(connection) as statements:
         size = len(client.get(address).content)

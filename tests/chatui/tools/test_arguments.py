@@ -1,4 +1,4 @@
-"""Arguments are checked in bounded time, and nothing is fetched, whatever a schema says."""
+"""Validating tool arguments: in bounded time and without fetching anything, whatever the schema says."""
 
 from __future__ import annotations
 

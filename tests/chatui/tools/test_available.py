@@ -1,4 +1,4 @@
-"""Who is offered which tool: what is not named, not allowed or not declared harmless does not exist."""
+"""Tool availability: who is offered which tool, depending on settings, groups and declarations."""
 
 from __future__ import annotations
 

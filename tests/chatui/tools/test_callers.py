@@ -1,4 +1,4 @@
-"""A program's function takes what the program's own schema allows, no less and no more."""
+"""Functions of API clients accept exactly what the client's own schema allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools go together: never one that reads private data and another one that sends something out."""
+"""Tool combinations: a tool that reads private data is never offered together with one that sends data out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function becomes a tool: its schema, its words, and what is refused."""
+"""Making tools from Python functions: schema, description, and reasons for refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a tool: replies of bounded length, threads that are counted, and failures that look like nothing else."""
+"""Running a tool: bounded replies, a limited number of threads, and distinguishable failures."""
 
 from __future__ import annotations
 

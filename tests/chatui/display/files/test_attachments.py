@@ -1,4 +1,4 @@
-"""Files below an answer: the same on a page that followed it and on one that is loaded, for its owner alone."""
+"""Files below an answer: the same on a page that followed the answer and on one loaded later, and only for its owner."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp.csv'
 
 @pytest.fixture(autouse=True)
 def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tool that leaves files for the person, of the names that the model gives."""
+    """Offer a tool that leaves files for the user, with names that the model chooses."""
 
     def begin(turn: CallingTurn) -> Any:
         from chatui.tools.files import CreatedFile

@@ -1,4 +1,4 @@
-"""The card of a call: everything in it can be seen, nothing in it does anything, and it is its owner's alone."""
+"""The card of a tool call: it shows every character, runs nothing, and is visible only to its owner."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_cannot_be_seen_is_shown_as_a_code(text: str, expected: str) -> Non
 
 
 def characters() -> Iterable[int]:
-    """All; in the short form without the middle of the long rows of one kind: Chinese and Korean letters, private and unassigned codes."""
+    """All characters; in the short form without the middle of long ranges: Chinese, Korean, private-use and unassigned characters."""
     if EVERY_SHAPE:
         return range(0x110000)
     rows = [(0, 0x3400), (0xA000, 0xAC00), (0xD700, 0xE100), (0xF800, 0x20000), (0xDFF00, 0xE1100), (0x10FF00, 0x110000)]

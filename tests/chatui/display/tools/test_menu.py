@@ -1,4 +1,4 @@
-"""The tools at the message box say what the model server may use by itself, where it would, and nothing is offered there to switch it."""
+"""The tools menu at the message box lists the tools that the model server runs itself, without a switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each search engine is asked in its own way, with its key, and its results are read."""
+"""Search engines: each gets its own request format and key, and its results are parsed."""
 
 from __future__ import annotations
 

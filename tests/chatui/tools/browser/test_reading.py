@@ -1,4 +1,4 @@
-"""Pages as text: what people would see of them, with links and without what nobody sees; and in bounded time, whatever they are."""
+"""Converting web pages to text: visible content with links, without hidden elements, in bounded time for any page."""
 
 from __future__ import annotations
 

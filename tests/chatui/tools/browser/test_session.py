@@ -1,4 +1,4 @@
-"""The browser as gpt-oss was trained with it; and what it may open: what the person wrote or a page showed, nothing of its own making."""
+"""The browser as gpt-oss was trained with it. It opens only addresses that the user wrote or a page showed, none that the model made up."""
 
 from __future__ import annotations
 

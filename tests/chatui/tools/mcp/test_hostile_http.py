@@ -1,4 +1,4 @@
-"""MCP servers over HTTP, of both eras, good and hostile: what one does costs its own call, and nobody else's."""
+"""MCP over HTTP in both protocol versions, with good and hostile servers: a misbehaving server affects only its own call."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_calls_at_the_same_time_whose_session_is_over_begin_one_new_session() ->
 
 
 async def _gone_late(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    """To the first session, which is over: some hear of it when others have begun a new one."""
+    """For the first, expired session: some callers notice it when others have already begun a new one."""
     if asked.headers["mcp-session-id"] == SESSION:
         await asyncio.sleep(asked.json["params"]["arguments"]["a"] * 0.03)
         await _gone(asked, writer)

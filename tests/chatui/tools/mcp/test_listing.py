@@ -1,4 +1,4 @@
-"""What an MCP server lists becomes tools of our own names; what it returns becomes JSON or text."""
+"""Converting an MCP server's tools into our own, and its results into JSON or text."""
 
 from __future__ import annotations
 

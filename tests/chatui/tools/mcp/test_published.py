@@ -1,4 +1,4 @@
-"""Published MCP servers as peers: of PyPI and of npm, over standard input and output and over HTTP, of both eras of the protocol."""
+"""Published MCP servers as peers: from PyPI and npm, over stdio and HTTP, of both protocol versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.served, pytest.mark.slow]
 
 
 def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, Any]:
-    """List the tool, and call it."""
+    """List the tools, and call one."""
 
     async def body() -> tuple[Listing, Any]:
         async with server_of(tools=[tool], **values) as server:

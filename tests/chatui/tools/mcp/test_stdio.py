@@ -1,4 +1,4 @@
-"""MCP servers that are programs: shared, started again, and ended with all that they started, whatever they do."""
+"""MCP servers over stdio: one shared process, restarted when it fails, and killed with all its children."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ for line in sys.stdin:
 
 
 def program(call: str = "", loop: str = LOOP) -> dict[str, Any]:
-    """A server whose answer to a call is ``call``."""
+    """A server that answers a call with the code ``call``."""
     return {"command": [sys.executable, "-c", ANSWER + (call or "") + loop]}
 
 
 def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
-    """``run``, in a loop that also ends the program."""
+    """Run ``run`` in an event loop that also ends the program."""
 
     async def body() -> Any:
         turn = Turn(**values)
@@ -59,7 +59,7 @@ def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
 
 
 async def called(turn: Turn, seconds: float = 10, **arguments: Any) -> Any:
-    """A call on this loop, whose failure is its value."""
+    """Call the tool on this loop; a failure is returned as a value."""
     try:
         async with asyncio.timeout(seconds):
             return await turn.watched.call(turn_offer(turn), arguments or {"a": 1})

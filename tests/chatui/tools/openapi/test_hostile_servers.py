@@ -1,4 +1,4 @@
-"""Calls of real servers on loopback: a good one, and those that reset, stall, flood, lie, or give back what they were sent."""
+"""OpenAPI calls to real servers on loopback: a good one, and those that reset, stall, flood, lie, or echo the request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Calls:
-    """The wiki's search as a tool of a person's turn."""
+    """The wiki's search as a tool of a user's turn."""
 
     def __init__(self, tmp_path: Path, peer: Peer, operation: str = "searchPages", **values: Any) -> None:
         said = {"headers": {"Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "}}, "url": f"{peer.url}/api", **values}

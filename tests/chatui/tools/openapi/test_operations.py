@@ -1,4 +1,4 @@
-"""An operation becomes a tool of our own name; credentials are no arguments, and what cannot be offered is refused with a reason."""
+"""Converting OpenAPI operations into tools: named by us, without credentials as arguments, and refused with a reason if unsupported."""
 
 from __future__ import annotations
 

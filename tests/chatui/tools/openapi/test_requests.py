@@ -1,4 +1,4 @@
-"""A call becomes a request below the operator's address, whatever a model writes, with the operator's credentials and no others."""
+"""Building requests from calls: always below the operator's address and with the operator's credentials, whatever the model writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python is on only where the sandbox was tried and nothing got out, and everywhere else the reason is said."""
+"""Availability of ``python``: on only if the sandbox was probed and nothing escaped, otherwise off with a reason."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_an_interpreter_beside_the_data_of_the_product_is_refused(tmp_path: Path
 
 
 def test_a_virtual_environment_elsewhere_can_be_used() -> None:
-    """Not in /tmp: the sandbox has one of its own."""
+    """Not in /tmp, which the sandbox replaces by its own."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         Path(directory).chmod(0o755)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)

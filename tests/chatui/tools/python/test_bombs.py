@@ -1,4 +1,4 @@
-"""Code that takes whatever it can: each kind of it ends at a limit of its own, in the real sandbox."""
+"""Resource exhaustion by code in the real sandbox: each kind ends at its own limit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_data_directory_holds_what_it_may_and_no_more() -> None:
 
 
 def test_names_without_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty file takes none of the room that is limited, but memory of the kernel."""
+    """An empty file uses no limited disk space, but kernel memory."""
     monkeypatch.setattr(module, "MAX_INODES", 500)
 
     async def task(interpreter: Interpreter) -> None:

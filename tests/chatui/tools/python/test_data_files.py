@@ -1,4 +1,4 @@
-"""What comes out of the sandbox as files: plain ones, of bounded size and number, and nothing of the host's, whatever the code tries."""
+"""Files from the sandbox: only regular ones, limited in size and number, and never the host's, whatever the code tries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ sys.modules['matplotlib.pyplot'] = pyplot
 
 
 def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
-    """What comes out after each of these calls of one interpreter."""
+    """The files returned after each of these calls of one interpreter."""
 
     async def task(interpreter: Interpreter) -> list[Taken]:
         found = []

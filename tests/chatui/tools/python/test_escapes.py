@@ -1,4 +1,4 @@
-"""Nothing leads out of the sandbox: every known way is tried in the real one, as a user without rights."""
+"""Sandbox escapes: every known technique is tried in the real sandbox, as an unprivileged user."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NAMED = {
     "chroot": "call chroot",
     "dmesg": "call syslog",
 }
-"""The probes that anybody writes first, and our name for each. Writing to its own /tmp is allowed, and has a limit."""
+"""The obvious first probes, and our name for each. Writing to the sandbox's own /tmp is allowed, and limited."""
 
 
 @cache
@@ -80,7 +80,7 @@ def test_each_probe_that_is_known_is_among_them(name: str) -> None:
 
 
 def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
-    """Its directories are there, with nothing in them but the next one."""
+    """Its parent directories exist, with nothing in them but the next one."""
     found = replace(sandbox(), trees=("/var/tmp",))
 
     async def run() -> tuple[str, list[str]]:
@@ -96,7 +96,7 @@ def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
 
 
 def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
-    """Otherwise their failure would show nothing."""
+    """Otherwise their failure in the sandbox would prove nothing."""
     code = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
     numbers = {"memfd_create": 319} if os.uname().machine == "x86_64" else {}
     host = {
@@ -120,7 +120,7 @@ def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
 
 
 def test_a_server_without_rights_has_the_same_sandbox() -> None:
-    """Not only what root starts as somebody else: this one is started by a process that never had any."""
+    """Not only a server that root starts as another user: this one is started by a process that never had any rights."""
     code = (
         "import asyncio; from pathlib import Path; from chatui.tools.python import examination, launch;"
         "found = launch.found('/usr/bin/python3', (Path.cwd(),), 256, 16);"
@@ -161,7 +161,7 @@ def test_links_lead_nowhere() -> None:
 
 
 def test_what_forges_the_end_of_an_answer_gets_no_further_than_its_own_text() -> None:
-    """The code can find the mark of its own call. It ends that call, with words of its own, and no other."""
+    """The code can find the end mark of its own call. With it, it ends that call with its own text, and no other."""
     forged = (
         "import os, sys\n"
         "frame = sys._getframe()\n"

@@ -1,4 +1,4 @@
-"""The interpreter of a conversation: its state, its errors, its files, its time, and the end of it."""
+"""The interpreter of a conversation: its state, errors, files, deadlines and shutdown."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_code_that_takes_too_long_is_interrupted_and_keeps_its_state() -> None:
 
 
 def test_code_is_interrupted_also_where_a_shell_has_started_the_server_in_the_background() -> None:
-    """Such programs ignore SIGINT, and what they start inherits that."""
+    """Such programs ignore SIGINT, which their children inherit."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
@@ -148,7 +148,7 @@ def test_a_start_that_is_cancelled_leaves_nothing_behind() -> None:
 
 
 def children() -> list[str]:
-    """Processes of sandboxes that this process has started, and that have not ended."""
+    """The sandbox processes that this process started and that are still running."""
     listed = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
     return [each for each in listed if state_of(int(each)) and "bwrap" in Path(f"/proc/{each}/comm").read_text()]
 
@@ -166,7 +166,7 @@ def test_threads_that_the_code_leaves_behind_have_no_time_between_calls() -> Non
 
 
 def test_a_server_that_is_killed_leaves_nothing_behind() -> None:
-    """Neither while code runs nor between calls, when the sandbox is stopped."""
+    """Neither while code runs nor between calls, when the sandbox is paused."""
     code = (
         "import asyncio, sys; from tests.chatui.tools.python.sandbox import sandbox;"
         "from chatui.tools.python.interpreter import Interpreter\n"
@@ -188,7 +188,7 @@ def test_a_server_that_is_killed_leaves_nothing_behind() -> None:
 
 
 def state_of(process: int) -> str:
-    """The letter of the kernel for what a process does; empty where it has ended."""
+    """The kernel's state letter of a process; empty if it has ended."""
     try:
         letter = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -197,7 +197,7 @@ def state_of(process: int) -> str:
 
 
 async def gone(interpreter: Interpreter) -> None:
-    """Returns when nothing of it is left."""
+    """Wait until none of the processes is left."""
     await interpreter.process.wait()
     while state_of(interpreter.first_process):
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A service of the operator's runs the code: the protocol of ``docs/tools.md``, against a real peer that also breaks it."""
+"""Running code in the operator's service: the protocol of ``docs/tools.md``, against a real peer that also violates it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.environment import change
 
 @dataclass
 class Peer:
-    """Answers each request with these bytes, after so long. ``seen``: the requests; ``was_left``: whether a client went before the end."""
+    """Answers each request with these bytes after a delay. ``seen``: the requests; ``was_left``: whether a client disconnected early."""
 
     answer: bytes
     seconds: float = 0.0
@@ -88,7 +88,7 @@ def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
 
 
 class Files:
-    """A ``TurnFiles`` of which only that it is there matters."""
+    """A ``TurnFiles`` whose mere presence matters."""
 
     async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
@@ -149,7 +149,7 @@ def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> No
 
 @for_each([http(b"", f"{status} No") for status in (302, 401, 404, 405, 500, 501)] + [b"", b"junk\r\n\r\n"])
 def test_a_service_that_does_not_know_of_files_ends_the_session(answer: bytes) -> None:
-    """As it was asked to before there was more to ask for: nothing of a file may be left there."""
+    """It could not be asked to delete the file only, and nothing of the file may remain there."""
     peer = Peer(answer)
     with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv"]))
     assert [line for line, _, _ in peer.seen] == [TAKEN_AWAY, ENDED]
@@ -168,7 +168,7 @@ def test_it_knows_whose_code_ran_there() -> None:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    """The service of a process that has run no code yet."""
+    """The service, as called by a process that has run no code yet."""
     peer, loop = Peer(http(b"", "404 Not Found")), execution.tools_loop()
     server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

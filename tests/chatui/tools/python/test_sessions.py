@@ -1,4 +1,4 @@
-"""Interpreters are kept for conversations: each has its own, there are only so many, and none outlives its use."""
+"""Interpreter sessions: one per conversation, limited in number, and ended when unused."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_cancelled_call_leaves_room_for_the_next() -> None:
 
 
 class Files:
-    """A ``TurnFiles`` with one file of the person's, which is read as the real ones are."""
+    """A ``TurnFiles`` with one file of the user's, read like real ones."""
 
     file = ConversationFile(uuid4(), "mine.txt", b"mine")
 
@@ -176,7 +176,7 @@ class Files:
 
 @pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
 def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It had none when it began, so the first to end of them is one that was used."""
+    """It had no files when it began, so the first that they end was already in use."""
     with_files = replace(asked("import os; print(os.listdir())"), files=Files())
     copy_in = Interpreter.copy_in
     tried: list[ConversationFile] = []

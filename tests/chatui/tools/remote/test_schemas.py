@@ -1,4 +1,4 @@
-"""A stranger's schema is reduced to what a model can be told, in bounded time, and refused where it cannot be."""
+"""Reducing foreign JSON schemas to what a model can be told, in bounded time; others are refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_schema_that_leads_back_to_itself_is_cut_there() -> None:
 
 
 def doubling(levels: int, word: str = "properties") -> dict[str, Any]:
-    """Each level stands twice in the one above it."""
+    """Each level occurs twice in the one above it."""
     both = [{"$ref": "#/$defs/d{}"}] * 2
     definitions: dict[str, Any] = {}
     for level in range(levels):

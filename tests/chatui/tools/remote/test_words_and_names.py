@@ -1,4 +1,4 @@
-"""Names are ours, words are one harmless line, and credentials do not come back."""
+"""Sanitizing foreign tools: names are ours, descriptions are one harmless line, and credentials are redacted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of another server is offered that the operator has not confirmed as it is, and nothing waits for a server that is down."""
+"""Confirmation of foreign tools: only tools confirmed in their current form are offered, and nothing waits for a server that is down."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*arguments: str) -> str:
 
 
 def change(place: Path, text: str) -> None:
-    """The document as its author changed it, and everything looked at again."""
+    """Change the document as its author would, and check everything again."""
     path = place / "wiki.json"
     path.write_text(path.read_text().replace("Finds pages", text))
 

@@ -1,4 +1,4 @@
-"""The tools file: what it may say, and that no mistake in it is quoted or keeps the rest from working."""
+"""The tools file: its format, and that mistakes are never quoted and do not affect other entries."""
 
 from __future__ import annotations
 
