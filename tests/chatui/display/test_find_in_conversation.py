@@ -39,7 +39,7 @@ def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation
     assert matching_messages(conversation, ada, "  ") == []
 
 
-def test_nothing_hidden_is_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
+def test_hidden_text_is_not_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
     assert "walruses" in talk[1].text, "the premise: it is there"
     assert matching_messages(conversation, ada, "walruses") == []
     assert matching_messages(conversation, ada, "analysis") == []

@@ -85,7 +85,7 @@ def without_clock(html: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_a_question_is_the_same_from_its_mould(ada: User, rendered: list[str], language: str) -> None:
+def test_a_question_from_its_mould_equals_the_rendered_one(ada: User, rendered: list[str], language: str) -> None:
     messages: list[Message] = [turn_of(ada, text).question for text in WORDS]
     moulded = [fragments.question(message, (), language).html for message in messages]
     assert len(rendered) == 2, "a short one and a long one"
@@ -95,7 +95,7 @@ def test_a_question_is_the_same_from_its_mould(ada: User, rendered: list[str], l
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ko", "zh-hans"])
-def test_what_stands_below_an_answer_is_the_same_from_the_piece_that_pages_hold(
+def test_the_end_of_an_answer_equals_the_rendered_one(
     ada: User, rendered: list[str], monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
@@ -112,7 +112,7 @@ def test_what_stands_below_an_answer_is_the_same_from_the_piece_that_pages_hold(
     assert len(rendered) == len(turns), "those of the comparison"
 
 
-def test_the_names_of_back_ends_are_shown_before_those_of_their_models_and_each_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_ends_are_listed_once_each_before_their_models(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
     monkeypatch.setattr(conversation, "_labels", lambda: {"one": "The first", "two": "a-model"})
     for choice, names in (("one", ("The first", "a-model")), ("two", ("a-model",))):
@@ -132,7 +132,7 @@ def test_the_names_of_back_ends_are_shown_before_those_of_their_models_and_each_
         {"finished_at": None},
     ],
 )
-def test_what_is_rare_is_sent_whole(ada: User, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_parts_are_sent_as_whole_html(ada: User, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
     sent, page = below(turn_of(ada, **columns))
     assert sent.html is not None and sent.html.html == page

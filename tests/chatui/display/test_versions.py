@@ -55,7 +55,7 @@ async def regenerated(person: User, backend: ScriptedBackend, count: int) -> Tur
 
 
 @pytest.mark.asyncio
-async def test_the_newest_comes_first_with_its_model_and_nothing_hidden(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1] and found.count == 2
@@ -68,7 +68,7 @@ async def test_the_newest_comes_first_with_its_model_and_nothing_hidden(ada: Use
 
 
 @pytest.mark.asyncio
-async def test_a_cut_answer_and_the_one_that_continues_it_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
     *_, turn = await asked_and_continued(ada, backend, cut_answer(), rest())
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1]
@@ -79,7 +79,7 @@ async def test_a_cut_answer_and_the_one_that_continues_it_are_two_versions(ada: 
 
 
 @pytest.mark.asyncio
-async def test_an_attempt_without_an_answer_says_what_became_of_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend: ScriptedBackend) -> None:
     first = await regenerated(ada, backend, 1)
     backend.script = [*frame(ANALYSIS, SECRET), ended()]
     failed = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
@@ -114,9 +114,7 @@ async def test_only_the_newest_are_read_and_the_page_says_so(ada: User, backend:
 
 
 @pytest.mark.asyncio
-async def test_an_answer_is_no_question_and_a_question_of_somebody_else_does_not_exist(
-    ada: User, bela: User, backend: ScriptedBackend
-) -> None:
+async def test_an_answer_or_a_foreign_question_has_no_versions(ada: User, bela: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     final = await Message.objects.filter(turn=turn, is_visible=True).afirst()
     assert final is not None

@@ -86,7 +86,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_one_program_serves_many_calls_and_gets_the_variables_that_the_operator_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_serves_many_calls_and_gets_only_the_configured_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_SECRET_KEY", "not for tools")
     monkeypatch.setenv("DEMO_TOKEN", "sk-of-the-demo")
     tell = """
@@ -116,7 +116,7 @@ def call(m):
         "def call(m): print('[' * 100000, flush=True)\n",
     ],
 )
-def test_a_program_that_ends_floods_or_lies_costs_its_call_and_the_next_one_has_a_new_one(call: str, tmp_path: Path) -> None:
+def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call: str, tmp_path: Path) -> None:
     once = f"{call}\nbad = call\ndef call(m):\n    if not os.path.exists({str(tmp_path / 'seen')!r}):\n"
     once += f"        open({str(tmp_path / 'seen')!r}, 'w').close()\n        bad(m)\n"
     once += "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
@@ -128,7 +128,7 @@ def test_a_program_that_ends_floods_or_lies_costs_its_call_and_the_next_one_has_
     assert isinstance(first, ToolError) and second == "3"
 
 
-def test_answers_to_other_calls_are_not_ours_and_a_slow_call_is_taken_back() -> None:
+def test_answers_to_other_calls_are_ignored_and_a_slow_call_is_cancelled() -> None:
     call = (
         "def call(m):\n    if m['params']['arguments']['a'] == 1: say({'id': m['id'] + 1000, 'result': {'content': []}})\n"
         "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
@@ -141,7 +141,7 @@ def test_answers_to_other_calls_are_not_ours_and_a_slow_call_is_taken_back() -> 
     assert isinstance(late, TimeoutError) and fine == "3"
 
 
-def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None:
+def test_a_process_and_its_children_are_killed_if_they_refuse_to_end() -> None:
     deaf = "import signal, subprocess\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nchild = subprocess.Popen(['sleep', '600'])\n"
     deaf += 'def call(m): say({"id": m["id"], "result": {"content": [{"type": "text", "text": str(child.pid)}]}})\n'
     pids: list[int] = []
@@ -166,14 +166,14 @@ def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None
         {**program(), "environment": {"DEMO_TOKEN": {"env": "NO_SUCH_VARIABLE"}}},
     ],
 )
-def test_a_program_that_does_not_start_or_speak_is_a_reply(values: dict[str, Any]) -> None:
+def test_a_process_that_does_not_start_or_respond_gives_an_error_reply(values: dict[str, Any]) -> None:
     async def run(turn: Turn) -> Any:
         return await called(turn)
 
     assert isinstance(within(values, run), ToolError)
 
 
-def test_a_program_that_reads_nothing_is_given_up() -> None:
+def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
     async def run(turn: Turn) -> Any:
         return [await called(turn, 1, a="x" * 400_000) for _ in range(6)]
 

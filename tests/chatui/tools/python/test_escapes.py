@@ -75,11 +75,11 @@ def test_every_attempt_fails() -> None:
 
 
 @for_each(NAMED)
-def test_each_probe_that_is_known_is_among_them(name: str) -> None:
+def test_every_known_probe_is_included(name: str) -> None:
     assert made()[NAMED[name]] is False
 
 
-def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
+def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
     """Its parent directories exist, with nothing in them but the next one."""
     found = replace(sandbox(), trees=("/var/tmp",))
 
@@ -119,7 +119,7 @@ def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
         assert found[name], name
 
 
-def test_a_server_without_rights_has_the_same_sandbox() -> None:
+def test_an_unprivileged_server_has_the_same_sandbox() -> None:
     """Not only a server that root starts as another user: this one is started by a process that never had any rights."""
     code = (
         "import asyncio; from pathlib import Path; from chatui.tools.python import examination, launch;"
@@ -146,12 +146,12 @@ def test_a_server_without_rights_has_the_same_sandbox() -> None:
         ("import os; os.listdir('/proc')", "No such file"),
     ],
 )  # fmt: skip
-def test_what_is_refused_is_an_ordinary_error_to_the_code(code: str, said: str) -> None:
+def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, said: str) -> None:
     [text] = texts(code)
     assert said in text and text.startswith("Traceback") and "driver" not in text
 
 
-def test_links_lead_nowhere() -> None:
+def test_symlinks_lead_nowhere() -> None:
     links = (
         "import os\nfor name in ('/etc/shadow', '/proc/1/root', '../../../root', '/mnt/data/a'): os.symlink(name, f'l{len(os.listdir())}')"
     )
@@ -160,7 +160,7 @@ def test_links_lead_nowhere() -> None:
     assert set(read.text.split()) <= {"FileNotFoundError", "OSError", "IsADirectoryError", "PermissionError"} and made.files == ()
 
 
-def test_what_forges_the_end_of_an_answer_gets_no_further_than_its_own_text() -> None:
+def test_a_forged_end_mark_affects_only_its_own_reply() -> None:
     """The code can find the end mark of its own call. With it, it ends that call with its own text, and no other."""
     forged = (
         "import os, sys\n"
@@ -176,11 +176,11 @@ def test_what_forges_the_end_of_an_answer_gets_no_further_than_its_own_text() ->
     assert second.text.endswith("second\n") and third.text == "third\n"
 
 
-def test_marks_of_other_calls_are_text() -> None:
+def test_end_marks_of_other_calls_are_text() -> None:
     [text] = texts("import os; x = os.write(1, b'\\0' + b'0' * 32 + b'\\0{}\\nafter')")
     assert text.endswith("after")
 
 
-def test_nothing_but_text_comes_out_of_an_answer() -> None:
+def test_a_reply_is_always_text() -> None:
     code = "import sys; sys.stdout.buffer.write(b'\\xff\\x1b[2J' + 'é'.encode())"
     assert answers(f"x = {code!r}; exec(x)")[0].text == "\ufffd\x1b[2Jé"

@@ -53,7 +53,7 @@ def test_two_conversations_do_not_see_each_other() -> None:
     assert other.text.startswith("[]\n") and "NameError" in other.text
 
 
-def test_calls_of_one_conversation_wait_for_each_other() -> None:
+def test_calls_of_one_conversation_run_one_at_a_time() -> None:
     async def task(sessions: Sessions) -> list[Outcome]:
         await sessions.run(asked("x = 0"))
         return await asyncio.gather(*(sessions.run(asked("import time; n = x; time.sleep(0.05); x = n + 1; x")) for _ in range(4)))
@@ -61,7 +61,7 @@ def test_calls_of_one_conversation_wait_for_each_other() -> None:
     assert sorted(outcome.text for outcome in with_sessions(task)) == ["1\n", "2\n", "3\n", "4\n"]
 
 
-def test_whoever_has_all_that_one_may_have_gives_up_the_oldest() -> None:
+def test_a_person_at_the_limit_loses_the_oldest_session() -> None:
     async def task(sessions: Sessions) -> list[bool]:
         for conversation, person in ((TWO, BOB), (ONE, ADA), (THREE, ADA)):
             await sessions.run(asked("x = 1", conversation, person))
@@ -70,7 +70,7 @@ def test_whoever_has_all_that_one_may_have_gives_up_the_oldest() -> None:
     assert with_sessions(task, of_person=1) == [False, False, True]
 
 
-def test_a_full_process_lets_the_oldest_idle_one_go_and_none_that_works() -> None:
+def test_a_full_process_ends_the_oldest_idle_session_and_no_busy_one() -> None:
     async def task(sessions: Sessions) -> tuple[bool, bool]:
         await sessions.run(asked("x = 1"))
         await sessions.run(asked("x = 1", TWO, BOB))
@@ -88,7 +88,7 @@ def test_a_full_process_lets_the_oldest_idle_one_go_and_none_that_works() -> Non
     assert with_sessions(task, most=2) == (True, True)
 
 
-def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
+def test_an_idle_interpreter_ends() -> None:
     async def task(sessions: Sessions) -> str:
         await sessions.run(asked("x = 1"))
         await sessions.run(asked("x"))
@@ -100,7 +100,7 @@ def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
     assert "NameError" in said and said.endswith(note)
 
 
-def test_what_is_forgotten_is_gone() -> None:
+def test_a_forgotten_session_is_gone() -> None:
     async def task(sessions: Sessions) -> Outcome:
         await sessions.run(asked("x = 1"))
         await sessions.forget(ONE)
@@ -110,7 +110,7 @@ def test_what_is_forgotten_is_gone() -> None:
     assert with_sessions(task).is_new
 
 
-def test_a_call_that_waits_while_its_conversation_is_forgotten_leaves_nothing_behind() -> None:
+def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -> None:
     async def task(sessions: Sessions) -> list[str]:
         running = [asyncio.create_task(sessions.run(asked(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")]
         while not sessions._sessions or not sessions._sessions[ONE].interpreter:
@@ -126,7 +126,7 @@ def test_a_call_that_waits_while_its_conversation_is_forgotten_leaves_nothing_be
     assert "ended by itself, or was killed" in first and "was ended" in second
 
 
-def test_a_conversation_that_is_forgotten_while_its_interpreter_starts_gets_none() -> None:
+def test_forgetting_a_conversation_while_its_interpreter_starts_ends_it() -> None:
     async def task(sessions: Sessions) -> None:
         running = asyncio.create_task(sessions.run(asked("import time; time.sleep(30)")))
         while not sessions._sessions:
@@ -138,7 +138,7 @@ def test_a_conversation_that_is_forgotten_while_its_interpreter_starts_gets_none
     with_sessions(task)
 
 
-def test_the_model_is_told_that_its_interpreter_ended_and_the_next_call_has_another() -> None:
+def test_the_model_is_told_that_its_interpreter_ended_and_gets_a_new_one() -> None:
     async def task(sessions: Sessions) -> tuple[str, Outcome]:
         ended = wording.reply(await sessions.run(asked("print('last', flush=True); import os; os._exit(1)")))
         return ended, await sessions.run(asked("1"))
@@ -148,7 +148,7 @@ def test_the_model_is_told_that_its_interpreter_ended_and_the_next_call_has_anot
     assert after.is_new and after.text == "1\n"
 
 
-def test_a_cancelled_call_leaves_room_for_the_next() -> None:
+def test_a_cancelled_call_frees_its_place() -> None:
     async def task(sessions: Sessions) -> Outcome:
         running = asyncio.create_task(sessions.run(asked("while True: pass")))
         await asyncio.sleep(0.3)
@@ -175,7 +175,7 @@ class Files:
 
 
 @pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
-def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had no files when it began, so the first that they end was already in use."""
     with_files = replace(asked("import os; print(os.listdir())"), files=Files())
     copy_in = Interpreter.copy_in
@@ -200,7 +200,7 @@ def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: 
     assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
 
 
-def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_details() -> None:
+def test_a_sandbox_that_cannot_start_is_an_error_without_details() -> None:
     async def fails() -> Interpreter:
         raise CannotLaunchError("secret reason")
 
@@ -211,11 +211,11 @@ def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_deta
         asyncio.run(run())
 
 
-def test_what_a_terminal_or_a_database_would_stumble_over_is_no_text() -> None:
+def test_control_characters_are_removed_from_output() -> None:
     assert wording.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
 
 
-def test_the_reply_says_what_there_is_to_know() -> None:
+def test_the_reply_contains_output_errors_and_files() -> None:
     assert wording.reply(Outcome("")).startswith("[No output.")
     assert wording.reply(Outcome("4\n", is_new=True)) == "4"
     assert (

@@ -12,7 +12,7 @@ from chatui.tools.remote.offer import ServerError
 pytestmark = pytest.mark.asyncio
 
 
-async def test_a_call_whose_connection_is_lost_is_not_sent_again() -> None:
+async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
     seen: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
