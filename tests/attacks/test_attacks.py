@@ -1,4 +1,4 @@
-"""A sample of the attacks in a real browser, in every way in which text reaches a page; and the harness on HTML that is an attack."""
+"""A sample of the attacks in a real browser, in every way in which text reaches a page; and tests of the harness with HTML that attacks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The light one, which reads HTML with the same engine; ``make attack`` drives the whole browser."""
+    """Chromium's headless shell, which has the same HTML parser; ``make attack`` uses the full browser."""
     path = find_headless()
     assert path, why_not()
     with chromium(path) as started:

@@ -64,7 +64,7 @@ async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
         backend = new(Endpoint(server.url, limits=PATIENT))
         task = asyncio.create_task(take(backend, sample_request("Hello!")))
         await asyncio.wait_for(shown.wait(), 10)
-        await asyncio.sleep(0.2)  # the rest has arrived, and is held back
+        await asyncio.sleep(0.2)  # the rest has arrived, and is buffered
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -95,7 +95,7 @@ def test_a_link_to_every_message_of_the_owner_holds_no_marker_and_none_ends_in_a
     ShareLink.objects.all().delete()
     made = 0
     for message in world.hers.conversation.messages.all():
-        cache.clear()  # otherwise so many requests at once would have to wait
+        cache.clear()  # otherwise the requests would be rate limited
         response = client.post(address, {"leaf": str(message.pk), "days": "1"})
         assert response.status_code == (302 if message.is_visible else 404)
         made += message.is_visible

@@ -85,7 +85,7 @@ def crawl(client: Client, asked: list[Asked], ways: list[tuple[str, str]], one_i
             body = one.body if method not in ("GET", "HEAD") else ""
             answer = client.generic(method, one.path, body, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
             answers.append((f"{method} {one.path} ({accept})", whole(answer)))
-            # After an opt-in, hidden text is what the person asked for.
+            # After an opt-in, the person requests hidden text.
             if one.path.startswith("/c/") and answer.status_code == 302 and not one.path.endswith("/debug/open/"):
                 answers.append((f"what {method} {one.path} leads to", whole(client.get(answer["Location"]))))
     return answers

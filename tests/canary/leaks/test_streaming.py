@@ -233,7 +233,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 ) -> None:
     pages: list[bytes] = []
     async with BrowserSocket(ada) as tab:
-        # Without a call, after which no answer is shown.
+        # Except for calls, after which no answer is shown.
         backend.script = [*hidden_steps(canary, without="tool call"), *answer("The first.", canary.plant("first thought"))]
         accepted = await begin(tab)
         await running.settle()

@@ -1,4 +1,4 @@
-"""Between the password and the second factor, a person counts as a stranger: at every address, on the socket and for programs."""
+"""Between the password and the second factor, a person counts as anonymous: at every address, on the socket and for the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as visitors: with a key of the owner's, of somebody else's, of staff who may see hidden channels, and with a revoked one."""
+"""API clients as visitors: with the owner's key, somebody else's, one of staff who may see hidden channels, and a revoked one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = ("owner", "other", "both", "revoked", "anonymous")
 
 
 def requests_for(answer: str) -> list[tuple[str, str, object]]:
-    """Every address of the API, with everything that a program could send to get more than it should."""
+    """Every address of the API, with everything that a client could send to get more than it should."""
     posts: list[tuple[str, str, object]] = [
         ("POST", path, body | {"stream": stream})
         for path in ("/v1/responses", "/v1/chat/completions")

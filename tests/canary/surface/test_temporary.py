@@ -1,4 +1,4 @@
-"""A temporary conversation is in no list, and cannot be downloaded: every reviewed address is requested, by its owner and by staff."""
+"""A temporary conversation is in no list and cannot be exported: every reviewed address is requested, by its owner and by staff."""
 
 from __future__ import annotations
 
