@@ -155,7 +155,7 @@ EVENTS = {
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_each_response_is_complete_by_the_models_of_the_specification(name: str, client: httpx.Client) -> None:
+def test_each_response_validates_against_the_specification(name: str, client: httpx.Client) -> None:
     assert complete(client, {"model": "demo"} | REQUESTS[name])
 
 
@@ -199,7 +199,7 @@ def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("model", RECORDED)
 @pytest.mark.parametrize("name", REQUESTS)
-def test_what_a_real_vllm_sent_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
+def test_a_recorded_vllm_answer_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
     before = len(vllm.asked)
     found = complete(client, {"model": model} | REQUESTS[name])
     assert len(vllm.asked) == before + 2, "the premise: it was asked, and once for each"
@@ -210,13 +210,13 @@ def test_what_a_real_vllm_sent_becomes_a_complete_response(name: str, model: str
         assert [part["text"] for item in found if item["type"] == "message" for part in item["content"]] == [GREETING]
 
 
-def test_both_kinds_of_phase_come_as_the_suite_wants_them(client: httpx.Client) -> None:
+def test_both_phases_satisfy_the_suite(client: httpx.Client) -> None:
     found = client.post("/responses", json={"model": "demo", "input": "Make a plan, please."}).json()
     assert [item["phase"] for item in found["output"] if item["type"] == "message"] == ["commentary", "final_answer"]
 
 
 @pytest.mark.parametrize("body", [{"input": "?"}, {"model": "demo"}, {"model": "demo", "input": 3}, {"model": 3, "input": "?"}])
-def test_a_request_that_is_none_gets_an_error_object(body: object, client: httpx.Client) -> None:
+def test_an_invalid_request_gets_an_error_object(body: object, client: httpx.Client) -> None:
     refused = client.post("/responses", json=body)
     assert refused.status_code == 400 and set(refused.json()["error"]) == {"message", "type", "param", "code"}
     with client.stream("POST", "/responses", json=body) as streamed:

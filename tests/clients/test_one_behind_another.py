@@ -28,7 +28,7 @@ THOUGHTS = ("Something that is nested by itself is better", "I should not guess"
 
 
 @pytest.mark.parametrize("kind", ["responses", "chat"])
-def test_no_reasoning_is_in_the_database_of_the_second(kind: str, fast_server: Server, fast_key: str, place: Path, tmp_path: Path) -> None:
+def test_the_second_instances_database_has_no_reasoning(kind: str, fast_server: Server, fast_key: str, place: Path, tmp_path: Path) -> None:
     second = Deployment(tmp_path, CHATUI_BACKEND_URL=fast_server.url, CHATUI_BACKEND_KEY=fast_key, CHATUI_BACKEND_KIND=kind)
     try:
         served = second.start()

@@ -40,7 +40,7 @@ HELD = "SECRET thoughts about the question, and how to say it.</think>"
 @pytest.mark.served
 @pytest.mark.parametrize("in_words", [False, True])
 @pytest.mark.parametrize(("new", "written"), [(ChatCompletionsBackend, in_chat), (ResponsesBackend, in_responses)])
-async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
+async def test_a_buffered_sign_still_withdraws_when_the_sample_is_cancelled(
     new: Callable[[Endpoint], Backend], written: Callable[[str], list[bytes]], in_words: bool
 ) -> None:
     shown, events = asyncio.Event(), list[RawEvent]()

@@ -39,7 +39,7 @@ def requests_for(answer: str) -> list[tuple[str, str, object]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_no_program_is_sent_anything_hidden_by_any_address(kind: str, world: World, backend: ScriptedBackend) -> None:
+async def test_no_api_address_returns_anything_hidden(kind: str, world: World, backend: ScriptedBackend) -> None:
     person = world.people.get("owner" if kind == "revoked" else kind)
     key = await sync_to_async(key_of)(person) if person else ""
     asker = await ApiKey.objects.filter(owner=world.people["owner"]).afirst()
