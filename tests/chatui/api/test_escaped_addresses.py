@@ -51,7 +51,7 @@ ELSEWHERE = [
 ]
 
 
-def asked(server: Server, key: str, method: str, path: str) -> tuple[int, str, bytes]:
+def raw_request(server: Server, key: str, method: str, path: str) -> tuple[int, str, bytes]:
     """The response to exactly this path, without normalization by a library."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
@@ -73,7 +73,7 @@ def test_an_escaped_id_reaches_no_other_address(server: Server, key: str) -> Non
         begun = client.post("/responses", json={"model": "demo", "input": "Write a long text.", "background": True}).json()["id"]
         for path in [f"/v1/responses/{tail}" for tail in TAILS] + ELSEWHERE:
             for method in ("POST", "GET", "DELETE"):
-                status, kind, body = asked(server, key, method, path.format(id=begun))
+                status, kind, body = raw_request(server, key, method, path.format(id=begun))
                 where = f"{method} {path:.80}: {status} {body[:200]!r}"
                 assert 400 <= status < 500 and kind.startswith("application/json"), where
                 assert set(json.loads(body)["error"]) == {"message", "type", "param", "code"}, where

@@ -28,13 +28,13 @@ def filled(shape: Shape) -> str:
     return shape.filled(f"{HIDDEN} bcdflbcdfl is what nobody may read.", f"Answer {SHOWN}.")
 
 
-def ever_seen(events: list[RawEvent]) -> str:
+def text_ever_visible(events: list[RawEvent]) -> str:
     """Everything that a user could have read at some time."""
     gate = Gate(Audience.END_USER)
     return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
 
 
-def ways(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
+def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
     """The events of an answer over the wire formats that have a field for it: whole, and split in many ways."""
     for pieces in cuts(text):
         yield pieces, events_of_chat({}, pieces, whole=False), False
@@ -52,10 +52,10 @@ def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
 @for_each([shape for shape in SHAPES if EVERY_SHAPE or is_drawn(2, shape.name)])
 def test_every_shape_ends_hidden_and_only_late_labels_were_ever_seen(shape: Shape) -> None:
     text = filled(shape)
-    for pieces, events, is_whole in ways(text):
+    for pieces, events, is_whole in event_sequences(text):
         visible = seen(events)
         assert HIDDEN not in visible, pieces
-        assert HIDDEN not in ever_seen(events) or (shape.is_late and not is_whole), pieces
+        assert HIDDEN not in text_ever_visible(events) or (shape.is_late and not is_whole), pieces
         assert not shape.shows or SHOWN in visible, pieces
 
 

@@ -14,7 +14,7 @@ from chatui.store import transcripts
 from chatui.turns.start import Kind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_continue import SECRET, asked_and_continued, cut_answer, rest
+from tests.chatui.turns.test_continue import SECRET, asked_and_continued, continuation_steps, cut_answer
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
 
@@ -69,7 +69,7 @@ async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: Use
 
 @pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
-    *_, turn = await asked_and_continued(ada, backend, cut_answer(), rest())
+    *_, turn = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1]
     whole, cut = (text for _, text in texts(found))

@@ -263,7 +263,7 @@ def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int,
     assert len(asked) == 1, "what is higher stays"
 
 
-class Stuck(Connection):
+class StuckConnection(Connection):
     """A connection that accepts no more data."""
 
     def __init__(self, waiting: int) -> None:
@@ -276,7 +276,7 @@ class Stuck(Connection):
 
 def test_a_connection_with_too_much_unsent_data_is_dropped() -> None:
     for waiting, is_given_up in ((0, False), (server.MAX_UNSENT, False), (server.MAX_UNSENT + 1, True)):
-        stuck = Stuck(waiting)
+        stuck = StuckConnection(waiting)
         server.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up
     server.give_up_slow(object())

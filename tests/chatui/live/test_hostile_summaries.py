@@ -10,7 +10,7 @@ import pytest
 
 from chatui.models import User
 from renderer.frame_kinds import SUMMARY_NAME
-from tests.chatui.turns.test_summarizing import Watched, kept, watch
+from tests.chatui.turns.test_summarizing import WatchedTurn, kept, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
 from tests.support.scripted import ScriptedBackend
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
@@ -22,14 +22,14 @@ MAX = 3
 """Attacks per scene, each of a different kind."""
 
 
-def told(scene: Scene) -> list[str]:
+def attack_lines(scene: Scene) -> list[str]:
     """Lines that are attacks in themselves, one of each kind."""
     rows = (row.split(" | ", 1) for row in scene.rows if " || " not in row)
     by_kind = itertools.groupby(sorted(rows), key=lambda row: row[0])
     return [next(lines)[1] for kind, lines in by_kind if kind != PARAPHRASE][-MAX:]
 
 
-async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> Watched:
+async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> WatchedTurn:
     """Watch a turn that thinks as the scene says, while a summarizer writes ``line``."""
     gate, summarizer = asyncio.Event(), Summarizer(line)
     install(patch, backend, summarizer)
@@ -39,7 +39,7 @@ async def watched_while(scene: Scene, line: str, person: User, backend: Scripted
     return watched
 
 
-@pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in told(scene)])
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in attack_lines(scene)])
 async def test_no_page_gets_the_line_of_a_hostile_summarizer(
     name: str, line: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:

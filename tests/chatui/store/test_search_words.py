@@ -13,7 +13,7 @@ from chatui.store import search_words
 from chatui.store.search_words import Query
 
 
-def found(query: str, text: str) -> list[str]:
+def matches_in(query: str, text: str) -> list[str]:
     """The parts of ``text`` that match."""
     return [text[start:end] for start, end in search_words.query(query).spans(text)]
 
@@ -51,7 +51,7 @@ def is_indexed(query: Query, text: str) -> bool:
     ],
 )
 def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, expected: list[str]) -> None:
-    assert found(query, text) == expected
+    assert matches_in(query, text) == expected
 
 
 @pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])
@@ -77,7 +77,7 @@ def test_an_index_entry_is_limited_in_bytes() -> None:
 
 
 def test_a_very_long_word_is_found_by_its_beginning() -> None:
-    assert found("x" * 300, "x" * 400) == ["x" * 400]
+    assert matches_in("x" * 300, "x" * 400) == ["x" * 400]
 
 
 def test_a_query_has_a_limited_number_of_different_words() -> None:

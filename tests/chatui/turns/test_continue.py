@@ -51,7 +51,7 @@ def cut_answer(text: str = "Two and ", thought: str = SECRET) -> list[Step]:
     return [*frame(ANALYSIS, thought), *cut(FINAL, text), ended(EndReason.LENGTH)]
 
 
-def rest(text: str = "two are four.") -> list[Step]:
+def continuation_steps(text: str = "two are four.") -> list[Step]:
     return [FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), ended()]
 
 
@@ -69,7 +69,7 @@ async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: 
 
 
 @database_sync_to_async
-def shown(person: User, turn: Turn) -> ShownAnswer:
+def shown_answer(person: User, turn: Turn) -> ShownAnswer:
     answer = windows.latest(turn.conversation, person).exchanges[-1].answer
     assert answer is not None
     return answer
@@ -86,7 +86,7 @@ def body(message: Message) -> str:
 
 @pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
     messages = await kept(first.conversation, ada)
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two are four."]
@@ -114,7 +114,7 @@ async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User,
 
 @pytest.mark.asyncio
 async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
-    await asked_and_continued(ada, backend, cut_answer(), rest())
+    await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     request = backend.requests[-1]
     assert [(one.header.role, one.header.channel, one.body) for one in request.frames] == [
         ("user", None, "What is 2 + 2?"),
@@ -125,7 +125,7 @@ async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: Us
 
 @pytest.mark.asyncio
 async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
-    scripts = ([*frame(ANALYSIS, SECRET), ended()], rest("Four."))
+    scripts = ([*frame(ANALYSIS, SECRET), ended()], continuation_steps("Four."))
     first, second = await asked_and_continued(ada, backend, *scripts)
     assert (first.state, first.error_code, second.state) == ("failed", "E-X-ONLY-THINKING", "completed")
     assert backend.requests[-1].cut_answer == Frame(Header("assistant", "final"), "")
@@ -135,7 +135,7 @@ async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada:
 
 @pytest.mark.asyncio
 async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
-    first, _ = await asked_and_continued(ada, backend, cut_answer(), rest())
+    first, _ = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     backend.script = answer()
     await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
     assert [(one.header.role, one.body) for one in backend.requests[-1].frames] == [
@@ -149,9 +149,9 @@ async def test_the_later_history_holds_one_whole_answer(ada: User, backend: Scri
 @pytest.mark.asyncio
 async def test_an_answer_can_be_continued_several_times(ada: User, backend: ScriptedBackend) -> None:
     more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
-    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, rest("are four."))
+    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, continuation_steps("are four."))
     assert body((await kept(turns[0].conversation, ada))[-1]) == "Two and two two are four."
-    answer = await shown(ada, turns[-1])
+    answer = await shown_answer(ada, turns[-1])
     assert [part.kind for part in answer.parts] == ["final"]
     assert answer.siblings is not None and (answer.siblings.index, answer.siblings.count) == (4, 4)
     assert [request.cut_answer.body for request in backend.requests[1:] if request.cut_answer] == [
@@ -163,8 +163,10 @@ async def test_an_answer_can_be_continued_several_times(ada: User, backend: Scri
 
 @pytest.mark.asyncio
 async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: ScriptedBackend) -> None:
-    turns = await asked_and_continued(ada, backend, cut_answer("Look:\n\n```python\nfor x in "), rest("y:\n    print(x)\n```\n\nDone."))
-    answer = await shown(ada, turns[-1])
+    turns = await asked_and_continued(
+        ada, backend, cut_answer("Look:\n\n```python\nfor x in "), continuation_steps("y:\n    print(x)\n```\n\nDone.")
+    )
+    answer = await shown_answer(ada, turns[-1])
     whole = "Look:\n\n```python\nfor x in y:\n    print(x)\n```\n\nDone."
     assert answer.parts[0].blocks == tuple(html.render_blocks(whole)) and len(answer.parts[0].blocks) == 3
     text = await database_sync_to_async(
@@ -179,10 +181,10 @@ async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: Scrip
 async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stays_visible(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [*frame(ANALYSIS, "again"), gate, *rest()]
+    backend.script = [*frame(ANALYSIS, "again"), gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    meanwhile = await shown(ada, first)
+    meanwhile = await shown_answer(ada, first)
     assert (meanwhile.turn_id, meanwhile.state, meanwhile.continuation) == (str(started.turn.pk), "running", "")
     assert [part.blocks for part in meanwhile.parts] == [html.render_blocks(body(await Message.objects.aget(channel="final")))]
     gate.set()
@@ -198,7 +200,7 @@ async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stay
 @pytest.mark.parametrize(
     ("script", "state", "code"),
     [
-        (rest(""), "failed", "E-X-NO-MORE"),
+        (continuation_steps(""), "failed", "E-X-NO-MORE"),
         ([ended()], "failed", "E-X-NO-MORE"),
         ([*frame(ANALYSIS, "again"), ended()], "failed", "E-X-NO-MORE"),
         ([*frame(ANALYSIS, "again"), *frame(PREAMBLE, "I go on."), ended()], "failed", "E-X-NO-MORE"),
@@ -214,26 +216,26 @@ async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_se
     first, second = await asked_and_continued(ada, backend, cut_answer(), script)
     assert (second.state, second.error_code) == (state, code)
     assert await Message.objects.filter(channel="final").acount() == 1
-    answer = await shown(ada, first)
+    answer = await shown_answer(ada, first)
     assert (answer.turn_id, answer.state, answer.siblings) == (str(second.pk), state, None)
     assert answer.notice is not None and answer.notice.code == code
     assert answer.continuation == ("" if code == "E-X-NO-MORE" else "continue")
     if answer.continuation:
-        backend.script = rest()
+        backend.script = continuation_steps()
         await run(ada, continued(second))
         assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
 
 
 @pytest.mark.asyncio
 async def test_each_version_can_be_reopened_and_continued_again(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
-    before = (await shown(ada, second)).siblings
+    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    before = (await shown_answer(ada, second)).siblings
     assert before is not None and before.previous_id is not None and before.next_id is None
     await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{first.conversation_id}/branch/", {"message": before.previous_id}))()
-    old = await shown(ada, first)
+    old = await shown_answer(ada, first)
     assert (old.turn_id, old.continuation) == (str(first.pk), "continue")
     assert old.siblings is not None and (old.siblings.index, old.siblings.count) == (1, 2)
-    backend.script = rest("two make four.")
+    backend.script = continuation_steps("two make four.")
     await run(ada, continued(first))
     assert body((await kept(first.conversation, ada))[-1]) == "Two and two make four."
     assert await Message.objects.filter(channel="final").acount() == 3
@@ -244,7 +246,7 @@ async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, 
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = answer("You are welcome.")
     later = await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
-    backend.script = rest()
+    backend.script = continuation_steps()
     await run(ada, continued(first))
     assert [body(message) for message in (await kept(first.conversation, ada))[::2]] == ["What is 2 + 2?", "Two and two are four."]
     assert await Message.objects.filter(turn=later, channel="final").aexists()
@@ -260,10 +262,10 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
     await running.stop(Place(started.turn.pk, PROCESS))
     await running.settle()
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
-    assert (turn.state, (await shown(ada, turn)).continuation) == ("stopped", way)
+    assert (turn.state, (await shown_answer(ada, turn)).continuation) == ("stopped", way)
     label = "Continue" if way == "continue" else "Finish the answer"
     assert f"<span>{label}</span>" in await page(ada, turn)
-    backend.script = rest("of it.")
+    backend.script = continuation_steps("of it.")
     await run(ada, continued(turn))
     assert body((await kept(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
 
@@ -271,7 +273,7 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
 @pytest.mark.asyncio
 async def test_a_complete_answer_cannot_be_continued(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
-    assert (await shown(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
+    assert (await shown_answer(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, continued(turn))
     assert caught.value.code is ProductCode.COMMAND
@@ -281,7 +283,7 @@ async def test_a_complete_answer_cannot_be_continued(ada: User, backend: Scripte
 async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.BACKEND)]
     turn = await run(ada, ask())
-    assert (await shown(ada, turn)).continuation == ""
+    assert (await shown_answer(ada, turn)).continuation == ""
     with pytest.raises(AskRefusedError):
         await begin(ada, continued(turn))
 
@@ -311,7 +313,7 @@ async def test_a_continuation_cannot_name_a_message(ada: User, backend: Scripted
 async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     for turn in (first, started.turn):
         with pytest.raises(AskRefusedError) as caught:
@@ -325,7 +327,7 @@ async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: Sc
 @pytest.mark.asyncio
 async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = rest()
+    backend.script = continuation_steps()
     wanted = continued(first)
     one, two = await begin(ada, wanted), await begin(ada, wanted)
     await running.settle()
@@ -356,7 +358,7 @@ async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(
     messages, started = await _swept(ada, "Two and two")
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
-    answer = await shown(ada, turn)
+    answer = await shown_answer(ada, turn)
     assert (answer.state, answer.continuation) == ("interrupted", "continue")
 
 
@@ -374,7 +376,7 @@ LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
 async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer(LONG))
     old = await Message.objects.aget(channel="final")
-    backend.script = rest("'x')\n```\n\nThe end.")
+    backend.script = continuation_steps("'x')\n```\n\nThe end.")
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(first.conversation_id))
         await socket.until("chatui:idle")
@@ -395,7 +397,7 @@ async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: Sc
     thinking, writing = asyncio.Event(), asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
     [first] = await asked_and_continued(ada, backend, script)
-    backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *rest("")[2:]]
+    backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *continuation_steps("")[2:]]
     await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
     expected = [[block.html for block in html.render_blocks(text)] for text in ("I count. ", LONG, f"{LONG}'x'")]
@@ -415,7 +417,7 @@ async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: Sc
 async def test_a_reader_of_another_branch_stays_there(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     await begin(ada, continued(first))
     question: UUID = first.question_id
     await ActiveLeaf.objects.filter(person=ada).aupdate(message_id=question)
@@ -438,7 +440,7 @@ async def test_a_continuation_that_turns_out_to_be_a_preamble_is_relabelled(ada:
         await socket.until(*ENDS)
     assert [message["kind"] for message in snapshot["messages"]] == ["preamble"]
     turn = await Turn.objects.select_related("conversation").aget()
-    assert [part.kind for part in (await shown(ada, turn)).parts] == ["preamble", "final"]
+    assert [part.kind for part in (await shown_answer(ada, turn)).parts] == ["preamble", "final"]
 
 
 def test_stream_readers_get_one_relabelling_after_the_text() -> None:
@@ -457,7 +459,7 @@ async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_
 ) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     gate = asyncio.Event()
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     second = (await begin(ada, continued(first))).turn
     await asyncio.wait_for(backend.waiting.wait(), 5)
 

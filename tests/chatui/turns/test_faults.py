@@ -66,7 +66,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @dataclass
-class Seen:
+class ObservedResult:
     """The result of one question: on the user's socket, page and transcript, and in the database."""
 
     raw: str
@@ -78,7 +78,7 @@ class Seen:
     pieces: list[tuple[str, str]]
 
 
-async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> Seen:
+async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
     backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
@@ -93,7 +93,7 @@ async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect
     turn, messages = await stored(conversation)
     left = await database_sync_to_async(pieces.saved)(turn.pk)
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())()
-    return Seen(raw, events[-1], shown_text(events), page, turn, messages, left)
+    return ObservedResult(raw, events[-1], shown_text(events), page, turn, messages, left)
 
 
 @database_sync_to_async
@@ -167,7 +167,7 @@ LATER: dict[str, Fault] = {
 }
 
 
-def assert_told(seen: Seen, code: ErrorCode) -> None:
+def assert_told(seen: ObservedResult, code: ErrorCode) -> None:
     """One sentence with its code, the question still there, and nothing from the server except for staff."""
     assert (seen.end["type"], seen.end["code"]) == ("response.failed", code) and escape(code.sentence) in seen.end["html"]
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)

@@ -36,7 +36,7 @@ STEP = "Compared three ways to travel"
 NEUTRAL = re.compile(r'<p class="thought">Thought for [^<]+</p>')
 
 
-class Watched:
+class WatchedTurn:
     """A turn that a page follows, and the rows it left."""
 
     def __init__(self) -> None:
@@ -62,9 +62,9 @@ async def until(reached: Callable[[], bool]) -> None:
 
 async def watch(
     person: User, gate: asyncio.Event | None = None, reached: Callable[[], bool] = lambda: True, text: str = QUESTION
-) -> Watched:
+) -> WatchedTurn:
     """Ask and follow; let the model answer once ``reached`` holds and everything was sent; wait for the end."""
-    watched = Watched()
+    watched = WatchedTurn()
     async with BrowserSocket(person) as socket:
         await socket.send_message(text)
         accepted = (await socket.until("chatui:accepted"))[-1]

@@ -36,7 +36,7 @@ HEADERS: list[tuple[dict[str, str], Cause]] = [
 ]
 
 
-def lines() -> list[tuple[str, str, str, str, str]]:
+def audit_lines() -> list[tuple[str, str, str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("code", "action", "way", "actor_name", "owner_name"))
 
 
@@ -52,7 +52,7 @@ def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_l
     client = signed_in(bela)
     for _ in range(6):
         assert client.get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
-    assert lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
+    assert audit_lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
     assert [warned.attempts for warned in attempts.unacknowledged()] == ([6] if cause is Cause.PERSON else [])
 
 
@@ -78,9 +78,11 @@ def test_a_form_without_a_token_is_an_attempt_only_at_hidden_channel_addresses(
 
     assert post(bela, f"debug/{place}/") == post(None, f"debug/{place}/") == post(grace, f"debug/{place}/") == 403
     action = f"{place} debug view"
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("bela", "")], "who may see them only had an old form"
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("bela", "")], (
+        "who may see them only had an old form"
+    )
     assert post(bela, "rename/") == 403 and post(bela, "debug/") == 403
-    assert lines()[2:] == [("E-PERM-VISIBILITY", "debug page", "page", "bela", "ada")]
+    assert audit_lines()[2:] == [("E-PERM-VISIBILITY", "debug page", "page", "bela", "ada")]
 
 
 def test_another_http_method_is_an_attempt_too(bela: User, grace: User, conversation: Conversation) -> None:
@@ -90,7 +92,7 @@ def test_another_http_method_is_an_attempt_too(bela: User, grace: User, conversa
         assert client.put(f"/c/{conversation.pk}/debug/raw/").status_code == 405
         assert client.head(f"/c/{conversation.pk}/download/whole/").status_code == 405
     actions = ["open debug view", "debug raw text", "whole download"]
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in actions]
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in actions]
 
 
 @pytest.mark.parametrize("place", ["messages/{}/text/", "at/{}/"])
@@ -100,11 +102,11 @@ def test_a_hidden_frame_id_is_an_attempt_and_looks_like_an_unknown_id(place: str
     row.messages.filter(pk=hidden.pk).update(is_visible=False)
     assert signed_in(ada).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code in (200, 302)
     assert signed_in(bela).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code == 404
-    assert lines() == [], "the premise: not what is visible"
+    assert audit_lines() == [], "the premise: not what is visible"
     own = Conversation.objects.create(owner=bela)
     for person, conversation in ((ada, row), (bela, row), (grace, row)):
         assert signed_in(person).get(f"/c/{conversation.pk}/{place.format(hidden.pk)}").status_code == 404
     assert signed_in(bela).get(f"/c/{own.pk}/{place.format(hidden.pk)}").status_code == 404
     action = "message text" if "text" in place else "link to message"
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
     assert attempts.attempts_of(bela) == 2

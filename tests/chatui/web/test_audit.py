@@ -31,7 +31,7 @@ def log(ada: User, grace: User, conversation: Conversation) -> None:
     record("third thing", SHELL, "group readers")
 
 
-def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
+def shown_actions(client: Client, query: str = "", status: int = 200) -> list[str]:
     """The actions in the lines of the page."""
     response = client.get(f"/audit/?{query}")
     assert response.status_code == status
@@ -43,7 +43,7 @@ def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
 @pytest.mark.usefixtures("log")
 def test_permitted_staff_read_every_line_newest_first(grace: User) -> None:
     page = signed_in(grace).get("/audit/").content.decode()
-    assert shown(signed_in(grace)) == ["third thing", "second thing", "first thing"]
+    assert shown_actions(signed_in(grace)) == ["third thing", "second thing", "first thing"]
     for said in (
         "words of a reason",
         "E-PERM-VISIBILITY",
@@ -94,7 +94,7 @@ def test_the_permission_without_staff_status_opens_nothing() -> None:
     ],
 )
 def test_filters(query: str, expected: list[str], grace: User) -> None:
-    assert shown(signed_in(grace), query) == expected
+    assert shown_actions(signed_in(grace), query) == expected
 
 
 def test_the_filter_has_the_old_and_new_action_names_of_the_admin_pages(grace: User) -> None:
@@ -103,13 +103,13 @@ def test_the_filter_has_the_old_and_new_action_names_of_the_admin_pages(grace: U
     client = signed_in(grace)
     page = client.get("/audit/").content.decode()
     assert '<option value="admin">' in page and '<option value="office">' in page
-    assert shown(client, "way=office") == ["by office"]
-    assert shown(client, "way=admin") == ["by admin"]
+    assert shown_actions(client, "way=office") == ["by office"]
+    assert shown_actions(client, "way=admin") == ["by admin"]
 
 
 @pytest.mark.usefixtures("log")
 def test_lines_of_one_conversation(grace: User, conversation: Conversation) -> None:
-    assert shown(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]
+    assert shown_actions(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]
 
 
 @pytest.mark.usefixtures("log")
@@ -142,7 +142,7 @@ def test_paging_works_in_both_directions(grace: User, monkeypatch: pytest.Monkey
     assert seen == [["8", "7", "6"], ["5", "4", "3"], ["2", "1"]]
     record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is repeated or skipped
     back = re.search(r'href="([^"]+)" rel="prev"', page)
-    assert back and shown(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
+    assert back and shown_actions(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
 
 
 def test_newer_lines_end_at_the_end_of_the_log(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_a_view_is_one_row_with_its_counts_and_an_export_has_both_lines(grace: U
     assert "so far 1 × page, 2 × raw text; last" in collapsed(client.get("/audit/").content.decode())
     client.post(f"/c/{conversation.pk}/debug/close/")
     page = collapsed(client.get("/audit/").content.decode())
-    assert shown(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
+    assert shown_actions(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
     got = [json.loads(line) for line in client.post("/audit/export/jsonl/", {"whose": "ada"}).content.decode().splitlines()]
     assert [(line["number"], line["action"], line["owner_name"]) for line in got] == [
         (1, "open debug view", "ada"),

@@ -22,7 +22,7 @@ NAMED: dict[str, Any] = {"name": "sum", "description": "The sum.", "schema": SCH
 OF_CLASS = {"$defs": {"Sum": SCHEMA}, "type": "object", "properties": {"first": {"$ref": "#/$defs/Sum"}}, "required": ["first"]}
 
 
-def says(text: str) -> list[Any]:
+def answer_steps(text: str) -> list[Any]:
     return [*frame(ANALYSIS, "hm"), *frame(PREAMBLE, "I look."), *frame(FINAL, text, Terminator.RETURN), ended()]
 
 
@@ -43,7 +43,7 @@ def program(ada: User, backend: ScriptedBackend) -> Program:
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_only_the_matching_answer_is_returned(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("Four."), [says('{"sum":4}')]
+    backend.script, backend.following = answer_steps("Four."), [answer_steps('{"sum":4}')]
     found = await program.ask(body_of(path, **NAMED), path)
     assert json.loads(answer_of(path, found)) == {"sum": 4}
     assert "Four." not in json.dumps(found)
@@ -61,7 +61,7 @@ async def test_only_the_matching_answer_is_returned(path: str, program: Program,
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_a_stream_contains_nothing_of_a_mismatch(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("Four."), [says('{"sum":4}')]
+    backend.script, backend.following = answer_steps("Four."), [answer_steps('{"sum":4}')]
     events = await program.stream(body_of(path, **NAMED), path)
     assert "Four." not in json.dumps(events)
     if path == CHAT:
@@ -74,7 +74,7 @@ async def test_a_stream_contains_nothing_of_a_mismatch(path: str, program: Progr
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_two_mismatches_are_an_error_with_its_code(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says('{"sum": "four"}')
+    backend.script = answer_steps('{"sum": "four"}')
     response = await program.post(path, body_of(path, **NAMED))
     error = json_of(response)["error"]
     assert (response.status_code, error["type"], error["code"]) == (500, "model_error", "model_error")
@@ -87,7 +87,7 @@ async def test_two_mismatches_are_an_error_with_its_code(path: str, program: Pro
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_any_json_object_can_be_requested(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("[4]"), [says('{"any":"thing"}')]
+    backend.script, backend.following = answer_steps("[4]"), [answer_steps('{"any":"thing"}')]
     found = await program.ask(body_of(path, "json_object"), path)
     assert json.loads(answer_of(path, found)) == {"any": "thing"}
     assert len(backend.requests) == 2
@@ -95,7 +95,7 @@ async def test_any_json_object_can_be_requested(path: str, program: Program, bac
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_plain_text_needs_no_format(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says("Four.")
+    backend.script = answer_steps("Four.")
     found = await program.ask(body_of(path, "text"), path)
     assert "Four." in answer_of(path, found)
     assert backend.requests[0].answer_format is None
@@ -103,7 +103,7 @@ async def test_plain_text_needs_no_format(path: str, program: Program, backend: 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
 async def test_references_within_the_schema_are_inlined(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says('{"first":{"sum":4}}')
+    backend.script = answer_steps('{"first":{"sum":4}}')
     await program.ask(body_of(path, name="a", schema=OF_CLASS), path)
     [request] = backend.requests
     assert request.answer_format is not None
@@ -148,7 +148,7 @@ async def test_after_a_returned_call_no_other_answer_is_requested(
     said: str, texts: str, program: Program, backend: ScriptedBackend
 ) -> None:
     backend.script = [*frame(FINAL, said), *weather(), ended(EndReason.TOOL_CALLS)]
-    backend.following = [says('{"sum":4}')]
+    backend.following = [answer_steps('{"sum":4}')]
     found = await program.ask({**body_of(RESPONSES, **NAMED), "tools": [WEATHER]})
     assert (found["status"], calls_of(found)) == ("completed", [("get-weather", {"city": "Tokyo"})])
     assert text_of(found).strip() == texts

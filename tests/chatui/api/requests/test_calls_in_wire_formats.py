@@ -72,7 +72,7 @@ async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
         of_token_ids(name, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(name)
     )  # fmt: skip
     async with model(monkeypatch, made, *answers, **options) as server:
-        told = await (by_responses if asks_by == "responses" else by_chat)(program)
+        told = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)
     first, second = (said(post, vocabulary) for post in posts(server))
     assert name in first and "The weather." in first and "22 degrees" not in first and "22 degrees" in second
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
@@ -86,7 +86,7 @@ def said(post: dict[str, Any], words: Vocabulary) -> str:
     return words.decode([each for each in post["prompt"] if each < len(words.bytes_of)]).decode()
 
 
-async def by_responses(program: Program) -> str:
+async def call_over_responses(program: Program) -> str:
     first = await program.ask({"input": "How is the weather?", "tools": [FUNCTION]})
     assert calls_of(first) == [("weather-now", {"city": "Tokyo"})]
     call = first["output"][-1]["call_id"]
@@ -96,7 +96,7 @@ async def by_responses(program: Program) -> str:
     return json.dumps([first, second])
 
 
-async def by_chat(program: Program) -> str:
+async def call_over_chat(program: Program) -> str:
     asked: dict[str, Any] = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(FUNCTION)}
     first = (await program.ask(asked, CHAT))["choices"][0]
     [call] = first["message"]["tool_calls"]

@@ -24,7 +24,7 @@ def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished
     return [done for event in [*events, *rest] if (done := assembler.feed(event))], reason
 
 
-def shown(frames: list[Finished]) -> str:
+def visible_text(frames: list[Finished]) -> str:
     return "".join(done.frame.body for done in frames if may_see(done.frame.header, Audience.END_USER))
 
 
@@ -35,12 +35,12 @@ def test_only_the_first_choice_is_read() -> None:
 
 def test_only_list_parts_of_type_text_are_the_answer() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"text": SECRET}, {"type": None, "text": SECRET}, {"type": "thinking", "text": SECRET}, SECRET]
-    assert shown(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
+    assert visible_text(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
 
 
 def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
     frames, reason = read({"index": 0, "delta": {"refusal": f"<think>{SECRET}</think>I cannot help."}})
-    assert (shown(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
+    assert (visible_text(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
 
 
 def test_a_sample_cut_by_the_limit_is_reported_as_cut_despite_calls() -> None:
@@ -58,22 +58,22 @@ def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
 def test_a_label_after_all_text_hides_it_unless_a_call_came_with_it() -> None:
     text, label = {"delta": {"content": "I look it up."}}, {"channel": "commentary"}
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    assert shown(read(text, {"delta": label})[0]) == ""
-    assert shown(read(text, {"delta": label | call})[0]) == "I look it up."
+    assert visible_text(read(text, {"delta": label})[0]) == ""
+    assert visible_text(read(text, {"delta": label | call})[0]) == "I look it up."
 
 
 def test_a_label_after_all_text_hides_it_in_a_broken_stream_too() -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     events = [event for delta in ({"content": SECRET}, {"channel": "analysis"}) for event in reader.feed({"choices": [{"delta": delta}]})]
     frames = [done for event in [*events, *reader.break_off()] if (done := assembler.feed(event))]
-    assert frames and shown(frames) == ""
+    assert frames and visible_text(frames) == ""
 
 
 def test_raw_output_cut_by_a_filter_proves_no_answer() -> None:
     raw = {"content": "analysisThe user asks.assistantfinalIt is sunny."}
-    assert shown(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
+    assert visible_text(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
     for cut in ("content_filter", "length"):
-        assert shown(read({"delta": raw, "finish_reason": cut})[0]) == ""
+        assert visible_text(read({"delta": raw, "finish_reason": cut})[0]) == ""
 
 
 def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,4 +93,4 @@ def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: obj
     chunks = [{"id": "1", name: value, "choices": [{"index": 0, "delta": {"content": text}}]} for value, text in told]
     events = [event for chunk in chunks for event in reader.feed(chunk)]
     frames = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
-    assert SECRET not in shown(frames) and any(SECRET in done.frame.body for done in frames)
+    assert SECRET not in visible_text(frames) and any(SECRET in done.frame.body for done in frames)

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pyte
 FORMATS = ("chat", "responses", "harmony-llamacpp", "harmony-vllm")
 
 
-class Seen:
+class ObservedResult:
     """The observed result of one question."""
 
     def __init__(self, turn: Turn, page: str, records: list[logging.LogRecord], counted: dict[str, float]) -> None:
@@ -56,7 +56,7 @@ def counts() -> dict[str, float]:
 
 async def seen_of(
     ada: User, url: str, of: Format, limits: Limits, words: Vocabulary, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> Seen:
+) -> ObservedResult:
     options: dict[str, Any] = {"vocabulary": lambda: words} if of.kind.startswith("harmony") else {}
     backend = registry.build(Endpoint(url, key="hunter2-hunter2", model="tiny", limits=limits), kind=of.kind, **options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
@@ -69,10 +69,10 @@ async def seen_of(
         await backend.aclose()
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
     counted = {name: value - before.get(name, 0) for name, value in counts().items() if value != before.get(name, 0)}
-    return Seen(turn, page, list(caplog.records), counted)
+    return ObservedResult(turn, page, list(caplog.records), counted)
 
 
-def problems(seen: Seen, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
+def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
     """The deviations from the expected result, one word each."""
     failed = [name for name in seen.counted if "model_server_errors" in name]
     ended = [name for name in seen.counted if "turns_ended" in name]

@@ -27,7 +27,7 @@ FRAGMENTS = (
 pieces = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.binary(max_size=4)), max_size=8).map(b"".join)
 
 
-def by_h11(data: bytes) -> tuple[bytes, bool] | None:
+def parse_with_h11(data: bytes) -> tuple[bytes, bool] | None:
     """The body and whether it is complete; None if it is refused."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="GET", target="/", headers=[("Host", "x")]))
@@ -45,7 +45,7 @@ def by_h11(data: bytes) -> tuple[bytes, bool] | None:
     return bytes(body), False
 
 
-def by_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | None:
+def parse_with_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | None:
     places = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
     found = bytearray()
     try:
@@ -59,7 +59,7 @@ def by_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | No
 
 @given(pieces, st.lists(st.integers(0, 60), max_size=6))
 def test_chunked_bodies_are_read_as_by_h11_or_refused(data: bytes, cuts: list[int]) -> None:
-    theirs, ours = by_h11(data), by_ours(Chunked(), data, cuts)
+    theirs, ours = parse_with_h11(data), parse_with_ours(Chunked(), data, cuts)
     if theirs is not None and ours is not None:
         assert ours == theirs
     if theirs is None:
@@ -70,8 +70,8 @@ def test_chunked_bodies_are_read_as_by_h11_or_refused(data: bytes, cuts: list[in
 def test_valid_bodies_are_read_whole(chunks: list[bytes], cuts: list[int]) -> None:
     data = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\nX-Trailer: y\r\n\r\n"
     body = Chunked()
-    assert by_ours(body, data + b"behind", [*cuts, len(data)]) == (b"".join(chunks), True)
-    assert by_ours(Chunked(), data, cuts) == by_h11(data)
+    assert parse_with_ours(body, data + b"behind", [*cuts, len(data)]) == (b"".join(chunks), True)
+    assert parse_with_ours(Chunked(), data, cuts) == parse_with_h11(data)
 
 
 def test_bytes_after_the_end_are_not_part_of_the_body() -> None:

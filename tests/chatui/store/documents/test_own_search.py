@@ -23,12 +23,12 @@ def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFi
     return file
 
 
-def found(person: User, asked: str) -> str:
+def results_page(person: User, asked: str) -> str:
     """The results page for a user with their current settings."""
     return signed_in(User.objects.get(pk=person.pk)).get("/search/", {"q": asked}).content.decode()
 
 
-def wishing(person: User) -> User:
+def with_search_on(person: User) -> User:
     """The same user with the search switched on."""
     settings = {"finds_documents": "on", "effort": "", "language": "en"}
     assert signed_in(person).post("/settings/", settings).status_code == 302
@@ -37,15 +37,15 @@ def wishing(person: User) -> User:
 
 def test_it_is_off_by_default_and_can_be_switched_on_and_off(ada: User) -> None:
     file = sent_document(ada, "cocoa")
-    assert "cocoa" not in found(ada, "price").replace("q=price", "") and not DocumentPassage.objects.exists()
-    person = wishing(ada)
+    assert "cocoa" not in results_page(ada, "price").replace("q=price", "") and not DocumentPassage.objects.exists()
+    person = with_search_on(ada)
     assert person.finds_documents
-    page = found(ada, "PRICE fell")
+    page = results_page(ada, "PRICE fell")
     assert f'href="/documents/{file.pk}/2/#here"' in page and "report.pdf, page 2" in page and "cocoa" in page
-    assert "No results" in found(ada, "price zebra"), "all words have to be there"
+    assert "No results" in results_page(ada, "price zebra"), "all words have to be there"
     assert "/documents/" not in signed_in(person).get("/search/", {"q": "price", "before": "5"}).content.decode(), "on the first page alone"
     signed_in(person).post("/settings/", {"effort": "", "language": "en"})
-    assert "/documents/" not in found(ada, "price")
+    assert "/documents/" not in results_page(ada, "price")
 
 
 def test_foreign_binned_temporary_pending_and_deleted_documents_are_not_found(ada: User, bela: User) -> None:
@@ -55,11 +55,11 @@ def test_foreign_binned_temporary_pending_and_deleted_documents_are_not_found(ad
     Conversation.objects.filter(files=temporary).update(temporary_until=timezone.now())
     StoredFile.objects.filter(pk=waiting.pk).update(conversation=None)
     gone.delete()
-    wishing(bela)
-    person = wishing(ada)
-    assert "cocoa" in found(bela, "price") and "/documents/" not in found(person, "price")
+    with_search_on(bela)
+    person = with_search_on(ada)
+    assert "cocoa" in results_page(bela, "price") and "/documents/" not in results_page(person, "price")
     shown = sent_document(ada, "tea")
-    assert found(person, "price").count("/documents/") == 1 and str(shown.pk) in found(person, "price")
+    assert results_page(person, "price").count("/documents/") == 1 and str(shown.pk) in results_page(person, "price")
 
 
 def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_one_passage_of_each_document_is_shown(ada: User) -> None:
     file = brought_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
     file.conversation = Conversation.objects.create(owner=ada)
     file.save()
-    assert found(wishing(ada), "tea").count("/documents/") == 1
+    assert results_page(with_search_on(ada), "tea").count("/documents/") == 1
 
 
 def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> None:

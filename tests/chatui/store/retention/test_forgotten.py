@@ -20,7 +20,7 @@ from chatui.store.retention import hidden_text
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml.frame_header import spelled
 from tests.chatui.api.asking import Program, json_of, new_key
-from tests.chatui.store.retention.test_hidden_text import SECRET, asked, forget, rows_with
+from tests.chatui.store.retention.test_hidden_text import SECRET, ask_question, forget, rows_with
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
@@ -64,7 +64,7 @@ async def test_imported_reasoning_expires_even_if_its_conversation_is_used(
     row = await database_sync_to_async(stored)(ada, Frame(ANALYSIS, SECRET))
     await database_sync_to_async(transcripts.activate)(row.conversation, ada, row)
     backend.script = answer("Four.")
-    await asked(ada, "And?", row.conversation)
+    await ask_question(ada, "And?", row.conversation)
     assert await places_of(SECRET) == {"Message"}
 
 
@@ -77,14 +77,14 @@ async def test_text_that_quotes_the_placeholder_is_deleted_as_well(
     header = Header(Role.ASSISTANT, "analysis", intent=intent)
     for text in ("{0} {1}", "{1} {0}", "{1}<|message|>{0}", "{0}<|end|>{1}", "<|message|>{0}<|foo {1}", "{0}<{1}<"):
         backend.script = [*frame(header, text.format(hidden_text.REMOVED, SECRET)), *answer("Four.")]
-        await asked(ada, f"What does {hidden_text.REMOVED} mean?")
+        await ask_question(ada, f"What does {hidden_text.REMOVED} mean?")
     assert await places_of(SECRET) == set()
 
 
 @pytest.mark.asyncio
 async def test_pieces_and_call_arguments_are_deleted(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 3})
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     words = {"turn": turn, "call_id": "c1", "tool": "x", "title": "X", "fingerprint": "f", "decision": "once", "arguments": SECRET}
     await ToolApproval.objects.acreate(lapses_at=timezone.now(), **words)
     await TurnPiece.objects.acreate(turn=turn, number=1, frame=uuid4(), header="", text=SECRET)

@@ -49,7 +49,7 @@ def named(header: Header) -> str:
     return "-".join(header.as_written().values())
 
 
-async def asked(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
+async def ask_question(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
     key = conversation and conversation.pk
     started = await running.ask(person, Ask(kind=Kind.SEND, client_id=uuid4(), effort="medium", text=text, conversation=key))  # type: ignore[arg-type]
     await running.settle()
@@ -89,7 +89,7 @@ async def test_hidden_text_expires_and_the_transcript_stays_valid(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = LOOP
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     await Turn.objects.filter(pk=turn.pk).aupdate(request=b"x", error_detail=SECRET)
     before = await branch(turn, ada)
     change(monkeypatch, {"hidden_days": 30})
@@ -115,7 +115,7 @@ async def test_hidden_text_expires_and_the_transcript_stays_valid(
     assert [item.body for item in frames_for_prompt(frames)] == ["What is 2 + 2?", "I look it up. ", "Four. "], "none is sent again"
 
     backend.script = answer("Five.")
-    following = await asked(ada, "And one more?", turn.conversation)
+    following = await ask_question(ada, "And one more?", turn.conversation)
     assert following.state == "completed"
     again = [item.body for item in backend.requests[-1].frames if item.header.role in (Role.USER, Role.ASSISTANT, Role.TOOL)]
     assert again == ["What is 2 + 2?", "I look it up. ", "Four. ", "And one more?"]
@@ -132,7 +132,7 @@ async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_repli
         *frame(REPLY, "kept"),
         *answer("Four.", SECRET),
     ]
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     assert turn.state == "completed" and turn.request is None and turn.thought_seconds is not None
     assert await database_sync_to_async(rows_with)(SECRET) == set()
     bodies = [transcripts.frame_of(row).body.strip() for row in await branch(turn, ada) if not row.is_visible]
@@ -158,7 +158,7 @@ async def test_nothing_is_deleted_without_a_setting_or_from_a_running_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = answer("Four.", SECRET)
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     assert await forget(36_500) == ""
     change(monkeypatch, {"hidden_days": 1})
     await Turn.objects.filter(pk=turn.pk).aupdate(state="running")

@@ -44,7 +44,7 @@ def program(call: str = "", loop: str = LOOP) -> dict[str, Any]:
     return {"command": [sys.executable, "-c", ANSWER + (call or "") + loop]}
 
 
-def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
+def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
     """Run ``run`` in an event loop that also ends the program."""
 
     async def body() -> Any:
@@ -98,7 +98,7 @@ def call(m):
     async def run(turn: Turn) -> list[Any]:
         return list(await asyncio.gather(*(called(turn) for _ in range(10))))
 
-    said = within({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
+    said = run_with_server({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
     assert len(set(said)) == 1, "one process"
     assert set(said[0].split()[1:]) <= {"PATH", "LANG", "LC_CTYPE", "DEMO_TOKEN"} and "DEMO_TOKEN" in said[0]
 
@@ -124,7 +124,7 @@ def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call:
     async def run(turn: Turn) -> Any:
         return await called(turn), await called(turn)
 
-    first, second = within(program(once), run)
+    first, second = run_with_server(program(once), run)
     assert isinstance(first, ToolError) and second == "3"
 
 
@@ -137,7 +137,7 @@ def test_answers_to_other_calls_are_ignored_and_a_slow_call_is_cancelled() -> No
     async def run(turn: Turn) -> Any:
         return await called(turn, 0.5, a=1), await called(turn, a=2)
 
-    late, fine = within(program(call), run)
+    late, fine = run_with_server(program(call), run)
     assert isinstance(late, TimeoutError) and fine == "3"
 
 
@@ -151,7 +151,7 @@ def test_a_process_and_its_children_are_killed_if_they_refuse_to_end() -> None:
         pids.extend([pid_of(turn.server), int(child)])
 
     began = time.monotonic()
-    within(program(deaf, LOOP + "\ntime.sleep(600)"), run)
+    run_with_server(program(deaf, LOOP + "\ntime.sleep(600)"), run)
     assert time.monotonic() - began < 8 and all(map(is_gone, pids))
 
 
@@ -170,7 +170,7 @@ def test_a_process_that_does_not_start_or_respond_gives_an_error_reply(values: d
     async def run(turn: Turn) -> Any:
         return await called(turn)
 
-    assert isinstance(within(values, run), ToolError)
+    assert isinstance(run_with_server(values, run), ToolError)
 
 
 def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
@@ -180,6 +180,6 @@ def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
     deaf = LOOP.replace(
         '    elif method == "tools/call":\n        call(message)', '    elif method == "tools/call":\n        time.sleep(600)'
     )
-    said = within(program(loop=deaf), run)
+    said = run_with_server(program(loop=deaf), run)
     assert all(isinstance(each, ToolError | TimeoutError) for each in said)
     assert "does not read" in str(next(each for each in said if isinstance(each, ToolError)))

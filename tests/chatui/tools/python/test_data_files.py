@@ -41,7 +41,7 @@ sys.modules['matplotlib.pyplot'] = pyplot
 """
 
 
-def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
+def returned_files(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
     """The files returned after each of these calls of one interpreter."""
 
     async def task(interpreter: Interpreter) -> list[Taken]:
@@ -55,7 +55,7 @@ def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[Taken]:
     return within(task)
 
 
-def given(name: str, data: bytes) -> ConversationFile:
+def input_file(name: str, data: bytes) -> ConversationFile:
     return ConversationFile(uuid4(), name, data)
 
 
@@ -64,7 +64,7 @@ def names(found: Taken) -> list[str]:
 
 
 def test_a_new_or_changed_file_is_returned_once() -> None:
-    first, second, third = taken(
+    first, second, third = returned_files(
         "import os; os.mkdir('d'); open('d/a.csv', 'w').write('a,b'); open('b.txt', 'w').write('b')",
         "1 + 1",
         "open('b.txt', 'a').write('c')",
@@ -75,7 +75,7 @@ def test_a_new_or_changed_file_is_returned_once() -> None:
 
 def test_a_change_hidden_by_resetting_the_mtime_is_detected() -> None:
     back = "s = os.stat('a'); open('a', 'w').write('2'); os.utime('a', ns=(s.st_atime_ns, s.st_mtime_ns))"
-    first, second = taken("import os; open('a', 'w').write('1')", back)
+    first, second = returned_files("import os; open('a', 'w').write('1')", back)
     assert (names(first), second.made) == (["a"], (CreatedFile("a", b"2"),))
 
 
@@ -105,7 +105,7 @@ def test_files_of_an_interrupted_or_failed_call_are_returned() -> None:
     ],
 )
 def test_only_regular_files_are_returned(code: str) -> None:
-    first, second = taken("import os; open('real', 'w').write('1')", code)
+    first, second = returned_files("import os; open('real', 'w').write('1')", code)
     assert names(first) == ["real"], "the premise"
     assert second.made == () and {name for name, _ in second.left_out} <= {"real", "x"}
 
@@ -121,17 +121,17 @@ def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
 
 
 def test_too_large_or_too_many_files_are_named_and_not_returned() -> None:
-    (found,) = taken(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MAX} + n % 2))", max_files=1)
+    (found,) = returned_files(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MAX} + n % 2))", max_files=1)
     assert names(found) == ["f0"] and len(found.made[0].data) == MAX
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
-    (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
+    (found,) = returned_files(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
     assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or not a regular file"),)
 
 
 def test_a_sparse_file_is_not_returned_but_a_dense_one_of_its_size_is() -> None:
     size = 4 * 1024 * 1024
     code = f"open('holes', 'wb').truncate({size}); open('small', 'wb').truncate({SMALL_BYTES}); open('whole', 'wb').write(bytes({size}))"
-    (found,) = taken(code, max_bytes=size)
+    (found,) = returned_files(code, max_bytes=size)
     assert names(found) == ["small", "whole"] and found.left_out == (("holes", "a file with holes"),)
 
 
@@ -155,19 +155,21 @@ def test_the_total_size_of_files_of_an_interpreter_is_limited() -> None:
 
 
 def test_a_flood_of_files_is_truncated() -> None:
-    (found,) = taken("for n in range(5000): open(f'f{n}', 'w').close()")
+    (found,) = returned_files("for n in range(5000): open(f'f{n}', 'w').close()")
     assert len(found.made) == 5 and len(found.left_out) == 5
 
 
 def test_undecodable_file_names_are_returned_as_they_are() -> None:
-    (found,) = taken("import os; open(b'\\xff\\n', 'wb').write(b'1'); open('..a', 'w').close(); open('a\\\\b', 'w').write('2')")
+    (found,) = returned_files("import os; open(b'\\xff\\n', 'wb').write(b'1'); open('..a', 'w').close(); open('a\\\\b', 'w').write('2')")
     assert names(found) == ["a\\b", os.fsdecode(b"\xff\n")]
 
 
 def test_input_files_are_present_and_not_returned() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, Taken]:
         large = bytes(DATA_MEBIBYTES * 1024 * 1024)
-        copied_in = await interpreter.copy_in([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
+        copied_in = await interpreter.copy_in(
+            [input_file("a.bin", bytes(range(256)) * 4000), input_file("large", large), input_file("ü.csv", b"")]
+        )
         assert copied_in == ("a.bin", "ü.csv"), "what does not fit is not there by half"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
@@ -185,7 +187,7 @@ def test_a_file_that_takes_most_of_the_memory_is_written_in_pieces() -> None:
     async def run() -> tuple[tuple[str, ...], str]:
         interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
         try:
-            copied_in = await interpreter.copy_in([given("large", data)])
+            copied_in = await interpreter.copy_in([input_file("large", data)])
             return copied_in, (await interpreter.run(HASHED, 20, 4000)).text
         finally:
             await interpreter.end()
@@ -197,7 +199,7 @@ def test_if_the_code_left_no_memory_the_file_is_skipped() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, ...] | str:
         await interpreter.run(HOG, 20, 4000)
         try:
-            return await asyncio.wait_for(interpreter.copy_in([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
+            return await asyncio.wait_for(interpreter.copy_in([input_file("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
         except InterpreterEndedError as error:
             return str(error)
 
@@ -205,7 +207,7 @@ def test_if_the_code_left_no_memory_the_file_is_skipped() -> None:
 
 
 def test_figures_and_displayed_objects_become_files_once() -> None:
-    first, second, third = taken(
+    first, second, third = returned_files(
         FAKE_PYPLOT + "figures[1] = Figure(b'one'); figures[2] = Figure(b'two')",
         "figures[1] = Figure(b'three'); figures[1].savefig('/mnt/data/mine.png')\nimport os; os.chdir('/tmp')",
         "class P:\n    def _repr_png_(self): return b'four'\ndisplay(P(), Figure(b'five'))",

@@ -57,7 +57,7 @@ def http(body: bytes, status: str = "200 OK", more: str = "") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{more}\r\n".encode() + body
 
 
-def said(**values: Any) -> bytes:
+def response_bytes(**values: Any) -> bytes:
     return http(json.dumps(values).encode())
 
 
@@ -78,7 +78,7 @@ def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -
 
 
 def test_code_is_sent_and_its_output_returned() -> None:
-    peer = Peer(said(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
+    peer = Peer(response_bytes(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
     assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
     [(line, headers, body)] = peer.seen
@@ -102,30 +102,30 @@ class Files:
 
 def test_files_are_returned_within_limits_and_only_if_stored() -> None:
     contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
-    peer = Peer(said(output="", contents=contents))
+    peer = Peer(response_bytes(output="", contents=contents))
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(peer, lambda service: service.run(asked))
     assert outcome.taken == Taken((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
     sent = json.loads(peer.seen[0][2])
     assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
     assert with_peer(peer, lambda service: service.run(ASKED)).taken == Taken()
-    assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
+    assert with_peer(Peer(response_bytes(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
 
 
 def test_a_file_with_a_too_long_name_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
+    outcome = with_peer(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
     assert outcome.taken == Taken((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
 def test_the_length_of_a_reply_is_limited_by_its_files() -> None:
     whole = base64.b64encode(bytes(MAX_BYTES)).decode()
     asked = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
-    outcome = with_peer(Peer(said(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
+    outcome = with_peer(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
     assert [len(made.data) for made in outcome.taken.made] == [MAX_BYTES] * 2
     with pytest.raises(ToolError):
-        with_peer(Peer(said(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
+        with_peer(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
 
 
 def test_a_deleted_conversation_is_forgotten_there() -> None:
@@ -163,7 +163,7 @@ def test_it_remembers_whose_code_ran_there() -> None:
         await service.forget(ASKED.conversation_id)
         assert not service.has(ASKED.conversation_id)
 
-    with_peer(Peer(said(output="")), task)
+    with_peer(Peer(response_bytes(output="")), task)
 
 
 @pytest.fixture
@@ -239,13 +239,13 @@ def test_a_failing_service_fails_its_call_without_details_for_the_model(answer: 
 
 
 def test_its_reply_is_bounded() -> None:
-    peer = Peer(said(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
+    peer = Peer(response_bytes(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
     assert len(outcome.text) < 200 and len(outcome.ended) == 200 and len(outcome.files) < 20 and outcome.files[0] == ("../?", 1)
 
 
 def test_cancelling_a_call_disconnects_from_the_service() -> None:
-    peer = Peer(said(output=""), seconds=30)
+    peer = Peer(response_bytes(output=""), seconds=30)
 
     async def task(service: Service) -> None:
         running = asyncio.create_task(service.run(ASKED))

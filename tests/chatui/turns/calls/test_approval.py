@@ -36,7 +36,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:
     tools.offer(monkeypatch, fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
 
 
-async def asked(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
+async def wait_for_approvals(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
     """The waiting calls, as soon as there are ``count`` of them."""
     async with asyncio.timeout(10):
         while True:
@@ -59,7 +59,7 @@ async def decide(person: User, row: ToolApproval, decision: str, conversation: U
     return await database_sync_to_async(_posted)(person, row, decision, conversation)
 
 
-async def begun(ada: User, backend: ScriptedBackend, *steps: Any, conversation: UUID | None = None) -> UUID:
+async def start_turn(ada: User, backend: ScriptedBackend, *steps: Any, conversation: UUID | None = None) -> UUID:
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     return (await begin(ada, ask(conversation=conversation))).turn.pk
 
@@ -70,7 +70,7 @@ async def ended(turn_id: UUID) -> tuple[Turn, dict[str, dict[str, Any]]]:
     return turn, await replies(turn)
 
 
-async def lines() -> list[tuple[str, str]]:
+async def audit_lines() -> list[tuple[str, str]]:
     return [(row.actor_name, row.detail) async for row in AuditEvent.objects.filter(action="tool call decided").order_by("number")]
 
 
@@ -78,14 +78,14 @@ async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_wi
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="SECRET"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRET"))
+    [row] = await wait_for_approvals(turn_id)
     await asyncio.sleep(0.1)
     assert RAN == [] and await ToolCall.objects.acount() == 0, "nothing ran or was claimed before"
     assert await decide(ada, row, "once") == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["ok"] and RAN == ["send SECRET"]
-    assert await lines() == [("ada", "send: once")]
+    assert await audit_lines() == [("ada", "send: once")]
     assert await ToolRule.objects.acount() == 0
 
 
@@ -94,8 +94,8 @@ async def test_a_declined_call_becomes_a_reply_to_the_model(
     decision: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    assert await decide(ada, (await asked(turn_id))[0], decision) == 200
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    assert await decide(ada, (await wait_for_approvals(turn_id))[0], decision) == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and RAN == [] and len(backend.requests) == 2
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and said in found["c1"]["error"]["message"]
@@ -106,8 +106,8 @@ async def test_harmless_calls_run_while_the_person_decides_and_each_call_has_its
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
-    first, second = sorted(await asked(turn_id, 2), key=lambda row: row.call_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
+    first, second = sorted(await wait_for_approvals(turn_id, 2), key=lambda row: row.call_id)
     await ran("b")
     assert await decide(ada, second, "once") == 200
     await ran("send c")
@@ -121,28 +121,28 @@ async def test_an_always_allowed_tool_runs_unasked_in_that_conversation_only(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"), call("send", "c2", key="b"))
-    rows = await asked(turn_id, 2)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("send", "c2", key="b"))
+    rows = await wait_for_approvals(turn_id, 2)
     assert await decide(ada, rows[0], "always") == 200
     turn, _ = await ended(turn_id)
     assert sorted(RAN) == ["send a", "send b"], "the other card was about the same tool"
-    again = await begun(ada, backend, call("send", "c9", key="again"), conversation=turn.conversation_id)
+    again = await start_turn(ada, backend, call("send", "c9", key="again"), conversation=turn.conversation_id)
     await ended(again)
     assert RAN[-1] == "send again" and await ToolApproval.objects.filter(turn=again, decision="ruled", arguments="").aexists()
-    elsewhere = await begun(ada, backend, call("send", "c1", key="elsewhere"))
-    assert await decide(ada, (await asked(elsewhere))[0], "declined") == 200
+    elsewhere = await start_turn(ada, backend, call("send", "c1", key="elsewhere"))
+    assert await decide(ada, (await wait_for_approvals(elsewhere))[0], "declined") == 200
     await ended(elsewhere)
-    assert "send elsewhere" not in RAN and await lines() == [("ada", "send: always"), ("ada", "send: declined")]
+    assert "send elsewhere" not in RAN and await audit_lines() == [("ada", "send: always"), ("ada", "send: declined")]
 
 
 async def test_a_changed_tool_needs_approval_again(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "always")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
     turn, _ = await ended(turn_id)
     await ToolRule.objects.all().aupdate(fingerprint="of another description")
-    again = await begun(ada, backend, call("send", "c2", key="b"), conversation=turn.conversation_id)
-    assert await decide(ada, (await asked(again))[0], "declined") == 200
+    again = await start_turn(ada, backend, call("send", "c2", key="b"), conversation=turn.conversation_id)
+    assert await decide(ada, (await wait_for_approvals(again))[0], "declined") == 200
     await ended(again)
     assert RAN == ["send a"]
 
@@ -154,10 +154,10 @@ async def test_a_tool_switched_off_during_an_answer_does_not_run(
     backend.script = calls(call("send", "c1", key="a"))
     backend.following = [calls(call("send", "c2", key="b")), answer()]
     turn_id = (await begin(ada, ask())).turn.pk
-    await decide(ada, (await asked(turn_id))[0], "never")
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "never")
     turn, found = await ended(turn_id)
     assert [reply["error"]["code"] for reply in found.values()] == ["E-X-TOOL-DECLINED"] * 2 and RAN == []
-    await begun(ada, backend, conversation=turn.conversation_id)
+    await start_turn(ada, backend, conversation=turn.conversation_id)
     await running.settle()
     assert "send" not in {tool.name for tool in backend.requests[-1].tools}, "and it is not offered any more"
 
@@ -169,22 +169,22 @@ async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time
     backend.script = calls(call("send", "c1", key="a"))
     backend.following = [calls(call("fetch", "c2", key="b")), answer()]
     turn_id = (await begin(ada, ask())).turn.pk
-    [row] = await asked(turn_id)
+    [row] = await wait_for_approvals(turn_id)
     turn, found = await ended(turn_id)
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and "in time" in found["c1"]["error"]["message"]
     assert found["c2"]["ok"] and RAN == ["b"], "half a second of waiting is none of the tools' 0.4 seconds"
     assert turn.state == "completed" and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
-    assert await decide(ada, row, "once") == 409 and await lines() == [], "too late"
+    assert await decide(ada, row, "once") == 409 and await audit_lines() == [], "too late"
 
 
 async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     statuses = await asyncio.gather(*(decide(ada, row, "once") for _ in range(6)), decide(ada, row, "declined"))
     assert sorted(statuses) == [200] + [409] * 6
     await ended(turn_id)
-    assert len(RAN) <= 1 and len(await lines()) == 1
+    assert len(RAN) <= 1 and len(await audit_lines()) == 1
     decision = (await ToolApproval.objects.aget(pk=row.pk)).decision
     assert (decision == "once") is (RAN == ["send a"])
 
@@ -192,9 +192,9 @@ async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: Scr
 @pytest.mark.parametrize("word", ["", "waiting", "ruled", "lapsed", "ONCE", "allow"])
 async def test_only_the_person_can_approve(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
-    assert await decide(ada, row, word) == 409 and await lines() == []
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
+    assert await decide(ada, row, word) == 409 and await audit_lines() == []
     assert await decide(ada, row, "declined") == 200, "the premise: it still waits"
     await ended(turn_id)
 
@@ -203,13 +203,13 @@ async def test_nobody_else_can_decide_even_through_their_own_conversation(
     ada: User, bela: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     own = await Conversation.objects.acreate(owner=bela, title="Mine", effort="medium")
     other = await Conversation.objects.acreate(owner=ada, title="Mine, too", effort="medium")
     refused = [await decide(bela, row, "once"), await decide(grace, row, "once"), await decide(bela, row, "once", own.pk)]
     assert refused == [404] * 3 and await decide(ada, row, "once", other.pk) == 404, "the address names the conversation"
-    assert RAN == [] and await lines() == []
+    assert RAN == [] and await audit_lines() == []
     assert await decide(ada, row, "once") == 200
     await ended(turn_id)
     assert await decide(ada, row, "declined") == 409, "an answer that has ended"
@@ -218,8 +218,8 @@ async def test_nobody_else_can_decide_even_through_their_own_conversation(
 async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     for way in ("stop", "delete"):
-        turn_id = await begun(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
-        [row] = await asked(turn_id)
+        turn_id = await start_turn(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
+        [row] = await wait_for_approvals(turn_id)
         await ran("hangs")
         began = time.monotonic()
         if way == "stop":
@@ -242,8 +242,8 @@ async def lapsed(row: ToolApproval) -> None:
 
 async def test_answer_now_declines_waiting_calls(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     running.answer_now(Place(turn_id, PROCESS))
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and RAN == []
@@ -256,16 +256,16 @@ async def test_a_decision_made_in_another_process_is_noticed_without_a_message(
     offer(monkeypatch)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "once")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
     _, found = await ended(turn_id)
     assert found["c1"]["ok"] and RAN == ["send a"]
 
 
 async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     runner, task = running._runners[turn_id]
     runner._is_lost = True  # as if the process were gone: it writes nothing
     task.cancel()
@@ -289,7 +289,7 @@ async def test_events_announce_waiting_calls_without_their_content(
         events = await socket.until("chatui:calls_wait")
         assert events[-1]["count"] == 1
         turn = await Turn.objects.aget()
-        [row] = await asked(turn.pk)
+        [row] = await wait_for_approvals(turn.pk)
         async with BrowserSocket(ada) as late:
             await late.send("subscribe", conversation=str(turn.conversation_id))
             assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that comes late"
@@ -320,8 +320,8 @@ async def test_arguments_appear_on_the_card_only(
 ) -> None:
     caplog.set_level("DEBUG", "chatui")
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="SECRETKEY"))
-    await decide(ada, (await asked(turn_id))[0], "once")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRETKEY"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
     turn, _ = await ended(turn_id)
     found = (await database_sync_to_async(_everything_that_leaves)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
     assert "SECRETKEY" not in found and "SECRETKEY" not in caplog.text
@@ -332,8 +332,8 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "always")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
     turn, _ = await ended(turn_id)
     assert await ToolCall.objects.acount() == await ToolApproval.objects.acount() == await ToolRule.objects.acount() == 1
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)

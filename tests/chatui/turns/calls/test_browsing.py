@@ -80,7 +80,7 @@ def parts_of(format_: str, vocabulary: Vocabulary) -> tuple[Callable[[Endpoint],
     return (ChatCompletionsBackend, over_chat(), {}) if format_ == "chat" else (ResponsesBackend, over_responses(), {})
 
 
-def told(server: Stub, vocabulary: Vocabulary) -> str:
+def last_input(server: Stub, vocabulary: Vocabulary) -> str:
     """The model's last input, as text."""
     last = posts(server)[-1]
     ordinary = [id_ for id_ in last.get("prompt", ()) if id_ < FIRST_MARKER]
@@ -110,7 +110,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     replies = [frame for frame in frames if frame.header.role == "tool"]
     channel = "analysis" if format_ == "harmony" else "commentary"
     assert [frame.header.channel for frame in replies] == [channel] * 2 and replies[1].body.startswith("[1] All about tea")
-    assert "L2: Green tea is not roasted." in told(server, vocabulary)
+    assert "L2: Green tea is not roasted." in last_input(server, vocabulary)
     answer = await reloaded(turn)
     html = "".join(block.html for block in answer.parts[-1].blocks)
     assert f'href="{tea}"' in html and "†" not in html and "Nor is this." in html

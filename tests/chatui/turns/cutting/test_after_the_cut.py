@@ -16,7 +16,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import stored
 from tests.chatui.tools import offering
-from tests.chatui.turns.cutting.test_answer_now import THINKS, Pressed, thinking
+from tests.chatui.turns.cutting.test_answer_now import THINKS, ThinkingTurn, thinking
 from tests.chatui.turns.test_turns import ask, begin, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -47,7 +47,7 @@ async def test_a_continued_answer_is_not_prefilled_after_a_cut_thought(
     done = await turn.ended()
     backend.waiting.clear()
     backend.script = answer("wer")
-    again = Pressed(backend, await begin(ada, ask(Kind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
+    again = ThinkingTurn(backend, await begin(ada, ask(Kind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
     await again.ended()
     continued = backend.requests[-1]
     assert continued.cut_answer == Frame(FINAL, opened)

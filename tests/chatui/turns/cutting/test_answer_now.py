@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
 
 
-class Pressed:
+class ThinkingTurn:
     """A turn that is still thinking, and the events that its page gets."""
 
     def __init__(self, backend: ScriptedBackend, started: Started) -> None:
@@ -59,13 +59,13 @@ class Pressed:
         return [row async for row in Message.objects.filter(turn=self.started.turn).order_by("position")]
 
 
-async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> Pressed:
+async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> ThinkingTurn:
     """Start a turn that plays ``script`` and then waits for ever; ``then`` is what the next sampling plays."""
     backend.script = [*(script or THINKS), asyncio.Event()]
     started = await begin(person, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
     backend.script = then or answer("Four.", "in short")
-    return Pressed(backend, started)
+    return ThinkingTurn(backend, started)
 
 
 async def test_the_thinking_ends_and_the_answer_comes_in_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
@@ -125,7 +125,7 @@ async def test_pressing_again_or_from_another_tab_changes_nothing(ada: User, bac
 async def test_pressing_after_the_answer_began_does_not_touch_it(ada: User, backend: ScriptedBackend) -> None:
     go_on = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), FrameOpened(FINAL), FrameText("Fo"), go_on, FrameText("ur."), FrameClosed(Terminator.RETURN)]
-    turn = Pressed(backend, await begin(ada, ask()))
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     await asyncio.sleep(0.05)
@@ -137,7 +137,7 @@ async def test_pressing_after_the_answer_began_does_not_touch_it(ada: User, back
 async def test_pressing_before_any_thought_or_after_the_end_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     go_on = asyncio.Event()
     backend.script = [go_on, *answer()]
-    turn = Pressed(backend, await begin(ada, ask()))
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     go_on.set()
@@ -229,12 +229,12 @@ async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thoug
 
 async def test_a_finished_or_continued_answer_cannot_be_hurried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), ended()]
-    first = Pressed(backend, await begin(ada, ask()))
+    first = ThinkingTurn(backend, await begin(ada, ask()))
     cut = await first.ended()
     backend.waiting.clear()
     backend.script = [*THINKS, asyncio.Event()]
     again = ask(Kind.CONTINUE, "", conversation=cut.conversation_id, continued_turn=cut.pk)
-    turn = Pressed(backend, await begin(ada, again))
+    turn = ThinkingTurn(backend, await begin(ada, again))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     await asyncio.sleep(0.05)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 LONG = "- an *item* of a list\n" * 700 + "\nThe end."
 
 
-class Held:
+class BlockedRenderings:
     """Blocks every rendering until it is released, and signals when one has begun."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ async def turn_of(started: Started) -> Turn:
 async def test_other_turns_go_on_while_one_renders_a_long_block(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Held(monkeypatch)
+    held = BlockedRenderings(monkeypatch)
     try:
         backend.script = [FrameOpened(FINAL), FrameText(LONG), *answer()[-2:]]
         async with BrowserSocket(ada) as first, BrowserSocket(ada) as second:
@@ -65,7 +65,7 @@ async def test_other_turns_go_on_while_one_renders_a_long_block(
 
 
 async def test_stop_ends_the_request_during_a_long_rendering(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    held, gate = Held(monkeypatch), asyncio.Event()
+    held, gate = BlockedRenderings(monkeypatch), asyncio.Event()
     monkeypatch.setattr(publisher.Publisher, "is_watched", True)
     backend.script = [FrameOpened(FINAL), FrameText(LONG), gate]
     try:
@@ -88,7 +88,7 @@ async def test_a_rendering_that_never_returns_does_not_block_the_end_of_the_turn
 ) -> None:
     monkeypatch.setattr(publisher, "CATCH_UP_SECONDS", 0.05)
     monkeypatch.setattr(publisher.Publisher, "is_watched", True)
-    held = Held(monkeypatch)
+    held = BlockedRenderings(monkeypatch)
     try:
         backend.script = [*frame(FINAL, LONG), *answer()[-1:]]
         started = await begin(ada, ask())

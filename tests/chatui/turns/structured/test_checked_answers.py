@@ -30,29 +30,29 @@ WANTED = answer_format("sum", {"type": "object", "properties": {"sum": {"type": 
 FITS, PROSE = '{"sum": 4 }', "It is four, of course."
 
 
-def says(text: str) -> Sequence[Step]:
+def answer_steps(text: str) -> Sequence[Step]:
     return answer(text)
 
 
-async def shown(turn: Turn, person: User) -> list[tuple[str, str]]:
+async def shown_frames(turn: Turn, person: User) -> list[tuple[str, str]]:
     rows = [message for message in await kept(turn.conversation, person) if message.is_visible]
     frames = [document.parse_frame(message.text) for message in rows]
     return [(str(each.header.constrain), show(each, Audience.END_USER).strip()) for each in frames if each.header.role == Role.ASSISTANT]
 
 
 async def test_a_matching_answer_is_stored_as_json(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = says(FITS)
+    backend.script = answer_steps(FITS)
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
-    assert await shown(turn, ada) == [("json", FITS)]
+    assert await shown_frames(turn, ada) == [("json", FITS)]
     [request] = backend.requests
     assert request.answer_format == WANTED
 
 
 async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = says(PROSE)
+    backend.script = answer_steps(PROSE)
     turn = await run(ada, ask())
-    assert (turn.state, await shown(turn, ada)) == ("completed", [("None", PROSE)])
+    assert (turn.state, await shown_frames(turn, ada)) == ("completed", [("None", PROSE)])
     assert backend.requests[0].answer_format is None
 
 
@@ -67,10 +67,10 @@ async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedB
     ],
 )
 async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
-    backend.script, backend.following = says(first), [says(FITS)]
+    backend.script, backend.following = answer_steps(first), [answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
-    assert await shown(turn, ada) == [("json", FITS)]
+    assert await shown_frames(turn, ada) == [("json", FITS)]
     _, again = backend.requests
     tried, told = again.frames[-2:]
     assert (tried.header, tried.body.strip()) == (FINAL, first.strip())
@@ -86,15 +86,15 @@ async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, bac
 
 
 async def test_a_second_mismatch_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says('{"sum": null}')]
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps('{"sum": null}')]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("failed", Code.BODY_CONSTRAINT_VIOLATION)
-    assert await shown(turn, ada) == [("json", '{"sum": null}')]
+    assert await shown_frames(turn, ada) == [("json", '{"sum": null}')]
     assert len(backend.requests) == 2
 
 
 async def test_the_next_request_contains_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(FITS), says(FITS)]
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(FITS), answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     await run(ada, ask(conversation=turn.conversation_id, text="And 3 + 3?"))
     *_, last = backend.requests
@@ -105,11 +105,11 @@ async def test_the_next_request_contains_nothing_of_the_first_try(ada: User, bac
 
 
 async def test_a_cleared_format_applies_to_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(FITS), [says(PROSE)]
+    backend.script, backend.following = answer_steps(FITS), [answer_steps(PROSE)]
     turn = await run(ada, ask(answer_format=WANTED))
     await Conversation.objects.filter(pk=turn.conversation_id).aupdate(answer_format=None)
     later = await run(ada, ask(conversation=turn.conversation_id))
-    assert (later.state, await shown(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
+    assert (later.state, await shown_frames(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
 
 
 async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ada: User, backend: ScriptedBackend) -> None:
@@ -119,10 +119,10 @@ async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ad
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("incomplete", "E-X-LENGTH")
     assert len(backend.requests) == 1
-    assert await shown(turn, ada) == [("json", '{"sum":')]
+    assert await shown_frames(turn, ada) == [("json", '{"sum":')]
     more = await run(ada, ask(Kind.CONTINUE, text="", conversation=turn.conversation_id, continued_turn=turn.pk))
     assert backend.requests[1].answer_format is None
-    assert await shown(more, ada) == [("json", '{"sum": 4}')]
+    assert await shown_frames(more, ada) == [("json", '{"sum": 4}')]
 
 
 async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,9 +130,9 @@ async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: Scri
 
     offering.offer(monkeypatch, calling.fetch)
     first = [*frame(ANALYSIS, "not JSON at all"), *calling.calls(calling.call("fetch", "c1", key="a"))]
-    backend.script, backend.following = first, [says(PROSE), says(FITS)]
+    backend.script, backend.following = first, [answer_steps(PROSE), answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
-    assert (turn.state, [text for _, text in await shown(turn, ada)][-1]) == ("completed", FITS)
+    assert (turn.state, [text for _, text in await shown_frames(turn, ada)][-1]) == ("completed", FITS)
     assert [bool(request.tools) for request in backend.requests] == [True, True, False]
     assert len(await calling.replies(turn)) == 1
 
@@ -153,7 +153,7 @@ def texts(events: Sequence[ProgramEvent]) -> str:
 
 
 async def test_a_program_gets_only_a_matching_answer(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(FITS)]
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(FITS)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("completed", FITS)
     assert [event.is_whole for event in events if isinstance(event, Closed)] == [True]
@@ -161,7 +161,7 @@ async def test_a_program_gets_only_a_matching_answer(ada: User, backend: Scripte
 
 
 async def test_a_program_gets_nothing_of_two_mismatches(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(PROSE)]
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(PROSE)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("failed", "")
     assert isinstance(events[-1], Ended)

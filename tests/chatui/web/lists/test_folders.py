@@ -35,7 +35,7 @@ def work(ada: User) -> Folder:
     return Folder.objects.create(owner=ada, name="Work", instructions="Answer in Latin.")
 
 
-def where(person: User) -> dict[str, list[str]]:
+def listed_places(person: User) -> dict[str, list[str]]:
     """The titles in the list, in each folder by its name, and in the archive."""
     found = {"list": [link.title for link in shown_list(person).links]}
     for folder in Folder.objects.filter(owner=person):
@@ -58,7 +58,7 @@ def test_a_conversation_is_listed_in_one_place_with_folders(ada: User, work: Fol
         ("move", {"folder": ""}, (["B", "A"], [], [])),
     ):
         assert client.post(f"/c/{rows['A'].pk}/{action}/", data).status_code == 302
-        assert where(ada) == dict(zip(("list", "Work", "archive"), expected, strict=True)), (action, data)
+        assert listed_places(ada) == dict(zip(("list", "Work", "archive"), expected, strict=True)), (action, data)
     client.post(f"/c/{rows['A'].pk}/put/", {"place": "pinned"})
     client.post(f"/c/{rows['A'].pk}/move/", {"folder": str(work.pk)})
     assert not Conversation.objects.get(title="A").is_pinned, "it was pinned in the list, which it has left"
@@ -66,9 +66,9 @@ def test_a_conversation_is_listed_in_one_place_with_folders(ada: User, work: Fol
 
 def test_a_pinned_conversation_is_at_the_top_of_its_folder(ada: User, work: Folder) -> None:
     rows = [Conversation.objects.create(owner=ada, title=title, folder=work) for title in "AB"]
-    assert where(ada)["Work"] == ["B", "A"]
+    assert listed_places(ada)["Work"] == ["B", "A"]
     signed_in(ada).post(f"/c/{rows[0].pk}/put/", {"place": "pinned"})
-    assert where(ada) == {"list": [], "Work": ["A", "B"], "archive": []}
+    assert listed_places(ada) == {"list": [], "Work": ["A", "B"], "archive": []}
 
 
 def test_another_persons_folder_is_not_found(ada: User, bela: User, work: Folder) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> 
     client.post(f"/c/{row.pk}/move/", {"folder": folder.pk})
     assert "go back to your list" in client.get(f"/folders/{folder.pk}/delete/").content.decode()
     client.post(f"/folders/{folder.pk}/delete/")
-    assert where(ada) == {"list": ["A"], "archive": []}
+    assert listed_places(ada) == {"list": ["A"], "archive": []}
 
 
 def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monk
     Conversation.objects.create(owner=ada, title="Kept", folder=work, archived_at=now)
     Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
     signed_in(ada).post(f"/folders/{work.pk}/delete/")
-    assert where(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
+    assert listed_places(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
     assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Thrown"]
 
 

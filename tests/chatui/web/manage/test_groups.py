@@ -42,7 +42,7 @@ def demand(client: Client, group: Group, **fields: str) -> int:
     return client.post(path_of(group), {"required": "on"} | fields).status_code
 
 
-def lines() -> list[tuple[str, str, str]]:
+def audit_lines() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
@@ -53,15 +53,15 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page
     assert "require one of others" in page, "whoever has none is told before"
     assert demand(client, careful) == 302
-    assert lines() == [("group changed", "group careful", "needs a second factor now")]
+    assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
     assert [found.needs_second_factor for found in people_list.page("ada").people] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
-    assert demand(client, careful) == 302 and len(lines()) == 1, "what is so already is not recorded again"
+    assert demand(client, careful) == 302 and len(audit_lines()) == 1, "what is so already is not recorded again"
     assert not four_eyes.are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
-    assert lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
+    assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not required.is_required(ada) and not RequiredFactor.objects.exists()
     assert four_eyes.are_linked(kim, ada), "whoever takes the demand away could sign in with a password alone"
 
@@ -73,7 +73,7 @@ def test_staff_can_sign_out_members_without_one_and_nobody_else(kim: User, caref
     assert demand(client, careful, sessions="on") == 302
     assert hers.get("/").status_code == 302 and his.get("/").status_code == 200
     assert client.get(path_of(careful)).status_code == 200, "not their own session"
-    assert [line[:2] for line in lines()] == [("group changed", "group careful"), ("end session", "ada")]
+    assert [line[:2] for line in audit_lines()] == [("group changed", "group careful"), ("end session", "ada")]
 
 
 def test_only_those_who_may_change_the_group_can_require_one(careful: Group) -> None:
