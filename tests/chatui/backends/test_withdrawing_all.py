@@ -63,7 +63,7 @@ def test_chat_completions_withdraw_text_before_other_events(between: str, sign: 
     finished = chat([{"content": FIRST}, *BETWEEN[between], {"content": SIGNS[sign]}], breaks=breaks)
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or between == "a call" or breaks
-    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
 
 
 def test_reasoning_in_the_same_chunk_does_not_protect_earlier_text() -> None:
@@ -129,7 +129,7 @@ def test_responses_withdraw_earlier_messages_too(between: str, sign: str, stream
     finished = responses([*said(0, FIRST), *ITEMS_BETWEEN[between], *said(2, SIGNS[sign], streams=streams)], breaks=breaks)
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or breaks
-    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
 
 
 @pytest.mark.parametrize("streams", [True, False])

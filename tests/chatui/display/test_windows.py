@@ -140,7 +140,7 @@ def test_a_fragment_has_the_exchanges_and_the_next_link_and_nothing_hidden(ada: 
     fragment = client.get(address).content.decode()
     assert fragment.count('class="exchange"') == EXCHANGES and "HIDDEN" not in page + fragment
     (way,) = re.findall(r'data-more="(\w+)"', fragment)
-    assert way == "earlier", "what is below is on the page already"
+    assert way == "earlier", "later messages are on the page already"
     (plain,) = re.findall(r'href="([^"]+\?before=[^"]+)"', page)
     whole_page = client.get(plain).content.decode()
     assert set(re.findall(r'data-question="([^"]+)"', whole_page)) == set(re.findall(r'data-question="([^"]+)"', fragment))

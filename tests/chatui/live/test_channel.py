@@ -238,7 +238,7 @@ async def test_a_real_server_refuses_drips_but_accepts_slow_lines_and_slow_respo
         assert seconds >= MOVING_SECONDS - 1
     assert b"\r\n5\r\n48000\r\n" in telephone[0], telephone
     assert ticks[0].count(b"1\r\n.\r\n") == 12 and ticks[1] > 2 * MOVING_SECONDS
-    assert server.console.count("counted") == 1, "what was refused reached no application"
+    assert server.console.count("counted") == 1, "refused requests reached no application"
 
 
 def test_a_closed_connection_leaves_nothing_behind(clock: Clock) -> None:

@@ -35,7 +35,7 @@ async def test_a_question_is_accepted_and_its_answer_streams_as_blocks(ada: User
         assert accepted["client_id"] == client_id and accepted["url"] == f"/c/{accepted['conversation']}/"
         events = await socket.until(*ENDS)
     numbers = [event["sequence_number"] for event in events if "turn" in event]
-    assert numbers == list(range(1, len(numbers) + 1)), "who asks need not subscribe, and misses nothing"
+    assert numbers == list(range(1, len(numbers) + 1)), "the page that asks needs no subscription and misses nothing"
     assert shown_text(events) == html.render(_body(await Message.objects.aget(channel="final"))).html
 
 
@@ -81,7 +81,7 @@ async def test_working_is_sent_once_however_long_the_model_thinks(ada: User, bac
         gate.set()
         events = await socket.until(*ENDS)
     assert [event["type"] for event in events].count("chatui:working") == 1
-    assert len(events) < 20, "what people receive must not grow with what is hidden"
+    assert len(events) < 20, "the visible size must not depend on hidden text"
 
 
 @pytest.mark.asyncio

@@ -61,7 +61,7 @@ def test_a_tool_left_out_names_the_reason() -> None:
 def test_private_data_read_earlier_excludes_every_outbound_tool() -> None:
     assert offered(MAIL, used=("mail",)) == ["mail"], "the premise"
     assert offered(MAIL, FILES, used=("files",)) == ["files"]
-    assert offered(MAIL, CLOCK, used=("no_tool_any_more",)) == ["clock"], "what nobody knows any more may have read anything"
+    assert offered(MAIL, CLOCK, used=("no_tool_any_more",)) == ["clock"], "a forgotten tool counts as one that reads private data"
     assert offered(BOTH, used=("both",)) == ["both"], "no tool is a combination with itself"
     found = combine({"mail": MAIL, "clock": CLOCK}, ("files",))
     assert found.left_out == {"mail": ()}

@@ -386,7 +386,7 @@ async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, back
     assert (created["kind"], created["continued_turn"]) == ("continue", str(first.pk))
     began = next(event for event in events if event["type"] == "chatui:message")
     assert (began["continued_message"], began["blocks"]) == (str(old.pk), 3)
-    assert min(event["block"] for event in events if "block" in event) == 3, "what is final already is not sent again"
+    assert min(event["block"] for event in events if "block" in event) == 3, "final text is not sent again"
     whole = [block.html for block in html.render_blocks(f"{LONG}'x')\n```\n\nThe end.")]
     assert "".join(whole[:3]) + shown_text(events) == "".join(whole)
     assert SECRET not in "".join(socket.raw)

@@ -193,9 +193,9 @@ async def test_a_server_that_fails_before_its_answer(fault: str, ada: User, monk
     assert_told(seen, code)
     assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is kept"
     thought = [message.text for message in seen.messages]
-    assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "what it thought is kept for staff"
+    assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "the reasoning is stored for staff"
     if code in (ProductCode.BACKEND_BUSY, ProductCode.BACKEND) and fault.startswith("answers"):
-        assert SECRET in seen.turn.error_detail, "what the server said is for staff"
+        assert SECRET in seen.turn.error_detail, "the server's error is for staff"
     asked = sum(request.method == "POST" for request in server.requests)
     assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)), "asked again only where that can help"
 

@@ -46,7 +46,7 @@ async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: p
         ends[name].set()
         await asyncio.sleep(0.03)
     assert done == list("abcd")
-    assert told["d"][-1] == 0 and sorted(told["d"], reverse=True) == told["d"], "a place only ever gets better"
+    assert told["d"][-1] == 0 and sorted(told["d"], reverse=True) == told["d"], "a place in the queue only improves"
     assert set(told["d"]) == {3, 2, 1, 0}
     ends["d"].set()
     await asyncio.gather(*tasks)
@@ -194,7 +194,7 @@ class Queue:
             assert len(self.running) == self.most or any(left[group] <= 0 for group in mine), "somebody waits for nothing"
             for group in mine:
                 left[group] -= 1
-            assert person.told and person.told == sorted(person.told, reverse=True), "a place only ever gets better"
+            assert person.told and person.told == sorted(person.told, reverse=True), "a place in the queue only improves"
             assert 1 <= person.told[-1] <= len(self.people)
             later = self.people[self.people.index(person) :]
             assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"

@@ -177,6 +177,6 @@ async def test_the_real_server_as_model_and_summarizer(
         summary_frame.steps_of(frame_of(message).body)
         async for message in Message.objects.filter(name="reasoning_summary", is_visible=True)
     ]
-    assert kept == ([steps] if steps else []), "what was shown is what is kept"
+    assert kept == ([steps] if steps else []), "the shown text equals the stored text"
     assert "RAW-COT-CANARY" not in raw and "bicycle" in raw
     assert (await Turn.objects.aget()).state == "completed"

@@ -158,10 +158,10 @@ async def test_over_token_ids_a_call_replaces_the_answer(program: Program, vocab
         events = await program.stream(body)
     assert calls_of(found) == [CALLED] and text_of(found) == ""
     sent = posts(server)
-    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "what does not fit the schema is not handed back"
+    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "a mismatch is not returned"
     assert THOUGHT in said(sent[1], vocabulary) and all(ANSWER not in said(post, vocabulary) for post in sent)
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
-    assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "what was dropped is kept nowhere"
+    assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "dropped text is not stored"
     for told in (json.dumps(found), json.dumps(events)):
         assert ANSWER not in told and "marmalade" not in told
 

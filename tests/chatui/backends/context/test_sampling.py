@@ -39,7 +39,7 @@ async def test_after_each_servers_refusal_the_oldest_turns_are_left_out(
         refused = limited.refused
         again = await outcome(backend, conversation(31))
     assert (first.visible, again.visible) == ("It is.", "It is.")
-    assert 1 <= refused <= 4 and limited.refused == refused, "what was learnt is remembered"
+    assert 1 <= refused <= 4 and limited.refused == refused, "the learnt limit is remembered"
     assert first.ended is not None and 5 < first.ended.turns_left_out < 28
     shown = texts(limited.server.posted)
     assert any(ORDERS.body in text for text in shown) and any("Question 30?" in text for text in shown) and shown[-1] == "And now?"
@@ -132,7 +132,7 @@ async def test_a_question_too_long_by_itself_is_an_error_with_its_length(kind: s
     if product == "vLLM":
         use = result.error.context
         assert use is not None and 0 < use.size < 1500 and abs(use.used - len(question) / 3) < 300
-        assert limited.refused == sent + 1, "what was only learnt from a refusal is asked again, once"
+        assert limited.refused == sent + 1, "a limit learnt from a refusal is checked again once"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -225,7 +225,7 @@ async def test_a_refusal_that_quotes_a_person_affects_nobody_else(kind: str, cou
         first = await outcome(backend, conversation(5))
         second = await outcome(backend, conversation(5))
     assert (first.visible, second.visible) == ("It is.", "It is.")
-    assert second.ended is not None and second.ended.turns_left_out == 0, "what the server takes says that it was not so"
+    assert second.ended is not None and second.ended.turns_left_out == 0, "the server accepted more, so the learnt limit was wrong"
 
 
 @pytest.mark.parametrize("kind", KINDS)

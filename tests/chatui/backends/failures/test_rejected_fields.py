@@ -95,7 +95,7 @@ async def test_a_real_server_is_retried_without_the_field_which_is_remembered(ca
             assert (await outcome(backend, question)).visible == "Hello."
         await backend.aclose()
     assert sum(request.method == "POST" for request in server.requests) == 4, "two refusals, then it is known"
-    assert "temperature" not in sent[-1], "what is kept as sent is what was sent"
+    assert "temperature" not in sent[-1], "the stored request equals the sent one"
     assert sum("rejects the field" in record.getMessage() for record in caplog.records) == 2
 
 

@@ -158,7 +158,7 @@ async def test_events_announce_files_without_their_content(ada: User, bela: User
         assert "one.csv" not in await page(bela, path)
         gate.set()
         ended = (await socket.until("response.completed"))[-1]
-    assert "one.csv" in ended["html"], "what stands below the answer comes with its end"
+    assert "one.csv" in ended["html"], "the HTML below the answer comes with its end"
     await running.settle()
 
 

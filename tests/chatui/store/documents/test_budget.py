@@ -28,7 +28,7 @@ def test_the_budget_is_what_answer_instructions_and_tools_leave(monkeypatch: pyt
     assert large.documents == 131_072 - 16_384 - 100 - 8 - 1000 and small.documents == int(3072 * 0.95) - 100 - 8 - 256
     assert budget.room(NOBODY, 4096, "word " * 720).documents < small.documents - 900, "the question takes room"
     environment.change(monkeypatch, {"instructions": "Be brief. " * 36, "max_answer_tokens": 100})
-    assert budget.room(NOBODY, 4096).documents == int((4096 - 100) * 0.95) - 100 - 8 - 256 - 108, "what is sent is fitted with a margin"
+    assert budget.room(NOBODY, 4096).documents == int((4096 - 100) * 0.95) - 100 - 8 - 256 - 108, "the request is fitted with a margin"
     assert budget.room(NOBODY, 10).documents == 0 and budget.room(NOBODY, 10).percent(5) > 100, "no room, and nothing fails"
 
 
@@ -58,7 +58,7 @@ def test_several_first_parts_share_the_remaining_budget(ada: User) -> None:
     files = [brought(ada, f"{name}.txt", name + PROSE * times) for name, times in (("long", 2), ("longer", 3), ("short", 0))]
     uses = [FileUse(file.pk, "first") for file in files]
     given = [each.given.tokens for each in attached.prepare(ada.pk, uses, budget.Room(10**6, 3000))]
-    assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, "what a short one leaves is for the others"
+    assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, "the budget that a short document leaves goes to the others"
 
 
 @pytest.mark.django_db

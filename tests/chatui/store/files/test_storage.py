@@ -69,7 +69,7 @@ def test_the_last_file_of_a_name_wins_in_a_turn_and_turns_are_separate(ada: User
     kept = storage.save(place_in(row, first), NewFile.of("a.csv", b"1"))
     again = storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     assert kept.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
-    assert left() == (1, 1, 1), "what nothing has any more is gone"
+    assert left() == (1, 1, 1), "unreferenced contents are deleted"
     storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     later = storage.save(place_in(row, second), NewFile.of("a.csv", b"3"))
     assert [file.pk for file in reading.of_conversation(row.pk)] == [later.pk]

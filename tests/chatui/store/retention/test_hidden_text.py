@@ -96,7 +96,7 @@ async def test_hidden_text_expires_and_the_transcript_stays_valid(
     assert "of 0 messages" in await forget(29.9) and await database_sync_to_async(rows_with)(SECRET) == {"Message", "Turn"}
     assert "of 4 messages" in await forget(30.1)
     assert await database_sync_to_async(rows_with)(SECRET) == set()
-    assert "of 0 messages" in await forget(30.1), "what is gone is not written again"
+    assert "of 0 messages" in await forget(30.1), "deleted text is not written again"
 
     after = await branch(turn, ada)
     assert [row.pk for row in after] == [row.pk for row in before]

@@ -33,7 +33,7 @@ async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch:
         assert (await ours.open(id=0, cursor=2)).split("\n")[3].startswith("L2: Green tea")
         assert "Nothing but black." in await ours.open(id=0, cursor=1)
         assert ours.turn.pages[0] == Cited("", "") and ours.turn.pages[1] == Cited(f"http://tea.example:{peer.port}/tea", "All about tea")
-        assert ours.turn.pages[2] == ours.turn.pages[1], "what was looked for is not shown"
+        assert ours.turn.pages[2] == ours.turn.pages[1], "the search term is not shown"
         assert SECRET not in str(ours.turn.pages)
 
 

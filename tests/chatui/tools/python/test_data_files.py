@@ -170,7 +170,7 @@ def test_input_files_are_present_and_not_returned() -> None:
         copied_in = await interpreter.copy_in(
             [input_file("a.bin", bytes(range(256)) * 4000), input_file("large", large), input_file("ü.csv", b"")]
         )
-        assert copied_in == ("a.bin", "ü.csv"), "what does not fit is not there by half"
+        assert copied_in == ("a.bin", "ü.csv"), "a file that does not fit is not stored in part"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)

@@ -113,7 +113,7 @@ async def test_approvals_by_a_former_owner_do_not_hold_for_the_new_owner(ada: Us
         await ToolRule.objects.acreate(conversation=first.conversation, tool=name, is_allowed=is_allowed, fingerprint="x")
     await handed_over(ada, bela)
     rules = ToolRule.objects.filter(conversation__owner=bela).values_list("tool", "is_allowed")
-    assert [rule async for rule in rules] == [("send", False)], "what is off stays off"
+    assert [rule async for rule in rules] == [("send", False)], "a switched-off tool stays off"
 
 
 REPLIES = b"""version: 2.2

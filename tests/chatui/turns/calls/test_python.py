@@ -190,7 +190,7 @@ async def test_a_new_interpreter_has_only_the_files_of_its_conversation(ada: Use
     assert replies[0].startswith("[]\nTraceback") and "FileNotFoundError" in replies[0]
     note = "[This call began with a new interpreter. In /mnt/data were the conversation's files: mine.txt, a.csv]"
     assert replies[-1] == f"['a.csv', 'mine.txt']\n'a,b'\n{note}"
-    assert await StoredFile.objects.acount() == 2, "what was laid does not come out again"
+    assert await StoredFile.objects.acount() == 2, "input files are not returned again"
 
 
 async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(a
     assert replies[1].startswith("2 ['both.csv'] new\n") and gone in replies[1]
     assert replies[2].startswith("3 ['both.csv', 's.csv'] old\n[New files from the person") and gone not in replies[2]
     assert replies[3].startswith("4 ['both.csv'] old\n") and gone in replies[3]
-    assert not await StoredFile.objects.filter(source="tool").aexists(), "what was laid does not come out again"
+    assert not await StoredFile.objects.filter(source="tool").aexists(), "input files are not returned again"
 
 
 async def test_the_model_is_told_which_files_the_person_does_not_get(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

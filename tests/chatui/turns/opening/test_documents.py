@@ -157,7 +157,7 @@ async def test_a_deleted_document_leaves_one_line_and_the_others_unchanged(ada: 
     assert after == ["[A document was attached here. The person has deleted it.]", before[1]]
     stored = [text async for text in Message.objects.values_list("text", flat=True)]
     assert not any("Secret of one" in text for text in stored) and any("Secret of two" in text for text in stored)
-    assert not await Turn.objects.filter(pk=turn.pk).exclude(request=None).aexists(), "what was sent is gone, too"
+    assert not await Turn.objects.filter(pk=turn.pk).exclude(request=None).aexists(), "the stored request is deleted, too"
     assert not await StoredFile.objects.filter(pk=files[0].pk).aexists()
 
 

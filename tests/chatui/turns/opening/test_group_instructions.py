@@ -81,6 +81,6 @@ async def test_an_api_program_has_them_and_cannot_read_them(ada: User, backend: 
     await program.ask({"input": "And why?", "previous_response_id": first["id"]})
     chat = await program.ask({"messages": [{"role": "user", "content": "How?"}]}, "/v1/chat/completions")
     assert [said[0] for said in orders(backend)] == [BOTH[0]] * 3
-    assert "> Rhyme." in orders(backend)[0][1], "what the program says is marked as the program's"
+    assert "> Rhyme." in orders(backend)[0][1], "the client's instructions are marked as the client's"
     items = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))
     assert "MARMALADE" not in json.dumps([first, chat, items])

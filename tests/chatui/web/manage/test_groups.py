@@ -51,19 +51,19 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     page = client.get(path_of(careful)).content.decode().partition('id="members-heading"')[0]
     assert "Members who have none, and would have to set one up at their next sign-in:" in page
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page
-    assert "require one of others" in page, "whoever has none is told before"
+    assert "require one of others" in page, "a person without a factor is told before"
     assert demand(client, careful) == 302
     assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
     assert [found.needs_second_factor for found in people_list.page("ada").people] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
-    assert demand(client, careful) == 302 and len(audit_lines()) == 1, "what is so already is not recorded again"
+    assert demand(client, careful) == 302 and len(audit_lines()) == 1, "an unchanged state is not logged again"
     assert not four_eyes.are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
     assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not required.is_required(ada) and not RequiredFactor.objects.exists()
-    assert four_eyes.are_linked(kim, ada), "whoever takes the demand away could sign in with a password alone"
+    assert four_eyes.are_linked(kim, ada), "whoever removes the requirement could sign in with a password alone"
 
 
 def test_staff_can_sign_out_members_without_one_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:

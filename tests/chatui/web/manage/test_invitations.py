@@ -109,7 +109,7 @@ def test_invitations_are_rate_limited_and_the_refusal_says_until_when(kim: User,
     other = signed_in(make_person("lee", *KEEPER, staff=True))
     assert other.post(INVITE, FORM).status_code == 200, "others go on"
     monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
-    assert client.post(INVITE, FORM).status_code == 429, "what cannot be counted is refused"
+    assert client.post(INVITE, FORM).status_code == 429, "an uncountable document is refused"
 
 
 def raising(*_: object) -> int:

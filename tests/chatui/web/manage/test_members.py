@@ -54,7 +54,7 @@ def test_members_are_listed_found_added_and_removed(kim: User, readers: Group, a
     answer = client.post(path_of(readers), {"member": "in", "person": str(bela.pk), "q": "bel"})
     assert answer["Location"] == f"{path_of(readers)}?done=changed&q=bel#members-heading" and members(readers) == {"ada", "bela"}
     assert move(kim, readers, ada, "out") == 302 and members(readers) == {"bela"}
-    assert move(kim, readers, ada, "out") == 302, "what is so already is no change"
+    assert move(kim, readers, ada, "out") == 302, "an unchanged state is no change"
     lines = AuditEvent.objects.filter(action="account changed").order_by("number").values_list("actor_name", "owner_name", "detail", "way")
     assert list(lines) == [("kim", "bela", "joined group readers", "admin"), ("kim", "ada", "left group readers", "admin")]
 
