@@ -1,1 +1,1 @@
-"""Attacks on what is rendered, loaded in a real browser: ``make attack`` loads all that are known, the tests a sample of them."""
+"""XSS attacks on rendered text, loaded in a real browser: ``make attack`` loads all known attacks, the tests a sample."""

@@ -1,4 +1,4 @@
-"""``make attack``: every known attack, in every way in which text reaches a page, in a real browser; fails if any wins anything."""
+"""``make attack``: loads every known attack in a real browser, in every way in which text reaches a page; fails if any succeeds."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.attacks.ways import WAYS
 from tests.tools.chromium import find, why_not
 
 SECONDS = 5.0
-"""Processor time that rendering one attack in one way may take."""
+"""Limit of processor time for rendering one attack in one way, in seconds."""
 
 SECOND_OPINION = {"a model's text, whole", "a model's text, wrapped"}
-"""Where the second sanitizer reads along; what is streamed went through the first one in the same way."""
+"""The ways that the second sanitizer checks; streamed text went through the first sanitizer in the same way."""
 
 SHOWN = 20
 
 
 def main() -> int:
-    """Render everything, load it, and say what was found."""
+    """Render and load everything, and print the findings."""
     browser_path = find()
     if browser_path is None:
         print(f"The attacks were not run. {why_not()}")
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def render(way: str, attacks: list[Attack]) -> tuple[dict[str, Attack], list[str]]:
-    """The different pieces of HTML, each with an attack that makes it; and what took too long."""
+    """The distinct pieces of HTML, each with an attack that produces it; and the attacks that took too long."""
     pieces: dict[str, Attack] = {}
     slow = Counter[str]()
     for one in attacks:

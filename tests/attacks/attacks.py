@@ -1,4 +1,4 @@
-"""The attacks: HTML and Markdown written to make a renderer let something through."""
+"""The collection of attacks: HTML and Markdown written to get something past a renderer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGER = Path(os.environ.get("CHATUI_SHARED_DIR", _SIBLING)) / "data" / "attacks
 
 
 class Attack(NamedTuple):
-    """One attack: its name, where its idea is from, and the text."""
+    """One attack: its name, its origin, and the text."""
 
     name: str
     source: str
@@ -23,23 +23,23 @@ class Attack(NamedTuple):
 
 
 def own() -> list[Attack]:
-    """Those that are part of the repository."""
+    """The attacks in the repository."""
     return read(OWN)
 
 
 def everything() -> list[Attack]:
-    """Those of the repository, and the larger collection where ``CHATUI_SHARED_DIR`` (or a directory beside) has it; each text once."""
+    """The attacks in the repository, and the larger collection in ``CHATUI_SHARED_DIR`` (or a directory beside), without duplicates."""
     found = [*own(), *(read(LARGER) if LARGER.is_file() else [])]
     return list({attack.text: attack for attack in found}.values())
 
 
 def read(path: Path) -> list[Attack]:
-    """Compressed JSON lines with ``id``, ``source`` and ``payload``."""
+    """Read compressed JSON lines with ``id``, ``source`` and ``payload``."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     return [Attack(row["id"], row["source"], row["payload"]) for row in rows]
 
 
 def sample(attacks: list[Attack], count: int, seed: int) -> list[Attack]:
-    """So many of them, always the same for the same seed."""
+    """A random sample of this size, always the same for the same seed."""
     return random.Random(seed).sample(attacks, min(count, len(attacks)))

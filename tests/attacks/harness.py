@@ -1,9 +1,9 @@
-"""Loads rendered attacks in real headless Chromium and reports what an attacker would have won.
+"""Loads rendered attacks in real headless Chromium and reports what an attacker would have achieved.
 
-Each piece of HTML stands in a container of its own, many to a page, and is looked at in three modes: as part of a document that a server
-sent, set as ``innerHTML``, and read back and set again twice (what a sanitizer and a browser understand differently shows there).
-Reported: scripts that ran or tried to, requests, elements, attributes, classes and addresses off the policy, markup that left its
-container, names that shadow something of the page. Every request is answered here; nothing leaves the machine.
+Each piece of HTML is in a separate container, many to a page, and is checked in three modes: as part of a document that a server
+sent, set as ``innerHTML``, and read back and set again twice (which shows where a sanitizer and a browser parse differently).
+Reported: scripts that ran or tried to, requests, elements, attributes, classes and addresses outside the policy, markup that left its
+container, names that shadow something of the page. Every request is intercepted; nothing leaves the machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PER_PAGE = 150
 _ADDRESS = "http://attacks.test/"
 _PATIENT_MS = 120_000
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
-# Only reports: what the product's own policy would stop is to be seen here, not stopped.
+# Report-only: what the product's own policy would block must be visible here, not blocked.
 _HEADERS = {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy-report-only": "default-src 'none'; script-src 'nonce-ours'; base-uri 'none'; form-action 'none'",
@@ -41,7 +41,7 @@ _SET = """<script nonce="ours">{
 
 
 class Finding(NamedTuple):
-    """Something that an attack won: which HTML, in which mode, of what kind."""
+    """A successful attack: which HTML, in which mode, of what kind."""
 
     html: str
     mode: str
@@ -60,20 +60,20 @@ def chromium(path: Path) -> Iterator[Browser]:
 
 
 def attack(browser: Browser, htmls: Sequence[str], modes: Sequence[str] = MODES) -> Iterator[Finding]:
-    """Everything that these pieces of HTML win, in each mode."""
+    """All findings for these pieces of HTML, in each mode."""
     for start in range(0, len(htmls), PER_PAGE):
         for mode in modes:
             yield from _together(browser, mode, htmls[start : start + PER_PAGE])
 
 
 def _together(browser: Browser, mode: str, htmls: Sequence[str]) -> Iterator[Finding]:
-    """One page; what cannot be told to be of one piece is looked for in halves."""
+    """Load one page; a finding that cannot be assigned to one piece is searched for by bisection."""
     found = _load(browser, mode, htmls)
     if len(htmls) > 1 and any(index < 0 for index, _, _ in found):
         middle = len(htmls) // 2
         halves = [*_together(browser, mode, htmls[:middle]), *_together(browser, mode, htmls[middle:])]
         yield from halves
-        if not halves:  # only together do they do it
+        if not halves:  # only the combination causes it
             yield from (Finding("".join(htmls), mode, kind, detail) for index, kind, detail in found if index < 0)
         return
     yield from (Finding(htmls[max(index, 0)], mode, kind, detail) for index, kind, detail in found)
@@ -94,7 +94,7 @@ def _load(browser: Browser, mode: str, htmls: Sequence[str]) -> list[tuple[int, 
 
 
 def _answer_all_requests(page: Page, document: str) -> list[str]:
-    """Answer the page's own address with the document, once, and keep all other requests."""
+    """Answer the request for the page itself once with the document, and record all other requests."""
     others: list[str] = []
     answered = False
 

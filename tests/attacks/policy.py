@@ -1,4 +1,4 @@
-"""What a page may hold after rendering, written down apart from the renderer's own list, so that a mistake there is found here."""
+"""What a page may contain after rendering, written independently of the renderer's own list, so that a mistake there is found here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second sanitizer of another make reads what ours let through: where it would remove anything, one of the two is wrong."""
+"""Checks rendered HTML with a second, independent sanitizer (bleach): if it would remove anything, one of the two is wrong."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _permitted(tag: str, attribute: str, value: str) -> bool:
 
 
 def _tree(text: str) -> list[tuple[str, object, object]]:
-    """Elements, attributes and text in the order of the document, as a browser would read them."""
+    """Elements, attributes and text in document order, as a browser would parse them."""
     walker = html5lib.getTreeWalker("etree")
     tokens = walker(html5lib.parseFragment(text, treebuilder="etree"))
     return [(token["type"], token.get("name"), token.get("data")) for token in tokens]

@@ -1,4 +1,4 @@
-"""A sample of the attacks in a real browser, in every way in which text reaches a page; and the harness on HTML that is an attack."""
+"""A sample of the attacks in a real browser, in every way in which text reaches a page; and tests of the harness with HTML that attacks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The light one, which reads HTML with the same engine; ``make attack`` drives the whole browser."""
+    """Chromium's headless shell, which has the same HTML parser; ``make attack`` uses the full browser."""
     path = find_headless()
     assert path, why_not()
     with chromium(path) as started:
@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_attack_wins_anything(way: str, browser: Browser) -> None:
+def test_no_attack_succeeds(way: str, browser: Browser) -> None:
     chosen = sample(own(), COUNT.get(way, 130), SEED)
     pieces = list(dict.fromkeys(html for one in chosen for html in WAYS[way](one.text)))
     assert len(pieces) > len(chosen) // 2
@@ -91,31 +91,31 @@ def test_the_harness_notices_a_script_in_each_mode(mode: str, browser: Browser) 
         ("a\u202eb", "direction"),
     ],
 )
-def test_the_harness_notices_what_an_attack_wins(html: str, kind: str, browser: Browser) -> None:
+def test_the_harness_notices_each_kind_of_attack(html: str, kind: str, browser: Browser) -> None:
     findings = list(attack(browser, ["<p>harmless</p>", html, "<p>harmless</p>"], ["document"]))
     assert kind in {finding.kind for finding in findings if finding.html == html}
     assert {finding.html for finding in findings} == {html}
 
 
 @pytest.mark.parametrize("html", ["</div></div><p>out</p>", "<textarea>", "<!--", "<plaintext>", "<script>alert(1)</script>"])
-def test_the_harness_notices_what_leaves_its_container_or_swallows_others(html: str, browser: Browser) -> None:
+def test_the_harness_notices_markup_that_leaves_or_swallows_a_container(html: str, browser: Browser) -> None:
     kinds = {finding.kind for finding in attack(browser, ["<p>a</p>", html, "<p>b</p>"], ["document"])}
     assert kinds & {"escape", "script"}
 
 
-def test_the_harness_is_content_with_what_is_harmless(browser: Browser) -> None:
+def test_the_harness_accepts_harmless_html(browser: Browser) -> None:
     harmless = '<p>a <a href="http://a.test" rel="noopener noreferrer nofollow ugc" target="_blank">b</a></p>'
     findings: list[Finding] = list(attack(browser, [harmless, "<pre><code>x</code></pre>"]))
     assert findings == []
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_honest_holds_nothing_but_what_the_policy_names(way: str, browser: Browser) -> None:
+def test_ordinary_markdown_renders_within_the_policy(way: str, browser: Browser) -> None:
     pieces = list(WAYS[way](HONEST))
     assert not way.startswith("a model's") or any("math-dollars" in html for html in pieces), "the premise: it is rendered as Markdown"
     assert list(attack(browser, pieces)) == []
 
 
-def test_appended_text_stands_in_the_innermost_last_box_and_is_text() -> None:
+def test_appended_text_is_in_the_innermost_last_box_and_is_text() -> None:
     assert appended("<pre><code>a</code></pre>", "<b>") == "<pre><code>a&lt;b&gt;</code></pre>"
     assert appended("<p><code>a</code></p>\n<pre>\nb</pre>", "c") == "<p><code>a</code></p>\n<pre>\nbc</pre>"

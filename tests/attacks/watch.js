@@ -1,4 +1,4 @@
-// Runs before anything else in each page: whatever an attack wins is written down here, where it cannot be unwritten.
+// Runs before anything else in each page and records what an attack achieves, where the attack cannot erase it.
 (() => {
   const seen = [];
   const note = (kind, detail) => {
@@ -9,12 +9,12 @@
     Object.defineProperty(window, name, { value: (...values) => note("script", `${name}(${values})`) });
   }
   document.addEventListener("securitypolicyviolation", (event) => {
-    if (event.blockedURI === `${location.origin}/favicon.ico`) return; // the browser asks for it by itself
+    if (event.blockedURI === `${location.origin}/favicon.ico`) return; // the browser requests it on its own
     const kind = event.effectiveDirective.startsWith("script") ? "script" : "request";
     note(kind, `${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
   });
 
-  // What the look at the page needs is taken now: an element named "attributes" must not be able to hide anything later.
+  // Save what the inspection needs now, because an element named "attributes" could shadow it later.
   const getter = (prototype, name) => {
     const { get } = Object.getOwnPropertyDescriptor(prototype, name);
     return (target) => get.call(target);
@@ -41,7 +41,7 @@
     const boxes = root ? [...children(root)] : [];
     const end = byId("end");
     if (boxes.length !== count || !end || parent(end) !== document.body || parent(root) !== document.body) {
-      found.push([-1, "escape", `${boxes.length} of ${count} containers stand where they were put`]);
+      found.push([-1, "escape", `${boxes.length} of ${count} containers are still in place`]);
     }
     const check = (index, element) => {
       const name = local(element);

@@ -1,4 +1,4 @@
-"""The ways in which an attack's text reaches a page: as a model's or an operator's, whole, while it streams, and inside other Markdown."""
+"""The ways in which an attack's text reaches a page: from a model or an operator, whole, streamed, and inside other Markdown."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from renderer.markup.html import render
 from renderer.markup.operator_pages import render_page
 
 LONGEST = 20_000
-"""Characters of an attack that is also tried streamed and wrapped; longer ones are about time, which whole rendering shows."""
+"""Maximum length of an attack that is also streamed and wrapped; longer ones test rendering time, which whole rendering shows."""
 
 
 def whole(text: str) -> Iterator[str]:
-    """As a model wrote it, at once."""
+    """As a model's complete answer."""
     yield render(text).html
 
 
 def question(text: str) -> Iterator[str]:
-    """As a person wrote it: shown as it is, code between fences as code."""
+    """As a user's question: shown unchanged, with fenced code as code."""
     yield html.question(text).html
     yield html.question(f"```\n{text}\n```").html
 
@@ -33,7 +33,7 @@ def operator(text: str) -> Iterator[str]:
 
 
 def streamed(text: str) -> Iterator[str]:
-    """As a model writes it: what stands in the page after each of some random pieces, and all that is final."""
+    """As a model streams it: the page's content after each of some random pieces, and all final blocks."""
     if len(text) > LONGEST:
         return
     chance, blocks, shown = random.Random(text), Blocks(), ""
@@ -70,7 +70,7 @@ WAYS: dict[str, Callable[[str], Iterator[str]]] = {
 
 
 def appended(html: str, text: str) -> str:
-    """What a page holds after the browser appended ``text`` to the innermost last ``code`` or ``pre`` element."""
+    """The page's content after the browser appended ``text`` to the innermost last ``code`` or ``pre`` element."""
     finder = _LastBox()
     finder.feed(html)
     finder.close()
@@ -81,7 +81,7 @@ def appended(html: str, text: str) -> str:
 
 
 class _LastBox(HTMLParser):
-    """Finds where the ``code`` or ``pre`` element that was opened last ends."""
+    """Finds the end of the ``code`` or ``pre`` element that was opened last."""
 
     def __init__(self) -> None:
         super().__init__()

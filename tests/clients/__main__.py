@@ -1,4 +1,4 @@
-"""Runs every client against the API: ``python -m tests.clients``. With ``--record`` what they send is kept for the tests to replay."""
+"""Runs every client library against the API: ``python -m tests.clients``. With ``--record`` its requests are stored for tests to replay."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.served import Deployment
 RECORDED = Path(__file__).parent / "recorded"
 SECONDS = 180
 REPLIED = "replied: "
-"""In what the demo says once a function has replied."""
+"""Part of the demo's answer once a function has replied."""
 
 
 def main() -> int:
-    """0 where every client got its answer."""
+    """Run every client; 0 if all got their answers."""
     installing.install()
     with tempfile.TemporaryDirectory(prefix="chatui-clients-") as scratch:
         place, home = Path(scratch, "data"), Path(scratch, "home")

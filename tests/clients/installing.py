@@ -1,4 +1,4 @@
-"""Installs the clients below ``.cache/clients``, in environments of their own, and says how each is started."""
+"""Installs the client libraries below ``.cache/clients``, in separate environments, and knows the command to run each."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ stream_max_retries = 0
 
 
 def install() -> None:
-    """Install what is not installed yet. CalledProcessError where a registry or a machine does not let us."""
+    """Install the clients that are missing. CalledProcessError if a registry or the machine does not allow it."""
     _once(PLACE / "python", HERE / "requirements.txt", _install_python)
     _once(PLACE / "node", HERE / "package.json", _install_node)
 
 
 def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
-    """What each client runs, in order. ``home``: an empty directory for Codex."""
+    """The command of each client, in order. ``home``: an empty directory for Codex."""
     python, own_node = str(PLACE / "python" / "bin" / "python"), node.program("node") or "node"
     found = {program.stem: [[python, "-P", str(program), url, key]] for program in sorted(PROGRAMS.glob("[a-z]*.py"))}
     for program in sorted(PROGRAMS.glob("*.mjs")):
@@ -51,7 +51,7 @@ def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
 
 
 def environment(key: str, home: Path) -> dict[str, str]:
-    """What the clients see: nothing of a person's own set-up, and no way to the model servers of their makers."""
+    """The clients' environment: without the developer's own configuration, and without access to their vendors' model servers."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     return {**kept, "HOME": str(home), "CODEX_HOME": str(home), "CHATUI_KEY": key, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
 

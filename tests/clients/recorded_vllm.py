@@ -1,4 +1,4 @@
-"""A model server that plays what vLLM 0.32 sent for a tiny gpt-oss model: a greeting, or a call where there are tools and no reply yet."""
+"""A model server that replays what vLLM 0.32 sent for a tiny gpt-oss model: a greeting, or a call if there are tools and no reply yet."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RECORDED = {
     "/v1/chat/completions": ("vllm/v-chat-greet.sse", "vllm/v-chat-weather-tool.sse"),
     "/v1/responses": ("responses-vllm-greet.sse", "responses-vllm-weather-tool.sse"),
 }
-"""What is played at each address: without tools, and with them."""
+"""The recording for each address: without tools, and with them."""
 GREETING = "Hello! How can I help you today?"
 
 
 class RecordedVllm:
-    """``asked``: the body of each request to a model."""
+    """``asked``: the bodies of requests to a model."""
 
     def __init__(self) -> None:
         self.server: stub.Stub | None = None
@@ -36,7 +36,7 @@ class RecordedVllm:
 
 @contextmanager
 def recorded_vllm() -> Iterator[RecordedVllm]:
-    """It runs in a thread of its own, as the suites wait for their answers."""
+    """Serve in a separate thread, because the suites block while they wait."""
     played, ready, loop = RecordedVllm(), threading.Event(), asyncio.new_event_loop()
     over = asyncio.Event()
 

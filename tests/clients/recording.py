@@ -1,4 +1,4 @@
-"""A server on loopback that passes requests on to the product, and keeps what each client sent."""
+"""A proxy on loopback that forwards requests to the product and records what each client sent."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 MAX_CHARS = 160
-"""Of each text that is kept: what matters of a recorded request is its shape."""
+"""Length to which each recorded text is cut: only the shape of a request matters."""
 _IDS = re.compile(r"(?:resp|call)_[0-9a-f]{32}")
 
 
 class Recorder:
-    """``url`` is the base address for clients; ``taken`` returns what came since it was asked last."""
+    """``url`` is the base address for clients; ``taken`` returns the exchanges since its last call."""
 
     def __init__(self, target: str) -> None:
         self.kept: list[dict[str, Any]] = []
@@ -60,18 +60,18 @@ class Recorder:
         return found
 
     def close(self) -> None:
-        """Pass nothing on any more."""
+        """Stop forwarding."""
         self._server.shutdown()
         self._server.server_close()
 
 
 def ids_of(text: str) -> list[str]:
-    """The ids of responses and calls in a reply, each once, in order: what the next request refers to."""
+    """The distinct ids of responses and calls in a reply, in order: the next request refers to them."""
     return list(dict.fromkeys(_IDS.findall(text)))
 
 
 def shortened(value: Any, home: str) -> Any:
-    """A recorded value without long texts, and without the place where it was recorded."""
+    """A recorded value without long texts and without paths of the recording machine."""
     if isinstance(value, str):
         text = value.replace(home, "~")
         return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]} …"

@@ -1,6 +1,6 @@
-"""What independent suites for the formats say of the product as it is served: with the demo, and with what a real vLLM sent.
+"""Independent conformance suites for the API formats, run against the served product: with the demo, and with recordings of a real vLLM.
 
-``tests/llama/formats/test_conformance.py`` asks them with a real llama.cpp server as well.
+``tests/llama/formats/test_conformance.py`` runs them with a real llama.cpp server as well.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def key(server: Server, place: Path) -> str:
 
 
 def judged(name: str, server: Server, key: str, model: str, without: frozenset[str] = frozenset()) -> None:
-    """Fails where a test of the suite does. ``without``: those that the model has no answer to.
+    """Run one test of the suite and fail if it fails. ``without``: tests that the model cannot satisfy.
 
-    The suite's function gets a second argument, as the one has that the recorded calls are of.
+    The suite's function gets a second argument, the one that the function in the recordings has.
     """
     tests, spec = SUITES[name]
     config = ComplianceConfig(f"{server.url}/v1", key, model=model, ignore_errors=UNKNOWN_TO_IT, verbose=True)
@@ -92,7 +92,7 @@ def judged(name: str, server: Server, key: str, model: str, without: frozenset[s
     suite = runner.TestRunner(config, tests, SpecLoader(str(SPECS / spec))).run_all()
     assert len(suite.results) > 6
     failed = {found.id: (found.errors, found.response) for found in suite.results if found.status is result.TestStatus.FAILED}
-    # A status alone tells nothing: an error object has its code, and the log why.
+    # A status alone explains nothing: an error object has its code, and the log the reason.
     assert not failed, f"{failed}\n{server.console[-20_000:]}"
     skipped = {found.id for found in suite.results if found.status is result.TestStatus.SKIPPED}
     assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it asks for these of models of other names only"
@@ -151,16 +151,16 @@ EVENTS = {
     for name, model in vars(types).items()
     if name.endswith("StreamingEvent")
 }
-"""The model of each of the specification's events, by its type."""
+"""The specification's model of each event, by its type."""
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_each_response_is_complete_by_the_models_of_the_specification(name: str, client: httpx.Client) -> None:
+def test_each_response_validates_against_the_specification(name: str, client: httpx.Client) -> None:
     assert complete(client, {"model": "demo"} | REQUESTS[name])
 
 
 def complete(client: httpx.Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """The items of a response, which is checked as a whole and as a stream."""
+    """The items of a response, which is validated as a whole and as a stream."""
     whole = client.post("/responses", json=asked)
     assert whole.status_code == 200 and whole.json()["status"] == "completed" and whole.json()["output"], whole.text
     types.ResponseResource.model_validate(whole.json())
@@ -177,7 +177,7 @@ def complete(client: httpx.Client, asked: dict[str, Any]) -> list[dict[str, Any]
 
 
 def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items as their events build them. Fails where an event comes at a place where it may not."""
+    """Build the items from their events. Fails if an event comes at an invalid place."""
     closed: list[dict[str, Any]] = []
     text: list[str] = []
     for event in events[2:-1]:
@@ -199,7 +199,7 @@ def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("model", RECORDED)
 @pytest.mark.parametrize("name", REQUESTS)
-def test_what_a_real_vllm_sent_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
+def test_a_recorded_vllm_answer_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
     before = len(vllm.asked)
     found = complete(client, {"model": model} | REQUESTS[name])
     assert len(vllm.asked) == before + 2, "the premise: it was asked, and once for each"
@@ -210,13 +210,13 @@ def test_what_a_real_vllm_sent_becomes_a_complete_response(name: str, model: str
         assert [part["text"] for item in found if item["type"] == "message" for part in item["content"]] == [GREETING]
 
 
-def test_both_kinds_of_phase_come_as_the_suite_wants_them(client: httpx.Client) -> None:
+def test_both_phases_satisfy_the_suite(client: httpx.Client) -> None:
     found = client.post("/responses", json={"model": "demo", "input": "Make a plan, please."}).json()
     assert [item["phase"] for item in found["output"] if item["type"] == "message"] == ["commentary", "final_answer"]
 
 
 @pytest.mark.parametrize("body", [{"input": "?"}, {"model": "demo"}, {"model": "demo", "input": 3}, {"model": 3, "input": "?"}])
-def test_a_request_that_is_none_gets_an_error_object(body: object, client: httpx.Client) -> None:
+def test_an_invalid_request_gets_an_error_object(body: object, client: httpx.Client) -> None:
     refused = client.post("/responses", json=body)
     assert refused.status_code == 400 and set(refused.json()["error"]) == {"message", "type", "param", "code"}
     with client.stream("POST", "/responses", json=body) as streamed:

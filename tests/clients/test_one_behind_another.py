@@ -1,4 +1,4 @@
-"""Another instance of the product, with this one as its back end, in both formats: it answers, calls tools, and holds no reasoning."""
+"""Chained instances: another instance of the product uses this one as its back end, in both formats, and stores no reasoning."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ print("".join(row.text for row in Message.objects.order_by("position")), Turn.ob
 print([requests.unpack(bytes(row.request)).body for row in Turn.objects.exclude(request=None)])
 """
 THOUGHTS = ("Something that is nested by itself is better", "I should not guess", "because a tool takes a moment")
-"""What the demo thinks, of what it is asked here."""
+"""The demo's reasoning for the question asked here."""
 
 
 @pytest.mark.parametrize("kind", ["responses", "chat"])
-def test_no_reasoning_is_in_the_database_of_the_second(kind: str, fast_server: Server, fast_key: str, place: Path, tmp_path: Path) -> None:
+def test_the_second_instances_database_has_no_reasoning(kind: str, fast_server: Server, fast_key: str, place: Path, tmp_path: Path) -> None:
     second = Deployment(tmp_path, CHATUI_BACKEND_URL=fast_server.url, CHATUI_BACKEND_KEY=fast_key, CHATUI_BACKEND_KIND=kind)
     try:
         served = second.start()
@@ -48,7 +48,7 @@ def test_no_reasoning_is_in_the_database_of_the_second(kind: str, fast_server: S
     assert "calling itself" in str(explained["output"]) and call["arguments"] and "replied: 22 degrees" in str(answered["output"])
     assert "calling itself" in kept and "replied: 22 degrees" in kept, "the premise: what was answered is there"
     first = Deployment(place).manage("shell", "--no-imports", "-c", DUMP)
-    # Over Responses the second asks the first to store nothing.
+    # Over Responses the second instance asks the first to store nothing.
     assert kind == "responses" or all(thought in first for thought in THOUGHTS[:2]), "the premise: it was thought, in the first"
     for shown in (kept, str(explained), str(called), str(answered)):
         assert not [thought for thought in THOUGHTS if thought in shown] and "analysis<|message|>" not in shown

@@ -32,7 +32,7 @@ def call(canary: Canary, name: str, **arguments: Any) -> list[Step]:
     return [*frame(header, json.dumps(arguments), Terminator.CALL), ended(EndReason.TOOL_CALLS)]
 
 
-async def test_nothing_that_was_searched_found_or_read_gets_out_unless_it_is_cited(
+async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
     canary: Canary,
     ada: User,
     bela: User,

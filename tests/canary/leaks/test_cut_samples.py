@@ -40,7 +40,7 @@ HELD = "SECRET thoughts about the question, and how to say it.</think>"
 @pytest.mark.served
 @pytest.mark.parametrize("in_words", [False, True])
 @pytest.mark.parametrize(("new", "written"), [(ChatCompletionsBackend, in_chat), (ResponsesBackend, in_responses)])
-async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
+async def test_a_buffered_sign_still_withdraws_when_the_sample_is_cancelled(
     new: Callable[[Endpoint], Backend], written: Callable[[str], list[bytes]], in_words: bool
 ) -> None:
     shown, events = asyncio.Event(), list[RawEvent]()
@@ -64,7 +64,7 @@ async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
         backend = new(Endpoint(server.url, limits=PATIENT))
         task = asyncio.create_task(take(backend, sample_request("Hello!")))
         await asyncio.wait_for(shown.wait(), 10)
-        await asyncio.sleep(0.2)  # the rest has arrived, and is held back
+        await asyncio.sleep(0.2)  # the rest has arrived, and is buffered
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 NONSENSE = "zqzqzqzqzqzq000"
 
 
-def test_the_index_holds_words_of_what_is_visible_and_no_marker(world: World) -> None:
+def test_the_search_index_has_only_visible_words_and_no_marker(world: World) -> None:
     held = "\n".join(SearchEntry.objects.values_list("terms", flat=True))
     assert "visible" in held, "the premise: there is an index"
     assert not world.canary.found(held)
@@ -40,7 +40,7 @@ def test_the_index_holds_words_of_what_is_visible_and_no_marker(world: World) ->
     assert SearchEntry.objects.filter(message__is_visible=True).count() == visible > 5
 
 
-def test_what_the_database_keeps_beside_its_tables_holds_no_marker(world: World) -> None:
+def test_internal_tables_of_the_database_have_no_marker(world: World) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT block FROM chatui_words_data")
         kept = b"".join(block for (block,) in cursor)
@@ -48,7 +48,7 @@ def test_what_the_database_keeps_beside_its_tables_holds_no_marker(world: World)
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in ("anonymous", "holder")])
-def test_a_search_for_hidden_words_is_the_same_bytes_and_the_same_work_as_one_for_nothing(name: str, world: World) -> None:
+def test_searching_hidden_words_looks_and_costs_the_same_as_searching_nothing(name: str, world: World) -> None:
     client = client_of(name, world)
     if name == "opened":
         open_view(world)
@@ -66,13 +66,13 @@ def test_a_search_for_hidden_words_is_the_same_bytes_and_the_same_work_as_one_fo
         assert asked(text) == nothing, text
 
 
-def test_the_premise_the_owner_finds_what_is_visible_and_others_do_not(world: World) -> None:
+def test_the_premise_only_the_owner_finds_visible_text(world: World) -> None:
     for name in ("owner", "other", "both"):
         page = client_for(world.people[name]).get("/search/", {"q": "visible answer"}).content.decode()
         assert ("<mark>visible</mark> <mark>answer</mark>" in page) == (name == "owner"), name
 
 
-def test_counts_of_the_index_are_the_owners_own(world: World) -> None:
+def test_index_counts_are_per_owner(world: World) -> None:
     owner, other = world.people["owner"], world.people["other"]
     assert owner and other
     assert len(search_index.find(owner, search_words.query("visible"), 100)) == 2, (
@@ -82,20 +82,20 @@ def test_counts_of_the_index_are_the_owners_own(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_shared_page_holds_no_marker_whoever_reads_it(name: str, world: World) -> None:
+def test_a_shared_page_has_no_marker_for_any_reader(name: str, world: World) -> None:
     if name == "opened":
         open_view(world)
     response = client_of(name, world).get(f"/s/{world.hers.link.token}/")
     assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
 
 
-def test_a_link_to_every_message_of_the_owner_holds_no_marker_and_none_ends_in_a_hidden_one(world: World) -> None:
+def test_share_links_have_no_marker_and_none_ends_at_a_hidden_message(world: World) -> None:
     client = client_for(world.people["owner"])
     address = f"/c/{world.hers.conversation.pk}/share/"
     ShareLink.objects.all().delete()
     made = 0
     for message in world.hers.conversation.messages.all():
-        cache.clear()  # otherwise so many requests at once would have to wait
+        cache.clear()  # otherwise the requests would be rate limited
         response = client.post(address, {"leaf": str(message.pk), "days": "1"})
         assert response.status_code == (302 if message.is_visible else 404)
         made += message.is_visible
@@ -106,13 +106,13 @@ def test_a_link_to_every_message_of_the_owner_holds_no_marker_and_none_ends_in_a
     assert not world.canary.found(*map(whole, pages))
 
 
-def test_a_preview_holds_no_marker(world: World) -> None:
+def test_a_preview_has_no_marker(world: World) -> None:
     response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/share/")
     assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
 
 
 @pytest.mark.parametrize("form", ["openchatml", "markdown", "json"])
-def test_no_export_of_the_owner_holds_a_marker_and_the_whole_one_of_permitted_staff_does(form: str, world: World) -> None:
+def test_the_owners_exports_have_no_marker_but_the_complete_one_of_staff_does(form: str, world: World) -> None:
     path = f"/c/{world.hers.conversation.pk}/download/"
     own = client_for(world.people["owner"]).get(path, {"form": form})
     assert VISIBLE in own.content.decode() and not world.canary.found(whole(own))
@@ -127,7 +127,7 @@ def test_no_export_of_the_owner_holds_a_marker_and_the_whole_one_of_permitted_st
     assert AuditEvent.objects.count() == before + 1
 
 
-def test_the_archive_of_everything_holds_no_marker_and_nothing_of_others(world: World) -> None:
+def test_an_export_of_everything_has_no_marker_and_nothing_of_others(world: World) -> None:
     other = world.people["other"]
     assert other
     plant(other, world.canary)
@@ -140,7 +140,7 @@ def test_the_archive_of_everything_holds_no_marker_and_nothing_of_others(world: 
     assert not world.canary.found(*held, *held.values(), whole(response))
 
 
-def test_metrics_hold_numbers_and_no_marker(world: World, settings: pytest_django.Settings) -> None:
+def test_metrics_have_no_marker(world: World, settings: pytest_django.Settings) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"metrics_token": "a token"})
     response = Client().get("/metrics", headers={"authorization": "Bearer a token"})
     assert response.status_code == 200 and "chatui_turns" in response.content.decode()
@@ -149,7 +149,7 @@ def test_metrics_hold_numbers_and_no_marker(world: World, settings: pytest_djang
         assert person is None or person.get_username() not in response.content.decode().split("#")[0]
 
 
-def test_an_exception_that_quotes_hidden_text_gets_into_no_log_line_and_no_error_mail(
+def test_an_exception_with_hidden_text_reaches_no_log_and_no_error_mail(
     world: World, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings
 ) -> None:
     settings.ADMINS = [("Operator", "operator@example.org")]

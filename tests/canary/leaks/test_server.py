@@ -124,7 +124,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the server did not answer")
 
 
-def test_no_byte_and_no_log_line_of_a_real_server_holds_a_marker(server: Server) -> None:
+def test_no_byte_or_log_line_of_a_real_server_has_a_marker(server: Server) -> None:
     canary, ids = server.canary(), server.told["ids"]
     answers: dict[str, bytes] = {}
     for name in server.told["cookies"]:
@@ -191,7 +191,7 @@ class WebSocketLine:
         self._line.close()
 
 
-def test_no_frame_of_a_real_socket_holds_what_the_model_thought_and_permitted_staff_read_it_later(server: Server) -> None:
+def test_no_frame_of_a_real_socket_has_reasoning_which_staff_can_read_later(server: Server) -> None:
     line = WebSocketLine(server, "owner")
     assert line.head.startswith(b"HTTP/1.1 101")
     ask = {
@@ -233,7 +233,7 @@ def _hidden_words(server: Server, conversation: str) -> list[str]:
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1", "null"])
-def test_a_real_socket_that_another_page_opens_is_refused(origin: str, server: Server) -> None:
+def test_a_real_socket_from_a_foreign_page_is_refused(origin: str, server: Server) -> None:
     line = WebSocketLine(server, "owner", origin=origin)
     assert line.head.startswith(b"HTTP/1.1 403")
     line.close()

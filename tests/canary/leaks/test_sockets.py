@@ -47,7 +47,7 @@ def settle_rows(canary: Canary, owner: User) -> dict[str, str]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.type)
 @pytest.mark.asyncio
-async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds_just_that(
+async def test_each_person_gets_the_reviewed_replies_and_audit_lines(
     command: Command,
     canary: Canary,
     ada: User,
@@ -113,7 +113,7 @@ async def test_not_found_and_not_yours_are_the_same_bytes_on_the_socket(
 
 
 @pytest.mark.asyncio
-async def test_a_stranger_gets_nothing_but_good_bye(db: None) -> None:
+async def test_an_anonymous_socket_is_only_closed(db: None) -> None:
     async with BrowserSocket(None) as socket:
         for command in COMMANDS:
             await socket.send(command.type, conversation=str(uuid4()), client_id=str(uuid4()), effort="low", text="x")
@@ -123,7 +123,7 @@ async def test_a_stranger_gets_nothing_but_good_bye(db: None) -> None:
 
 @pytest.mark.parametrize("way", ["sign-out", "admin sign-out", "password", "password on the admin pages", "deactivated"])
 @pytest.mark.asyncio
-async def test_what_ends_a_session_closes_its_sockets(
+async def test_ending_a_session_closes_its_sockets(
     way: str, canary: Canary, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way in ("deactivated", "password on the admin pages"):
@@ -207,7 +207,7 @@ FINAL_OPEN = frame(FINAL, "x")[0]
 
 
 @pytest.mark.asyncio
-async def test_turns_that_differ_only_in_what_is_hidden_look_the_same_from_outside(ada: User, backend: ScriptedBackend) -> None:
+async def test_turns_that_differ_only_in_hidden_text_look_the_same(ada: User, backend: ScriptedBackend) -> None:
     seen = {name: await _frames(ada, backend, *shape) for name, shape in SHAPES.items()}
     reference = seen.pop("one short thought")
     assert any("The answer." in event for event in reference) and reference[-1] == "2", "the premise: both stretches of work were announced"
@@ -225,7 +225,7 @@ def _last_of_each(events: list[str]) -> list[str]:
 
 
 @pytest.mark.asyncio
-async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canary, ada: User, backend: ScriptedBackend) -> None:
+async def test_sequence_numbers_count_only_events_of_their_audience(canary: Canary, ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *hidden_steps(canary), *frame(FINAL, "Shown."), *hidden_steps(canary), ended()]
     async with BrowserSocket(ada) as socket:
@@ -239,7 +239,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
 
 
 @pytest.mark.asyncio
-async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidden(
+async def test_without_an_audit_line_the_socket_sends_nothing_hidden(
     canary: Canary, layer: BusRecorder, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = await settle_rows(canary, ada)
@@ -264,7 +264,7 @@ def layer(monkeypatch: pytest.MonkeyPatch) -> BusRecorder:
 
 
 @pytest.mark.asyncio
-async def test_the_chain_of_the_audit_log_holds_when_many_ask_at_once(ada: User, bela: User, sam: User, hank: User) -> None:
+async def test_the_audit_log_chain_holds_under_concurrent_requests(ada: User, bela: User, sam: User, hank: User) -> None:
     async def knock(person: User) -> None:
         async with BrowserSocket(person) as socket:
             for _ in range(5):

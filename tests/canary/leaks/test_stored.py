@@ -85,7 +85,7 @@ def crawl(client: Client, asked: list[Asked], ways: list[tuple[str, str]], one_i
             body = one.body if method not in ("GET", "HEAD") else ""
             answer = client.generic(method, one.path, body, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
             answers.append((f"{method} {one.path} ({accept})", whole(answer)))
-            # After an opt-in, hidden text is what the person asked for.
+            # After an opt-in, the person requests hidden text.
             if one.path.startswith("/c/") and answer.status_code == 302 and not one.path.endswith("/debug/open/"):
                 answers.append((f"what {method} {one.path} leads to", whole(client.get(answer["Location"]))))
     return answers
@@ -111,7 +111,7 @@ def _all_logs(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
 
-def test_the_premise_every_marker_is_stored_and_permitted_staff_see_those_of_the_open_branch(world: World) -> None:
+def test_the_premise_every_marker_is_stored_and_staff_see_the_open_branch(world: World) -> None:
     stored = everything_stored()
     in_headers = {place for marker, place in world.canary.planted.items() if marker not in stored}
     assert in_headers <= {"name of a tool"} | {place for place in world.canary.planted.values() if place.startswith(("broken", "unknown"))}
@@ -135,7 +135,7 @@ def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", END_USERS)
-def test_no_answer_to_anybody_without_the_right_holds_a_marker(
+def test_no_response_to_anybody_without_permission_has_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(name, world)
@@ -147,7 +147,7 @@ def test_no_answer_to_anybody_without_the_right_holds_a_marker(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "holder"])
-def test_no_odd_method_brings_a_marker_out(
+def test_no_unusual_method_reveals_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(name, world)
@@ -156,7 +156,7 @@ def test_no_odd_method_brings_a_marker_out(
     assert_silent(world, crawl(client, list(asked.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
 
 
-def test_every_branch_that_the_owner_opens_holds_no_marker(
+def test_every_branch_that_the_owner_opens_has_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_for(world.people["owner"])
@@ -169,9 +169,7 @@ def test_every_branch_that_the_owner_opens_holds_no_marker(
     assert_silent(world, answers, caplog, capfd)
 
 
-def test_a_deleted_conversation_that_comes_back_holds_no_marker(
-    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_restored_conversation_has_no_marker(world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     client = client_for(world.people["owner"])
     path = f"/c/{world.deleted.conversation.pk}/"
     answers = [("the offer to undo", whole(client.get(f"/?deleted={world.deleted.conversation.pk}")))]
@@ -181,7 +179,7 @@ def test_a_deleted_conversation_that_comes_back_holds_no_marker(
     assert_silent(world, answers, caplog, capfd)
 
 
-def test_hidden_text_of_a_turn_whose_process_died_stays_hidden(
+def test_hidden_text_of_a_turn_of_a_dead_process_stays_hidden(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     owner = world.people["owner"]
@@ -196,7 +194,7 @@ def test_hidden_text_of_a_turn_whose_process_died_stays_hidden(
 
 
 @pytest.mark.parametrize("header", ["critic<|channel|>final", "tool<|channel|>final", "assistant<|channel|>final to=", ""])
-def test_a_piece_that_cannot_be_read_closes_no_conversation(
+def test_an_unreadable_piece_does_not_break_its_conversation(
     header: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     owner = world.people["owner"]
@@ -208,7 +206,7 @@ def test_a_piece_that_cannot_be_read_closes_no_conversation(
     assert response.status_code == 200, "a conversation that its owner can never open again"
 
 
-def test_static_files_and_error_addresses_hold_no_marker(
+def test_static_files_and_error_addresses_have_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_for(world.people["owner"])
@@ -227,7 +225,7 @@ def test_static_files_and_error_addresses_hold_no_marker(
     assert_silent(world, [(address, whole(client.get(address))) for address in odd], caplog, capfd)
 
 
-def test_every_forced_error_page_holds_no_marker(
+def test_every_forced_error_page_has_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"/c/{world.hers.conversation.pk}/"
@@ -252,7 +250,7 @@ def test_every_forced_error_page_holds_no_marker(
     assert_silent(world, answers, caplog, capfd)
 
 
-def test_an_exception_that_quotes_hidden_text_does_not_bring_it_onto_a_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_with_hidden_text_does_not_show_it_on_a_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"/c/{world.hers.conversation.pk}/"
     quoted = world.canary.plant("message of an exception")
 
@@ -280,18 +278,18 @@ def test_an_exception_that_quotes_hidden_text_does_not_bring_it_onto_a_page(worl
             assert response.status_code == 500 and not world.canary.found(whole(response)), place
 
 
-def test_nothing_hidden_is_in_the_repr_of_any_row_or_value(world: World) -> None:
+def test_no_repr_of_a_row_or_value_has_hidden_text(world: World) -> None:
     rows = [*Message.objects.all(), *Turn.objects.all(), *Conversation.objects.all(), *User.objects.all()]
     frames = [transcripts.frame_of(message) for message in Message.objects.all()]
     said = [repr(row) + str(row) for row in rows] + [body for frame in frames for body in [repr(frame).replace(repr(frame.header), "")]]
     assert not world.canary.found(*said)
 
 
-def test_titles_come_from_the_question_and_never_from_what_a_model_wrote(world: World) -> None:
+def test_titles_come_from_the_question_and_never_from_model_text(world: World) -> None:
     assert not world.canary.found(*Conversation.objects.values_list("title", flat=True))
 
 
-def test_the_search_for_markers_finds_them_however_they_are_written(world: World) -> None:
+def test_the_marker_search_finds_every_encoding(world: World) -> None:
     import base64
     import json
 

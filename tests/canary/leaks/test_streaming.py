@@ -86,7 +86,7 @@ def assert_silent(
 
 
 @pytest.mark.asyncio
-async def test_nothing_hidden_gets_out_while_it_streams_and_permitted_staff_see_it_all(
+async def test_nothing_hidden_leaks_while_streaming_and_staff_see_all_of_it(
     canary: Canary,
     layer: BusRecorder,
     ada: User,
@@ -193,7 +193,7 @@ Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
     ids=["stopped", "server failed", "our fault", "odd value", "frame in a frame", "cut", "no answer", "deleted"],
 )
 @pytest.mark.asyncio
-async def test_nothing_hidden_gets_out_however_a_turn_ends(
+async def test_nothing_hidden_leaks_however_a_turn_ends(
     act: Act,
     last: Callable[..., object],
     state: str | None,
@@ -228,12 +228,12 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
 
 
 @pytest.mark.asyncio
-async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
+async def test_nothing_hidden_leaks_from_edits_and_regenerations(
     canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
     async with BrowserSocket(ada) as tab:
-        # Without a call, after which no answer is shown.
+        # Except for calls, after which no answer is shown.
         backend.script = [*hidden_steps(canary, without="tool call"), *answer("The first.", canary.plant("first thought"))]
         accepted = await begin(tab)
         await running.settle()
@@ -253,7 +253,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 
 
 @pytest.mark.asyncio
-async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
+async def test_nothing_hidden_leaks_while_cut_answers_are_continued(
     canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
@@ -283,7 +283,7 @@ async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
 
 
 @pytest.mark.asyncio
-async def test_the_operators_secrets_stay_inside(
+async def test_the_operators_secrets_do_not_leak(
     canary: Canary,
     layer: BusRecorder,
     ada: User,
@@ -308,7 +308,7 @@ async def test_the_operators_secrets_stay_inside(
 
 @pytest.mark.parametrize("what", ["unknown role", "tool without a name", "tool with a broken name", "legacy tool role", "broken role"])
 @pytest.mark.asyncio
-async def test_a_frame_that_no_reader_knows_does_not_close_the_conversation(
+async def test_an_unreadable_frame_does_not_break_the_conversation(
     what: str, canary: Canary, ada: User, grace: User, backend: ScriptedBackend
 ) -> None:
     backend.script = [*hidden_steps(canary, [what]), *answer("Shown.")]
@@ -331,9 +331,7 @@ async def test_a_frame_that_no_reader_knows_does_not_close_the_conversation(
     "name", ["evil\ud800", "evil\x00", "<|start|>assistant<|message|>x<|end|>", "x" * 5000, "a: [b", "<script>alert(1)</script>"]
 )
 @pytest.mark.asyncio
-async def test_an_odd_model_name_from_the_server_neither_hangs_the_turn_nor_closes_the_conversation(
-    name: str, ada: User, backend: ScriptedBackend
-) -> None:
+async def test_an_odd_model_name_neither_hangs_the_turn_nor_breaks_the_conversation(name: str, ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, None, name)]
     async with BrowserSocket(ada) as tab:
         accepted = await begin(tab)
@@ -347,7 +345,7 @@ async def test_an_odd_model_name_from_the_server_neither_hangs_the_turn_nor_clos
 
 @pytest.mark.parametrize("detail", ["half \ud800", "null \x00", "x" * 100_000])
 @pytest.mark.asyncio
-async def test_odd_words_of_a_failing_server_do_not_hang_the_turn(detail: str, ada: User, backend: ScriptedBackend) -> None:
+async def test_odd_server_errors_do_not_hang_the_turn(detail: str, ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.BACKEND, detail)]
     async with BrowserSocket(ada) as tab:
         await begin(tab)
@@ -359,7 +357,7 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
+async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The permission is revoked, and the database does not respond: that must close the stream, not end the checks."""
@@ -382,7 +380,7 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
 
 
 @pytest.mark.asyncio
-async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_nothing_of_it(
+async def test_a_watcher_whose_view_of_the_next_turn_cannot_be_recorded_sees_none_of_it(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second watcher, whose access was recorded, makes the runner publish; the first is still in the group."""
@@ -430,5 +428,5 @@ async def test_a_watcher_who_closes_the_debug_view_sees_no_more(
 
 
 @pytest.mark.asyncio
-async def test_permissions_are_asked_again_at_least_every_sixty_seconds() -> None:
+async def test_permissions_are_rechecked_at_least_every_sixty_seconds() -> None:
     assert consumer.CHECK_SECONDS <= 60

@@ -81,7 +81,7 @@ def call(canary: Canary, name: str, number: int, **arguments: Any) -> list[Step]
 
 
 @pytest.mark.asyncio
-async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
+async def test_only_a_tools_status_line_is_visible(
     canary: Canary,
     ada: User,
     bela: User,

@@ -74,7 +74,7 @@ def frames_of_turn() -> list[tuple[object, str | None]]:
 
 @pytest.mark.parametrize("last", ["answer", "nothing", "stop"])
 @pytest.mark.asyncio
-async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_any_more(
+async def test_withdrawn_text_is_in_no_stream_page_export_search_or_copy(
     last: str, canary: Canary, layer: BusRecorder, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -120,7 +120,7 @@ async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_an
     assert await Conversation.objects.acount() == 1
 
 
-def test_what_was_not_sent_yet_when_it_is_withdrawn_is_never_sent() -> None:
+def test_text_withdrawn_before_it_was_sent_is_never_sent() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("SECRET\n\nSECRET"), FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
         stream.take(event, key, 0)
@@ -129,7 +129,7 @@ def test_what_was_not_sent_yet_when_it_is_withdrawn_is_never_sent() -> None:
     assert "SECRET" not in json.dumps([*said, stream.snapshot(0).as_json()])
 
 
-def test_staff_who_watch_see_that_a_frame_was_withdrawn_and_all_of_its_text() -> None:
+def test_staff_who_watch_see_the_withdrawn_frame_with_all_of_its_text() -> None:
     stream, key = DebugStream(uuid4()), uuid4()
     for event in (
         FrameOpened(FINAL),

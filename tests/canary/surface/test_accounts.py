@@ -22,7 +22,7 @@ def new_account(name: str, code: str | None) -> dict[str, str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_people_with_a_good_code_at_once_one_gets_the_account() -> None:
+def test_of_two_simultaneous_setups_with_a_good_code_one_gets_the_account() -> None:
     codes = [first_account.new_code() for _ in range(2)]
     start = threading.Barrier(4)
     answers: list[int] = []
@@ -47,7 +47,7 @@ def test_of_two_people_with_a_good_code_at_once_one_gets_the_account() -> None:
 
 
 @pytest.mark.django_db
-def test_a_used_code_is_no_good_even_when_nobody_has_an_account_any_more() -> None:
+def test_a_used_code_is_invalid_even_if_no_account_is_left() -> None:
     code = first_account.new_code()
     assert client_for(None).post("/setup/", new_account("one", code))["Location"] == "/"
     assert AuditEvent.objects.get().action == "first account"
@@ -68,7 +68,7 @@ def test_a_wrong_code_makes_no_account(code: str) -> None:
 
 
 @pytest.mark.django_db
-def test_while_guesses_at_the_code_have_to_wait_a_good_one_looks_like_a_wrong_one() -> None:
+def test_while_guesses_are_throttled_a_good_code_looks_like_a_wrong_one() -> None:
     code = first_account.new_code()
     client = client_for(None)
     for _ in range(10):
@@ -94,7 +94,7 @@ def test_wrong_passwords_are_counted_per_account_however_its_name_is_typed(ada: 
 
 
 @pytest.mark.django_db
-def test_the_admin_login_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
+def test_the_admin_login_is_throttled_too(ada: User, grace: User) -> None:
     client = client_for(None)
     for _ in range(12):
         client.post("/sign-in/", {"username": "grace", "password": "wrong"})
@@ -105,7 +105,7 @@ def test_the_admin_login_is_no_way_around_the_throttle(ada: User, grace: User) -
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_many_other_names_do_not_make_the_throttle_forget(ada: User) -> None:
+def test_many_other_names_do_not_reset_the_throttle(ada: User) -> None:
     client = client_for(None)
     for _ in range(10):
         client.post("/sign-in/", {"username": "ada", "password": "wrong"})
@@ -131,7 +131,7 @@ def test_many_other_names_do_not_make_the_throttle_forget(ada: User) -> None:
         "http://testserver.evil.example/",
     ],
 )
-def test_signing_in_leads_nowhere_else(place: str, ada: User, grace: User) -> None:
+def test_signing_in_does_not_redirect_elsewhere(place: str, ada: User, grace: User) -> None:
     for sent in ({"next": place}, {}):
         client = client_for(None)
         response = client.post("/sign-in/", {"username": "ada", "password": PASSWORD} | sent, query_params={"next": place})
@@ -144,7 +144,7 @@ def test_signing_in_leads_nowhere_else(place: str, ada: User, grace: User) -> No
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: User) -> None:
+def test_a_form_without_its_csrf_token_is_refused_on_every_route(ada: User, grace: User) -> None:
     from tests.canary.reviewed import ROUTES
 
     client = client_for(grace, enforce_csrf_checks=True)
@@ -166,7 +166,7 @@ def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: Us
 
 
 @pytest.mark.django_db
-def test_a_session_is_a_new_one_after_signing_in_and_no_longer_good_after_signing_out(ada: User) -> None:
+def test_signing_in_renews_the_session_and_signing_out_ends_it(ada: User) -> None:
     client = client_for(None)
     client.cookies["chatui_session"] = "a" * 32
     client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
@@ -189,7 +189,7 @@ def test_a_new_password_ends_the_other_sessions(ada: User) -> None:
 
 
 @pytest.mark.django_db
-def test_a_deactivated_person_is_out_at_once(ada: User) -> None:
+def test_a_deactivated_person_is_signed_out_at_once(ada: User) -> None:
     client = client_for(ada)
     User.objects.update(is_active=False)
     assert client.get("/").status_code == 302

@@ -43,7 +43,7 @@ def line(grace: User) -> AuditEvent:
 @pytest.mark.parametrize(
     "path", ["/audit/", "/admin/chatui/auditevent/", "/admin/chatui/auditevent/add/", "/admin/chatui/auditevent/{line}/change/"]
 )
-def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(path: str, line: AuditEvent) -> None:
+def test_no_request_changes_the_audit_log_whatever_the_permissions(path: str, line: AuditEvent) -> None:
     """Not even a Django superuser, which this product never creates."""
     root = User.objects.create_superuser("root", password=PASSWORD)
     client = client_for(root)
@@ -63,7 +63,7 @@ def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(pa
     assert list(AuditEvent.objects.values()) == before
 
 
-def test_lines_of_the_audit_log_cannot_be_rewritten_in_bulk_and_numbers_are_given_once(line: AuditEvent) -> None:
+def test_audit_lines_cannot_be_updated_in_bulk_and_numbers_are_unique(line: AuditEvent) -> None:
     with pytest.raises(TypeError):
         AuditEvent.objects.filter(pk=line.pk).update(actor_name="mallory")
     with pytest.raises(TypeError):
@@ -72,7 +72,7 @@ def test_lines_of_the_audit_log_cannot_be_rewritten_in_bulk_and_numbers_are_give
         AuditEvent.objects.bulk_create([AuditEvent(number=line.number, at=line.at, action="x", way="x", previous_hash="", hash="")])
 
 
-def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line: AuditEvent) -> None:
+def test_a_deleted_account_leaves_its_lines_in_the_log(olga: User, line: AuditEvent) -> None:
     mallory = make_person("mallory")
     record("debug page", Visitor(mallory, ADDRESS, "page"), code="E-PERM-VISIBILITY")
     client_for(olga).post(f"/admin/chatui/user/{mallory.pk}/delete/", {"name": "mallory"})
@@ -95,7 +95,7 @@ def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line
         "title=A+visible+title",
     ],
 )
-def test_no_filter_of_the_conversation_list_asks_for_content(query: str, world: World) -> None:
+def test_no_filter_of_the_conversation_list_queries_content(query: str, world: World) -> None:
     """A list that can be filtered by a column reveals the column, one letter at a time, without a line in the audit log."""
     for name in ("any only", "both"):
         response = client_for(world.people[name]).get(f"/admin/chatui/conversation/?{query}")
@@ -103,7 +103,7 @@ def test_no_filter_of_the_conversation_list_asks_for_content(query: str, world: 
 
 
 @pytest.mark.parametrize("query", ["folders__instructions__startswith=A", "folders__name=Work", "conversations__folder__name=Work"])
-def test_no_filter_of_the_list_of_accounts_asks_for_what_they_wrote(query: str, world: World) -> None:
+def test_no_filter_of_the_account_list_queries_what_people_wrote(query: str, world: World) -> None:
     client = client_for(world.people["admin"])
     assert client.get("/admin/chatui/user/").status_code == 200
     assert client.get(f"/admin/chatui/user/?{query}").status_code in (302, 400)
@@ -122,13 +122,13 @@ def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: Wor
     assert "Before you open this view" in page and "A visible title" not in page
 
 
-def test_messages_turns_and_debug_requests_are_not_on_the_admin_pages() -> None:
+def test_messages_turns_and_debug_requests_are_not_in_the_admin_pages() -> None:
     assert not {"Message", "Turn", "DebugRequest", "ActiveLeaf", "Folder", "FirstAccountCode", "Session", "LogEntry"} & {
         model.__name__ for model in admin.site._registry
     }
 
 
-def test_an_account_can_be_given_what_the_giver_holds(olga: User) -> None:
+def test_staff_can_grant_permissions_they_hold(olga: User) -> None:
     other = make_person("other")
     client_for(olga).post(f"/admin/chatui/user/{other.pk}/change/", form_of(other, user_permissions=[str(permission("view_user").pk)]))
     assert other.user_permissions.get() == permission("view_user")
@@ -136,7 +136,7 @@ def test_an_account_can_be_given_what_the_giver_holds(olga: User) -> None:
 
 @pytest.mark.parametrize("name", ["view_hidden_channels", "view_any_conversation", "view_auditevent"])
 @pytest.mark.parametrize("whom", ["another", "oneself"])
-def test_nobody_hands_out_a_permission_that_they_do_not_hold(name: str, whom: str, olga: User) -> None:
+def test_nobody_grants_a_permission_they_do_not_hold(name: str, whom: str, olga: User) -> None:
     person = olga if whom == "oneself" else make_person("other", staff=True)
     held = [str(item.pk) for item in person.user_permissions.all()]
     client = client_for(olga)
@@ -156,7 +156,7 @@ def test_nobody_hands_out_a_permission_that_they_do_not_hold(name: str, whom: st
 
 
 @pytest.mark.parametrize("field", ["is_superuser", "password", "last_login", "id"])
-def test_no_field_that_is_not_on_the_form_can_be_sent_along(field: str, olga: User) -> None:
+def test_fields_missing_from_the_form_cannot_be_sent(field: str, olga: User) -> None:
     other = make_person("other")
     before = getattr(other, field)
     client_for(olga).post(f"/admin/chatui/user/{other.pk}/change/", form_of(other, **{field: "1"}))
@@ -169,7 +169,7 @@ STATES = ["active", "deactivated", "no longer staff", "deactivated superuser"]
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("way", ["password", "change", "delete"])
-def test_nobody_takes_over_an_account_that_may_do_more(way: str, state: str, olga: User, grace: User) -> None:
+def test_nobody_takes_over_an_account_with_more_permissions(way: str, state: str, olga: User, grace: User) -> None:
     """A deactivated account has no permissions, until somebody gives it a new password and activates it again."""
     grace.is_active = "deactivated" not in state
     grace.is_staff = state != "no longer staff"
@@ -188,7 +188,7 @@ def test_nobody_takes_over_an_account_that_may_do_more(way: str, state: str, olg
     assert grace.check_password(PASSWORD) and grace.is_active == ("deactivated" not in state)
 
 
-def test_an_account_that_holds_more_through_a_group_is_not_taken_over_either(olga: User) -> None:
+def test_nor_one_with_more_permissions_through_a_group(olga: User) -> None:
     group = Group.objects.create(name="debuggers")
     group.permissions.add(permission("view_hidden_channels"))
     for number, is_active in enumerate((True, False)):
@@ -202,7 +202,7 @@ def test_an_account_that_holds_more_through_a_group_is_not_taken_over_either(olg
             )
 
 
-def test_an_account_that_may_do_no_more_can_be_looked_after(olga: User) -> None:
+def test_an_account_without_more_permissions_can_be_managed(olga: User) -> None:
     other = make_person("other", "view_user")
     User.objects.filter(pk=other.pk).update(is_active=False)
     client_for(olga).post(f"/admin/chatui/user/{other.pk}/change/", form_of(other, is_active="on"))
@@ -211,7 +211,7 @@ def test_an_account_that_may_do_no_more_can_be_looked_after(olga: User) -> None:
     assert other.is_active and "/password/link/" in page.content.decode()
 
 
-def test_whoever_looks_after_groups_does_not_change_one_that_holds_more(olga: User) -> None:
+def test_group_managers_cannot_change_a_group_with_more_permissions(olga: User) -> None:
     """Saving it would silently remove the permissions that the form does not offer."""
     group = Group.objects.create(name="debuggers")
     group.permissions.add(permission("view_hidden_channels"))
@@ -219,7 +219,7 @@ def test_whoever_looks_after_groups_does_not_change_one_that_holds_more(olga: Us
     assert group.permissions.get() == permission("view_hidden_channels")
 
 
-def test_looking_after_accounts_brings_no_conversation_with_it(olga: User, world: World) -> None:
+def test_managing_accounts_gives_no_access_to_conversations(olga: User, world: World) -> None:
     client = client_for(olga)
     owner = world.people["owner"]
     assert owner is not None and set(ADMIN_PERMISSIONS) <= {name.partition(".")[2] for name in olga.get_all_permissions()}

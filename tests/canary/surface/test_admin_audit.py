@@ -59,14 +59,14 @@ def change(admin_pages: Client, person: User, **changes: object) -> None:
         ({"email": "other@example.org"}, ["has another e-mail address now"]),
     ],
 )
-def test_a_change_of_what_an_account_is(changes: Mapping[str, object], said: list[str], admin_pages: Client) -> None:
+def test_a_change_of_account_flags(changes: Mapping[str, object], said: list[str], admin_pages: Client) -> None:
     other = make_person("other")
     change(admin_pages, other, **changes)
     closed = [("account closed", "by staff")] if "is_active" in changes else []
     assert recorded("other") == closed + [("account changed", words) for words in said]
 
 
-def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(admin_pages: Client) -> None:
+def test_granted_and_revoked_permissions_are_logged_one_by_one_in_words(admin_pages: Client) -> None:
     other = make_person("other", "view_hidden_channels")
     change(admin_pages, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
     assert recorded("other") == [
@@ -95,7 +95,7 @@ def test_a_new_account(admin_pages: Client) -> None:
 
 
 @pytest.mark.parametrize(("sent", "said"), [({}, ""), ({"void": "yes"}, "the old password does not work any more")])
-def test_a_link_for_a_new_password_is_recorded_without_it(sent: Mapping[str, str], said: str, admin_pages: Client) -> None:
+def test_a_password_link_is_logged_without_the_link(sent: Mapping[str, str], said: str, admin_pages: Client) -> None:
     other = make_person("other")
     page = admin_pages.post(f"/admin/chatui/user/{other.pk}/password/", sent).content.decode()
     assert recorded("other") == [("make password link", said)]
@@ -104,7 +104,7 @@ def test_a_link_for_a_new_password_is_recorded_without_it(sent: Mapping[str, str
     assert len(token) == 48 and token not in row and "md5$" not in row
 
 
-def test_one_account_that_is_deleted(admin_pages: Client) -> None:
+def test_deleting_one_account(admin_pages: Client) -> None:
     other = make_person("other", "view_auditevent", staff=True)
     key = other.pk
     assert admin_pages.post(f"/admin/chatui/user/{key}/delete/", {"name": "other"}).status_code == 302
@@ -113,14 +113,14 @@ def test_one_account_that_is_deleted(admin_pages: Client) -> None:
     assert recorded("other") == [("account erased", f"id {key}: {counted}")]
 
 
-def test_many_accounts_are_not_deleted_at_once(admin_pages: Client) -> None:
+def test_accounts_cannot_be_deleted_in_bulk(admin_pages: Client) -> None:
     people = [make_person(f"person{number}") for number in range(3)]
     sent = {"action": "delete_selected", "_selected_action": [str(person.pk) for person in people], "post": "yes"}
     admin_pages.post("/admin/chatui/user/", sent)
     assert User.objects.filter(username__startswith="person").count() == 3 and not AuditEvent.objects.exists()
 
 
-def test_a_group_from_its_making_to_its_end(admin_pages: Client) -> None:
+def test_a_group_from_creation_to_deletion(admin_pages: Client) -> None:
     words = catalogue.DESCRIPTIONS
     reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
     assert admin_pages.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
@@ -138,7 +138,7 @@ def test_a_group_from_its_making_to_its_end(admin_pages: Client) -> None:
     ]
 
 
-def test_many_groups_that_are_deleted_at_once(admin_pages: Client) -> None:
+def test_deleting_groups_in_bulk(admin_pages: Client) -> None:
     groups = [Group.objects.create(name=f"g{number}") for number in range(2)]
     admin_pages.post(
         "/admin/auth/group/", {"action": "delete_selected", "_selected_action": [str(group.pk) for group in groups], "post": "yes"}
@@ -148,7 +148,7 @@ def test_many_groups_that_are_deleted_at_once(admin_pages: Client) -> None:
 
 
 @pytest.mark.parametrize("way", ["change", "add", "password", "delete", "delete many", "group"])
-def test_if_it_cannot_be_recorded_nothing_changes(way: str, admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_audit_line_nothing_changes(way: str, admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     other = make_person("other")
     group = Group.objects.create(name="group")
     ways: dict[str, tuple[str, Mapping[str, object]]] = {
@@ -178,7 +178,7 @@ def test_if_it_cannot_be_recorded_nothing_changes(way: str, admin_pages: Client,
     assert state() != before, "the premise: what can be recorded is done"
 
 
-def test_the_admin_offers_the_permissions_that_mean_something_under_headings_in_words(admin_pages: Client) -> None:
+def test_the_admin_offers_meaningful_permissions_under_headings_in_words(admin_pages: Client) -> None:
     other = make_person("other")
     for page in (f"chatui/user/{other.pk}/change", "auth/group/add"):
         text = admin_pages.get(f"/admin/{page}/").content.decode()
@@ -188,7 +188,7 @@ def test_the_admin_offers_the_permissions_that_mean_something_under_headings_in_
         assert "Can add message" not in text and "debug request" not in text and "active leaf" not in text
 
 
-def test_every_permission_that_opens_something_is_offered_and_every_one_offered_exists() -> None:
+def test_the_offered_permissions_are_exactly_the_effective_ones() -> None:
     there = {f"{row.content_type.app_label}.{row.codename}" for row in Permission.objects.select_related("content_type")}
     assert set(catalogue.DESCRIPTIONS) <= there
     opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
@@ -205,20 +205,20 @@ def _models() -> list[type[Model]]:
     return list(apps.get_app_config("chatui").get_models())
 
 
-def test_the_first_account_gets_just_what_means_something() -> None:
+def test_the_first_account_gets_exactly_the_meaningful_permissions() -> None:
     first_account.new_code()
     person = first_account.create("first", PASSWORD)
     assert person is not None and person.get_all_permissions() == set(catalogue.DESCRIPTIONS)
 
 
-def test_times_in_the_admin_are_said_to_be_utc(admin_pages: Client) -> None:
+def test_times_in_the_admin_are_labelled_utc(admin_pages: Client) -> None:
     other = make_person("other")
     client_for(other).get("/")
     page = admin_pages.get(f"/admin/chatui/user/{other.pk}/change/").content.decode()
     assert f"{other.date_joined:%-d %b %Y, %H:%M} UTC" in page
 
 
-def test_the_admin_leads_those_who_may_to_the_audit_log(admin_pages: Client, sam: User) -> None:
+def test_the_admin_links_to_the_audit_log_for_those_permitted(admin_pages: Client, sam: User) -> None:
     assert 'href="/audit/"' in admin_pages.get("/admin/").content.decode()
     assert 'href="/audit/"' not in client_for(sam).get("/admin/").content.decode()
 

@@ -155,7 +155,7 @@ ASKS = [ask for route in ROUTES for ask in route.asks]
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
+def test_no_field_or_query_causes_a_500(world: World) -> None:
     values = places(world)
     open_view(world)
     root = User.objects.create_superuser("root", password="x")
@@ -191,7 +191,7 @@ def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
 @pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["person", "whose", "action", "code", "way", "conversation", "since", "until", "below", "above"])
-def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: World) -> None:
+def test_no_filter_of_the_audit_log_causes_a_500(field: str, world: World) -> None:
     client = client_for(world.people["both"])
     places(world)
     statuses = {client.get("/audit/", query_params=_sendable({field: word})).status_code for word in ODD_WORDS}
@@ -202,7 +202,7 @@ def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: Wo
 @pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("list_of", ["chatui/conversation", "chatui/storedbackend", "chatui/user", "auth/group"])
-def test_no_filter_of_the_admin_pages_is_answered_with_a_500(list_of: str, world: World) -> None:
+def test_no_filter_of_the_admin_pages_causes_a_500(list_of: str, world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
     places(world)
     for field in (
@@ -214,7 +214,7 @@ def test_no_filter_of_the_admin_pages_is_answered_with_a_500(list_of: str, world
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["", "x", "password", "id", "conversations"])
-def test_no_field_to_look_a_person_up_by_is_answered_with_a_500(field: str, world: World) -> None:
+def test_no_field_that_looks_up_a_person_causes_a_500(field: str, world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
     someone = places(world)["bystander"]
     for page in ("change", "history", "delete"):
@@ -225,7 +225,7 @@ def test_no_field_to_look_a_person_up_by_is_answered_with_a_500(field: str, worl
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
+def test_no_id_in_an_address_causes_a_500(world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
     with_ids = {(ask.method, path) for ask in ASKS if "{" in (path := ask.path.partition("?")[0])}
     assert len(with_ids) > 80
@@ -323,7 +323,7 @@ def on_a_socket(person: User, act: Callable[[BrowserSocket], Awaitable[None]]) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from chatui.model_servers import connected
 
     monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
@@ -356,7 +356,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_depth_of_json_closes_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON can be just shallow enough to be read and too deep to be written again."""
     monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
@@ -369,7 +369,7 @@ async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.M
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_bytes_and_long_frames_do_not_end_the_socket(ada: User) -> None:
+async def test_bytes_and_long_frames_do_not_close_the_socket(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         for sent in ({"bytes_data": b"\xff\x00"}, {"text_data": "x" * 600_000}, {"bytes_data": b'{"type": "subscribe"}'}):
             await socket._communicator.send_to(**sent)

@@ -1,4 +1,4 @@
-"""Between the password and the second factor, a person counts as a stranger: at every address, on the socket and for programs."""
+"""Between the password and the second factor, a person counts as anonymous: at every address, on the socket and for the API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def after_password(person: User) -> Client:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["owner", "both", "admin"])
-def test_every_address_answers_as_it_does_a_stranger(name: str, world: World) -> None:
+def test_every_address_responds_as_to_an_anonymous_visitor(name: str, world: World) -> None:
     values, person = places(world), world.people[name]
     assert person is not None
     client = after_password(person)
@@ -62,7 +62,7 @@ def test_every_address_answers_as_it_does_a_stranger(name: str, world: World) ->
     assert "second_step" in client.session and "_auth_user_id" not in client.session
 
 
-def test_where_the_factor_is_shown_nothing_else_of_the_account_is(world: World) -> None:
+def test_pages_of_the_second_factor_show_nothing_else_of_the_account(world: World) -> None:
     person = world.people["owner"]
     assert person is not None
     client = after_password(person)
@@ -84,7 +84,7 @@ def test_where_the_factor_is_shown_nothing_else_of_the_account_is(world: World) 
 
 @pytest.mark.asyncio
 @pytest.mark.django_db(transaction=True)
-async def test_the_socket_and_programs_know_nobody_by_that_session(ada: User) -> None:
+async def test_the_socket_and_the_api_do_not_accept_that_session(ada: User) -> None:
     from chatui.asgi import application
 
     client = await database_sync_to_async(after_password)(ada)

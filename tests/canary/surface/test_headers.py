@@ -62,7 +62,7 @@ def has_trusted_types(response: object) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
-def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_without_trusted_types(name: str, world: World) -> None:
+def test_every_route_sends_every_header_and_only_admin_pages_lack_trusted_types(name: str, world: World) -> None:
     values = places(world)
     open_view(world)
     client = client_for(world.people[name])
@@ -80,7 +80,7 @@ def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_wit
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 
-def test_the_document_of_diagrams_has_no_origin_and_no_network_and_only_our_pages_may_frame_it(world: World) -> None:
+def test_the_diagram_document_has_no_origin_or_network_and_only_our_pages_frame_it(world: World) -> None:
     response = client_for(world.people["anonymous"]).get("/diagram/")
     policy = {directive.strip() for directive in response["Content-Security-Policy"].split(";")}
     (scripts,) = (directive for directive in policy if directive.startswith("script-src"))
@@ -97,14 +97,14 @@ def test_the_document_of_diagrams_has_no_origin_and_no_network_and_only_our_page
     assert {name: response[name] for name in wanted} == wanted
 
 
-def test_the_service_worker_may_fetch_from_us_and_nothing_else_and_is_looked_up_each_time(world: World) -> None:
+def test_the_service_worker_fetches_only_from_us_and_is_always_revalidated(world: World) -> None:
     response = client_for(world.people["anonymous"]).get("/sw.js")
     assert set(response["Content-Security-Policy"].split("; ")) == {"default-src 'none'", "connect-src 'self'"}
     wanted = HEADERS | {"Cache-Control": "no-cache", "Content-Type": "text/javascript; charset=utf-8"}
     assert {name: response[name] for name in wanted} == wanted
 
 
-def test_errors_that_are_made_before_any_view_carry_the_headers_too(world: World) -> None:
+def test_errors_before_any_view_have_the_headers_too(world: World) -> None:
     client = client_for(world.people["owner"])
     strict = client_for(world.people["owner"], enforce_csrf_checks=True)
     path = f"/c/{world.hers.conversation.pk}"
@@ -122,7 +122,7 @@ def test_errors_that_are_made_before_any_view_carry_the_headers_too(world: World
     assert not wrong, "\n".join(wrong)
 
 
-def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_has_the_headers_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError
@@ -133,14 +133,14 @@ def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pyt
     assert not wrong_with(response, "500", is_admin_page=False)
 
 
-def test_the_policy_holds_nothing_unsafe_and_no_other_host(world: World) -> None:
+def test_the_policy_has_nothing_unsafe_and_no_other_host(world: World) -> None:
     for path in ("/", "/admin/", "/sign-in/", f"/c/{world.hers.conversation.pk}/debug/"):
         for name in ("anonymous", "owner", "both"):
             policy = client_for(world.people[name]).get(path)["Content-Security-Policy"]
             assert "unsafe" not in policy and "*" not in policy and "http" not in policy and "data:" not in policy
 
 
-def test_downloads_are_files_that_no_browser_opens_in_place(world: World) -> None:
+def test_downloads_are_never_opened_inline(world: World) -> None:
     open_view(world)
     for name, place in (("owner", "download/"), ("both", "download/whole/")):
         response = client_for(world.people[name]).get(f"/c/{world.hers.conversation.pk}/{place}")

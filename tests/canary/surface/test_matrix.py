@@ -94,7 +94,7 @@ def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -
 
 
 @pytest.mark.parametrize(("name", "about"), ASKED)
-def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_holds_just_that(
+def test_each_person_gets_the_reviewed_response_and_audit_lines_on_every_route(
     name: str, about: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Most responses are refusals, and only their status is checked here: other tests read these pages.
@@ -125,7 +125,7 @@ def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_hol
 
 
 @pytest.mark.parametrize("name", ["hidden only", "both", "opened"])
-def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_after_the_opt_in(name: str, world: World) -> None:
+def test_staff_see_hidden_channels_of_their_own_conversation_after_the_opt_in(name: str, world: World) -> None:
     person = world.people["both" if name == "opened" else name]
     assert person is not None
     own = plant(person, world.canary)
@@ -140,7 +140,7 @@ def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_a
     assert counted_views() == {"debug page": 1, "whole download": 1}
 
 
-def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log() -> None:
+def test_ordinary_use_leaves_no_line_in_the_audit_log() -> None:
     """According to the reviewed table, against which the test above checks the product."""
     plain = [ask for route in ROUTES for ask in route.asks if not ask.action and not ask.path.startswith("/admin")]
     assert len(plain) > 100
@@ -183,14 +183,14 @@ def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, worl
     assert compared >= 12
 
 
-def test_without_the_right_to_others_a_whole_download_of_nothing_looks_like_one_of_somebody(world: World) -> None:
+def test_without_permission_a_complete_export_of_a_foreign_id_looks_like_a_missing_one(world: World) -> None:
     client = client_for(world.people["hidden only"])
     values = places(world)
     there, nothing = (client.get(f"/c/{values[key]}/download/whole/") for key in ("conversation", "nothing"))
     assert comparable(there) == comparable(nothing) and there.status_code == 403
 
 
-def test_if_the_audit_line_cannot_be_written_pages_and_downloads_hold_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_audit_line_pages_and_exports_have_nothing_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     open_view(world)
     allowed = client_for(world.people["both"])
     path = f"/c/{world.hers.conversation.pk}/"
@@ -218,7 +218,7 @@ def test_a_deleted_conversation_is_gone_for_permitted_staff_too(world: World) ->
     assert client.post(f"/c/{world.deleted.conversation.pk}/debug/open/").status_code == 404
 
 
-def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> None:
+def test_an_anonymous_visitor_is_redirected_to_sign_in_and_nowhere_else(world: World) -> None:
     values = places(world)
     client = client_for(None)
     for ask in (ask for route in ROUTES for ask in route.asks if ask.statuses()["anonymous"][:3] == "302"):

@@ -1,4 +1,4 @@
-"""Programs as visitors: with a key of the owner's, of somebody else's, of staff who may see hidden channels, and with a revoked one."""
+"""API clients as visitors: with the owner's key, somebody else's, one of staff who may see hidden channels, and a revoked one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = ("owner", "other", "both", "revoked", "anonymous")
 
 
 def requests_for(answer: str) -> list[tuple[str, str, object]]:
-    """Every address of the API, with everything that a program could send to get more than it should."""
+    """Every address of the API, with everything that a client could send to get more than it should."""
     posts: list[tuple[str, str, object]] = [
         ("POST", path, body | {"stream": stream})
         for path in ("/v1/responses", "/v1/chat/completions")
@@ -39,7 +39,7 @@ def requests_for(answer: str) -> list[tuple[str, str, object]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_no_program_is_sent_anything_hidden_by_any_address(kind: str, world: World, backend: ScriptedBackend) -> None:
+async def test_no_api_address_returns_anything_hidden(kind: str, world: World, backend: ScriptedBackend) -> None:
     person = world.people.get("owner" if kind == "revoked" else kind)
     key = await sync_to_async(key_of)(person) if person else ""
     asker = await ApiKey.objects.filter(owner=world.people["owner"]).afirst()

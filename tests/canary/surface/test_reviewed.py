@@ -30,7 +30,7 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
             yield from patterns(item, here)
 
 
-def test_every_address_of_the_product_has_been_reviewed() -> None:
+def test_every_address_is_reviewed() -> None:
     found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
     assert len(found) > 40, "the premise: the walk goes into the admin pages"
     assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
@@ -38,28 +38,28 @@ def test_every_address_of_the_product_has_been_reviewed() -> None:
     assert len(reviewed) == len(set(reviewed))
 
 
-def test_every_reviewed_address_says_what_it_shows_and_is_exercised_for_everybody() -> None:
+def test_every_reviewed_address_has_an_outcome_and_is_exercised_for_everybody() -> None:
     for route in ROUTES:
         assert route.shows.endswith(".") and route.asks, route.pattern
         assert all(set(ask.statuses()) == set(KINDS) for ask in route.asks)
 
 
-def test_every_socket_has_been_reviewed() -> None:
+def test_every_socket_is_reviewed() -> None:
     found = {str(item.pattern) for item in routing.websocket_urlpatterns} | {asgi.PROGRAMS.removeprefix("/")}
     assert found == set(SOCKETS), WHAT_TO_DO
 
 
-def test_every_socket_command_has_been_reviewed() -> None:
+def test_every_socket_command_is_reviewed() -> None:
     assert {command.type for command in wire.COMMANDS} == {command.type for command in COMMANDS} | set(UNANSWERED), WHAT_TO_DO
 
 
-def test_everything_that_a_socket_receives_over_the_bus_has_been_reviewed() -> None:
+def test_every_bus_message_to_sockets_is_reviewed() -> None:
     received = ast.parse(textwrap.dedent(inspect.getsource(consumer.ChatConsumer._received)))
     cases = {case.pattern.value.value for case in ast.walk(received) if isinstance(case, ast.match_case)}  # type: ignore[attr-defined]
     assert cases == set(BUS_MESSAGES), WHAT_TO_DO
 
 
-def test_every_event_that_can_be_sent_has_been_reviewed_for_one_audience() -> None:
+def test_every_event_is_reviewed_for_one_audience() -> None:
     assert fields_of(wire.END_USER_EVENTS) == END_USER_EVENTS, WHAT_TO_DO
     assert set(fields_of(wire.DEBUG_EVENTS)) == DEBUG_EVENTS, WHAT_TO_DO
     assert not set(END_USER_EVENTS) & DEBUG_EVENTS
@@ -75,7 +75,7 @@ def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:
     return found
 
 
-def test_what_holds_hidden_text_is_not_on_the_admin_pages() -> None:
+def test_tables_with_hidden_text_are_not_in_the_admin_pages() -> None:
     shown = {model.__name__ for model in admin.site._registry}
     assert shown == {
         "User",

@@ -1,4 +1,4 @@
-"""A temporary conversation is in no list, and cannot be downloaded: every reviewed address is requested, by its owner and by staff."""
+"""A temporary conversation is in no list and cannot be exported: every reviewed address is requested, by its owner and by staff."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def asks(world: World) -> list[tuple[str, Ask]]:
     return [(pattern, ask) for pattern, ask in found if "{conversation}" in ask.path or "{conversation}" in ask.data.values()]
 
 
-def test_every_address_about_a_conversation_was_decided_about(world: World) -> None:
+def test_every_conversation_address_is_classified(world: World) -> None:
     client, values = client_of("owner", world), places(world)
     found = asks(world)
     named = [(pattern, ask) for pattern, ask in found if pattern.startswith("c/") or pattern == "folders/new/"]
@@ -72,7 +72,7 @@ def test_every_address_about_a_conversation_was_decided_about(world: World) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["owner", "both", "any only"])
-def test_it_stands_on_no_page_that_lists_conversations(name: str, world: World) -> None:
+def test_it_is_on_no_page_that_lists_conversations(name: str, world: World) -> None:
     client, values = client_of(name, world), places(world)
     key = str(world.hers.conversation.pk)
     pages = [

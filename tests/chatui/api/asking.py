@@ -1,4 +1,4 @@
-"""Programs for the tests of the API: a key, and requests as a program sends them, to the product in the same process."""
+"""A client for the tests of the API: it makes a key and sends requests to the product in the same process, as a program would."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ new_key = database_sync_to_async(key_of)
 
 
 class Program:
-    """Asks with a key."""
+    """Sends requests with a key."""
 
     def __init__(self, key: str) -> None:
         self._client = AsyncClient(raise_request_exception=False)
@@ -45,14 +45,14 @@ class Program:
         return await self._client.delete(path, headers=self._headers)
 
     async def ask(self, body: object, path: str = "/v1/responses") -> dict[str, Any]:
-        """The object of an answer that is not streamed."""
+        """The response object of a request that is not streamed."""
         response = await self.post(path, body)
         found: dict[str, Any] = json_of(response)
         assert response.status_code == 200, found
         return found
 
     async def stream(self, body: dict[str, Any], path: str = "/v1/responses") -> list[dict[str, Any]]:
-        """The events of a streamed answer."""
+        """The events of a streamed response."""
         response = await self.post(path, body | {"stream": True})
         assert response.status_code == 200, getattr(response, "content", b"")
         assert response.headers["Content-Type"].startswith("text/event-stream")
@@ -60,7 +60,7 @@ class Program:
 
 
 async def whole(response: HttpResponseBase) -> bytes:
-    """Every byte of a body."""
+    """The whole body in bytes."""
     if not response.streaming:
         return response.content  # type: ignore[attr-defined, no-any-return]
     return b"".join([chunk async for chunk in response])  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def json_of(response: HttpResponseBase) -> Any:
 
 
 def events_of(body: bytes) -> list[dict[str, Any]]:
-    """The events of a stream, which ends with ``[DONE]``, and names each event as its type."""
+    """The events of a stream, each named by its type; the stream must end with ``[DONE]``."""
     pieces = [piece for piece in body.decode().split("\n\n") if piece and not piece.startswith(":")]
     assert pieces.pop() == "data: [DONE]"
     events = []
@@ -84,6 +84,6 @@ def events_of(body: bytes) -> list[dict[str, Any]]:
 
 
 def text_of(answer: dict[str, Any]) -> str:
-    """The text of the final answer of a response."""
+    """The text of the final answer in a response."""
     finals = [item for item in answer["output"] if item["type"] == "message" and item["phase"] == "final_answer"]
     return "".join(part["text"] for item in finals for part in item["content"])

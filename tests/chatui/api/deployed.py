@@ -1,4 +1,4 @@
-"""The product with the demo, served by Daphne for the tests of a module, and a key to its API."""
+"""Fixtures: the product with the demo, served by Daphne for the tests of a module, and API keys for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print('key=' + management.create(Visitor(User.objects.get(username='ada'), '', '
 
 
 def served(place: Path, tokens_per_second: int = 0, **environment: str) -> Iterator[Server]:
-    """The product, and Ada's account."""
+    """The product with Ada's account."""
     deployment = Deployment(place, CHATUI_DEMO_TOKENS_PER_SECOND=str(tokens_per_second), **environment)
     try:
         started = deployment.start()
@@ -38,18 +38,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(place: Path) -> Iterator[Server]:
-    """The product, whose demo takes its time."""
+    """The product, with a demo that writes slowly."""
     yield from served(place, 400)
 
 
 @pytest.fixture(scope="module")
 def fast_server(place: Path) -> Iterator[Server]:
-    """The product, whose demo writes as fast as it can."""
+    """The product, with a demo that writes as fast as it can."""
     yield from served(place)
 
 
 def key_at(place: Path) -> str:
-    """A new key of Ada's, of a deployment that runs."""
+    """A new key of Ada's for a running deployment."""
     printed = Deployment(place).manage("shell", "--no-imports", "-c", MAKE_KEY)
     found = re.search(r"key=(\S+)", printed)
     assert found, printed
@@ -58,11 +58,11 @@ def key_at(place: Path) -> str:
 
 @pytest.fixture(scope="module")
 def key(server: Server, place: Path) -> str:
-    """A key to ``server``."""
+    """A key for ``server``."""
     return key_at(place)
 
 
 @pytest.fixture(scope="module")
 def fast_key(fast_server: Server, place: Path) -> str:
-    """A key to ``fast_server``."""
+    """A key for ``fast_server``."""
     return key_at(place)

@@ -1,4 +1,4 @@
-"""Reasoning that a program carries without reading it, and the programs that may read it: by permission, recorded, each time."""
+"""Sealed reasoning that a client passes back without reading it, and clients that may read it: by permission, logged each time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def staff(ada: User) -> User:
 
 
 def thoughts_in(backend: ScriptedBackend) -> list[str]:
-    """What the model was told that it had thought."""
+    """The reasoning that the model was sent as its own."""
     return [frame.body for frame in backend.requests[-1].frames if frame.header.channel == "analysis"]
 
 
-async def test_a_program_carries_reasoning_that_it_cannot_read(program: Program, backend: ScriptedBackend, bela: User) -> None:
+async def test_a_client_passes_back_reasoning_that_it_cannot_read(program: Program, backend: ScriptedBackend, bela: User) -> None:
     events = await program.stream({"input": "What is two and two?"} | SEALED)
     thought = events[-1]["response"]["output"][0]
     assert thought["type"] == "reasoning" and thought["encrypted_content"] and "marmalade" not in json.dumps(events)
@@ -59,7 +59,7 @@ async def test_a_program_carries_reasoning_that_it_cannot_read(program: Program,
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists(), "which nobody asked to read"
 
 
-async def test_a_trusted_key_reads_raw_reasoning_and_each_time_is_a_line(staff: User, backend: ScriptedBackend) -> None:
+async def test_a_trusted_key_reads_raw_reasoning_and_each_read_is_logged(staff: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(staff, views_hidden=True))
     backend.script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I shall look."), *answer("It is four.", "more of it")]
     plain = await program.ask({"input": "?"})
@@ -83,7 +83,7 @@ async def test_a_trusted_key_reads_raw_reasoning_and_each_time_is_a_line(staff: 
 
 
 @pytest.mark.parametrize("lost", ["permission", "approval", "key"])
-async def test_without_the_permission_a_trusted_key_is_one_as_any_other(
+async def test_without_the_permission_a_trusted_key_is_an_ordinary_one(
     lost: str, staff: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     program = Program(await new_key(staff, views_hidden=lost != "key"))
@@ -101,7 +101,7 @@ async def test_without_the_permission_a_trusted_key_is_one_as_any_other(
     assert not [line for line in lines if line.action == "raw reasoning to program"]
 
 
-async def test_raw_reasoning_in_the_background_is_not_taken_up_without_the_permission(staff: User, backend: ScriptedBackend) -> None:
+async def test_raw_reasoning_in_the_background_needs_the_permission_to_resume(staff: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(staff, views_hidden=True, reads_all=True))
     backend.script = answer("It is four.", SECRET)
     events = await program.stream({"input": "?", "background": True} | RAW)
@@ -118,7 +118,7 @@ async def test_raw_reasoning_in_the_background_is_not_taken_up_without_the_permi
 
 
 @pytest.mark.parametrize("named", ["", "&include=reasoning.content"])
-async def test_a_stream_with_raw_reasoning_that_is_refused_is_one_attempt(
+async def test_a_refused_stream_with_raw_reasoning_is_one_attempt(
     named: str, staff: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = answer("It is four.", SECRET)
@@ -131,14 +131,14 @@ async def test_a_stream_with_raw_reasoning_that_is_refused_is_one_attempt(
     assert (refused.status_code, len(attempts)) == (403, 1)
 
 
-async def test_nobody_makes_a_trusted_key_without_the_permission(ada: User) -> None:
+async def test_making_a_trusted_key_needs_the_permission(ada: User) -> None:
     from chatui.permissions.access import NotFoundError
 
     with pytest.raises(NotFoundError):
         await new_key(ada, views_hidden=True)
 
 
-async def test_what_is_stored_belongs_to_its_key_unless_another_may_read_all(program: Program, ada: User) -> None:
+async def test_stored_responses_belong_to_their_key_unless_another_may_read_all(program: Program, ada: User) -> None:
     stored = await program.ask({"input": "?"})
     other, all_of_them = Program(await new_key(ada)), Program(await new_key(ada, reads_all=True))
     path = f"/v1/responses/{stored['id']}"

@@ -1,4 +1,4 @@
-"""Chat completions as programs get them: one text, whole or streamed, and no field for reasoning."""
+"""Chat Completions for API clients: one text, whole or streamed, and no field for reasoning."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_a_completion_is_one_text_without_reasoning(program: Program, back
     assert sent == [("developer", "Be brief."), ("user", "One?"), ("assistant", "One."), ("user", "Two and two?")]
 
 
-async def test_a_stream_has_the_same_text_and_ends_with_what_was_counted(program: Program) -> None:
+async def test_a_stream_has_the_same_text_and_ends_with_its_usage(program: Program) -> None:
     chunks = await program.stream({"messages": [{"role": "user", "content": "?"}], "stream_options": {"include_usage": True}}, PATH)
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks[:-1]) == "I look. \n\nFour. "
     assert chunks[-2]["choices"][0]["finish_reason"] == "stop" and chunks[-1]["choices"] == [] and chunks[-1]["usage"]["total_tokens"] == 30
@@ -63,7 +63,7 @@ async def test_a_stream_has_the_same_text_and_ends_with_what_was_counted(program
         ("reasoning_effort", "x"),
     ],
 )
-async def test_what_is_not_served_is_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
+async def test_unsupported_fields_are_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
     response = await program.post(PATH, {"messages": [{"role": "user", "content": "?"}], field: value})
     assert response.status_code == 400 and json_of(response)["error"]["param"] == field and not backend.requests
 
@@ -77,7 +77,7 @@ async def test_what_is_not_served_is_refused_by_name(field: str, value: object, 
         ("/v1/responses", {"include": ["reasoning.encrypted_content", "reasoning.content"]}, "program"),
     ],
 )
-async def test_asking_for_raw_reasoning_is_an_attempt_and_brings_none(
+async def test_requesting_raw_reasoning_is_logged_as_an_attempt_and_refused(
     path: str, asks: dict[str, object], way: str, program: Program
 ) -> None:
     body = {"messages": [{"role": "user", "content": "?"}], "input": "?"}

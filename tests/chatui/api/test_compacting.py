@@ -1,4 +1,4 @@
-"""What a conversation was compacted to is the model's to read, and nobody else's: no program, no page, no title; and it is carried on."""
+"""Compacted conversations: only the model can read the notes, not the client, a page or a title; and later requests keep them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(ada: User) -> Program:
     return Program(key_of(ada))
 
 
-async def test_notes_that_a_program_carries_are_told_to_the_model_alone(program: Program, backend: ScriptedBackend) -> None:
+async def test_notes_passed_back_by_a_client_reach_only_the_model(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("They added marmalade.", "hidden")
     compacted = await program.ask({"model": "", "input": "Long."}, COMPACT)
     backend.script = answer("It is four.", "hidden")
@@ -45,7 +45,7 @@ async def test_notes_that_a_program_carries_are_told_to_the_model_alone(program:
     assert again[0].count("[Notes") == 1 and "They added marmalade." in again[0] and again[1:3] == ["Go on.", "It is four. "]
 
 
-async def test_calls_and_what_functions_replied_are_compacted_too(program: Program, backend: ScriptedBackend) -> None:
+async def test_calls_and_function_replies_are_compacted_too(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather())
     first = await first_call(program)
     output = {"type": "function_call_output", "call_id": first["output"][-1]["call_id"], "output": "20 °C"}
@@ -60,13 +60,13 @@ async def test_calls_and_what_functions_replied_are_compacted_too(program: Progr
     assert (await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})).status_code == 200
 
 
-async def test_notes_that_were_cut_are_none(program: Program, backend: ScriptedBackend) -> None:
+async def test_truncated_notes_are_discarded(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "They added")[:-1], ended(EndReason.LENGTH)]
     response = await program.post(COMPACT, {"model": "", "input": "Long."})
     assert response.status_code >= 400 and b"They added" not in await whole(response)
 
 
-async def test_a_response_that_is_still_written_is_not_compacted_without_its_end(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_running_response_is_compacted_only_after_its_end(program: Program, backend: ScriptedBackend) -> None:
     goes_on = asyncio.Event()
     backend.script = [goes_on, *answer("It is four.")]
     begun = await program.ask({"input": "Two and two?", "background": True})

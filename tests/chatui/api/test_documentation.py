@@ -1,4 +1,4 @@
-"""The description of the API names every address, method and field that there is, and needs no key."""
+"""The API's OpenAPI description covers every path, method and field, and needs no key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_address_with_every_method_and_field_is_described() -> None:
         assert set(schemas[model.__name__]["properties"]) == set(model.model_fields)
 
 
-def test_what_it_says_of_requests_fits_them() -> None:
+def test_the_described_requests_are_valid() -> None:
     schemas = document(endpoints)["components"]["schemas"]
     root = {"components": {"schemas": schemas}, "$ref": "#/components/schemas/ResponsesRequest"}
     jsonschema.Draft202012Validator.check_schema(root)
@@ -39,13 +39,13 @@ def test_what_it_says_of_requests_fits_them() -> None:
         jsonschema.validate({"model": "", "input": "?", "temperature": 9}, root)
 
 
-def test_it_is_there_without_a_key_unless_the_api_is_off(settings: pytest_django.Settings) -> None:
+def test_it_is_public_unless_the_api_is_off(settings: pytest_django.Settings) -> None:
     assert json.loads(Client().get("/v1/openapi.json").content)["openapi"] == "3.1.0"
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
     assert Client().get("/v1/openapi.json").status_code == 404
 
 
-def test_the_page_shows_it_to_people_who_are_signed_in(ada: User, settings: pytest_django.Settings) -> None:
+def test_signed_in_people_see_it_on_a_page(ada: User, settings: pytest_django.Settings) -> None:
     page = signed_in(ada).get("/keys/api/").content.decode()
     for told in ("/responses/{answer_id}/input_items", "max_output_tokens", "reference-key", "openapi.json"):
         assert told in page

@@ -1,4 +1,4 @@
-"""Who gets in, and how errors look: a key and nothing else, bounded bodies, and the specification's error object each time."""
+"""API access and errors: a key is required, bodies are bounded, and every error is the specification's error object."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def key(ada: User) -> str:
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
-async def test_without_a_good_key_there_is_one_error_for_every_address(method: str, path: str, key: str, ada: User) -> None:
+async def test_every_address_gives_the_same_error_without_a_valid_key(method: str, path: str, key: str, ada: User) -> None:
     client = AsyncClient(raise_request_exception=False)
     await client.aforce_login(ada)
     for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"}, {"x-api-key": key}):
@@ -45,7 +45,7 @@ async def test_without_a_good_key_there_is_one_error_for_every_address(method: s
     assert (await getattr(client, method)(path, headers={"authorization": f"Bearer {key}"})).status_code != 401
 
 
-async def test_a_revoked_key_gets_no_further(key: str, backend: ScriptedBackend) -> None:
+async def test_a_revoked_key_is_refused(key: str, backend: ScriptedBackend) -> None:
     program = Program(key)
     assert (await program.get("/v1/models")).status_code == 200
     await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
@@ -53,7 +53,7 @@ async def test_a_revoked_key_gets_no_further(key: str, backend: ScriptedBackend)
     assert not backend.requests
 
 
-async def test_after_many_wrong_keys_one_has_to_wait(key: str) -> None:
+async def test_many_wrong_keys_are_rate_limited(key: str) -> None:
     for _ in range(21):
         assert (await Program("wrong").get("/v1/models")).status_code == 401
     response = await Program("wrong").get("/v1/models")
@@ -61,7 +61,7 @@ async def test_after_many_wrong_keys_one_has_to_wait(key: str) -> None:
     assert (await Program(key).get("/v1/models")).status_code == 200
 
 
-async def test_a_key_does_only_what_it_was_made_for(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_key_is_limited_to_its_scope(ada: User, backend: ScriptedBackend) -> None:
     from channels.db import database_sync_to_async
 
     make = database_sync_to_async(key_of)
@@ -76,7 +76,7 @@ async def test_a_key_does_only_what_it_was_made_for(ada: User, backend: Scripted
     assert (await chat.post("/v1/chat/completions", asked)).status_code == (await responses.post("/v1/responses", asked)).status_code == 200
 
 
-async def test_bodies_are_bounded_and_have_to_be_json(key: str) -> None:
+async def test_bodies_are_bounded_and_must_be_json(key: str) -> None:
     program = Program(key)
     wrong = {
         "no json": ("{", "application/json", 400),
@@ -91,7 +91,7 @@ async def test_bodies_are_bounded_and_have_to_be_json(key: str) -> None:
     assert not await Conversation.objects.aexists()
 
 
-async def test_a_key_that_asks_too_often_has_to_wait(ada: User) -> None:
+async def test_a_key_is_rate_limited(ada: User) -> None:
     from channels.db import database_sync_to_async
 
     program = Program(await database_sync_to_async(key_of)(ada, per_minute=1))
@@ -100,7 +100,7 @@ async def test_a_key_that_asks_too_often_has_to_wait(ada: User) -> None:
     assert response.status_code == 429 and json_of(response)["error"]["type"] == "too_many_requests" and response.headers["Retry-After"]
 
 
-async def test_a_model_server_that_fails_is_an_error_before_and_in_the_stream(key: str, backend: ScriptedBackend) -> None:
+async def test_a_model_server_failure_is_an_error_before_and_in_the_stream(key: str, backend: ScriptedBackend) -> None:
     program = Program(key)
     secret = "upstream said marmalade"
     backend.script = [BackendError(ProductCode.BACKEND, secret)]

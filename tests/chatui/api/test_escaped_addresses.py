@@ -1,4 +1,4 @@
-"""Addresses with escaped slashes, dots and worse: an error object each time, and never another address than the one that is written."""
+"""Paths with escaped slashes, dots and worse: always an error object, and never a different address than the one written."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ ELSEWHERE = [
 ]
 
 
-def asked(server: Server, key: str, method: str, path: str) -> tuple[int, str, bytes]:
-    """The request with this very path, which no library has put in order."""
+def raw_request(server: Server, key: str, method: str, path: str) -> tuple[int, str, bytes]:
+    """The response to exactly this path, without normalization by a library."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.putrequest(method, "/", skip_host=True)
-        # In the place of the line that was written.
+        # Replaces the request line that was written.
         connection._buffer[0] = f"{method} {path} HTTP/1.1".encode("latin-1")  # type: ignore[attr-defined]
         for name, value in {"Host": f"127.0.0.1:{server.port}", "Authorization": f"Bearer {key}", "Content-Length": "0"}.items():
             connection.putheader(name, value)
@@ -67,13 +67,13 @@ def asked(server: Server, key: str, method: str, path: str) -> tuple[int, str, b
         connection.close()
 
 
-def test_an_id_with_escapes_reaches_no_other_address(server: Server, key: str) -> None:
+def test_an_escaped_id_reaches_no_other_address(server: Server, key: str) -> None:
     with httpx.Client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
-        # The demo writes on while the addresses are tried.
+        # The demo keeps writing while the addresses are tried.
         begun = client.post("/responses", json={"model": "demo", "input": "Write a long text.", "background": True}).json()["id"]
         for path in [f"/v1/responses/{tail}" for tail in TAILS] + ELSEWHERE:
             for method in ("POST", "GET", "DELETE"):
-                status, kind, body = asked(server, key, method, path.format(id=begun))
+                status, kind, body = raw_request(server, key, method, path.format(id=begun))
                 where = f"{method} {path:.80}: {status} {body[:200]!r}"
                 assert 400 <= status < 500 and kind.startswith("application/json"), where
                 assert set(json.loads(body)["error"]) == {"message", "type", "param", "code"}, where
@@ -84,6 +84,6 @@ def test_an_id_with_escapes_reaches_no_other_address(server: Server, key: str) -
 
 
 @pytest.mark.parametrize("path", [b"/v1/responses/x%2Fcancel", b"/%76%31/responses", b"/v1%2fresponses", b"/v1/%6dodels/x"])
-def test_escapes_are_refused_before_anything_is_read(path: bytes) -> None:
+def test_escapes_are_refused_before_the_body_is_read(path: bytes) -> None:
     assert refusal_of(path, 0).startswith(b"HTTP/1.1 404 ") and b'"type": "not_found"' in refusal_of(path, 0)
     assert refusal_of(b"/v1/models/a%2Fb", 0) == refusal_of(b"/search/%2F", 0) == b""

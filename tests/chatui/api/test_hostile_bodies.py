@@ -1,4 +1,4 @@
-"""Bodies that are meant to do harm: they are refused or cleaned, and hold up nobody else."""
+"""Malicious request bodies: they are refused or cleaned, and delay nobody else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def program(ada: User, backend: ScriptedBackend) -> Program:
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8", "utf-16"])
 @pytest.mark.parametrize("bad", ["\x00", "\ud800"])
-async def test_no_text_of_a_request_holds_what_a_database_refuses(
+async def test_request_text_never_contains_what_a_database_refuses(
     bad: str, encoding: str, program: Program, backend: ScriptedBackend
 ) -> None:
     items = [{"role": role, "content": f"a{bad}b"} for role in ("developer", "user")]
@@ -57,7 +57,7 @@ async def test_no_text_of_a_request_holds_what_a_database_refuses(
         {"messages": [{"role": {"a": 1}, "content": "x"}]},
     ],
 )
-async def test_wrong_types_are_the_programs_mistake(body: dict[str, Any], program: Program) -> None:
+async def test_wrong_types_are_client_errors(body: dict[str, Any], program: Program) -> None:
     response = await program.post("/v1/chat/completions" if "messages" in body else "/v1/responses", body)
     assert response.status_code == 400 and not await Conversation.objects.aexists()
 
@@ -78,7 +78,7 @@ async def test_messages_are_stored_in_few_statements_and_bounded(program: Progra
     assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "too_many_messages"
 
 
-async def test_what_was_withdrawn_is_not_repeated_at_the_end(program: Program) -> None:
+async def test_withdrawn_text_is_not_repeated_at_the_end(program: Program) -> None:
     answer = await program.ask({"input": "x"})
     row = await ProgramAnswer.objects.select_related("turn").aget()
     assert answer["id"] == f"resp_{row.pk.hex}"
@@ -90,7 +90,7 @@ async def test_what_was_withdrawn_is_not_repeated_at_the_end(program: Program) -
     assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)
 
 
-async def test_a_turn_of_a_programs_is_not_launched_again_without_its_program(program: Program) -> None:
+async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Program) -> None:
     await program.ask({"input": "x"})
     await running.settle()
     from channels.db import database_sync_to_async
@@ -115,13 +115,11 @@ async def test_a_turn_of_a_programs_is_not_launched_again_without_its_program(pr
         (b"/sign-in/", None, False),
     ],
 )
-async def test_what_is_too_long_is_refused_before_it_is_read_however_its_path_is_written(
-    path: bytes, length: int | None, is_refused: bool
-) -> None:
+async def test_an_oversized_body_is_refused_unread_however_its_path_is_written(path: bytes, length: int | None, is_refused: bool) -> None:
     assert bool(refusal_of(path, length)) is is_refused
 
 
-async def test_a_stored_answer_has_nothing_that_the_stream_had_not(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_stored_answer_has_only_what_the_stream_had(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(Header(Role.USER), "marmalade"), *frame(FINAL, "Yes.", Terminator.RETURN), ended()]
     answer = await program.ask({"input": "x"})
     again = json_of(await program.get(f"/v1/responses/{answer['id']}"))

@@ -1,4 +1,4 @@
-"""What real client libraries send, as it was recorded: each request is served, and the second one finds what the function replied."""
+"""Recorded requests of real client libraries: each is served, and the second one contains the reply of the function."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ async def test_the_requests_of_a_client_are_served(path: Path, program: Program)
     assert not any(word in reply for reply in replies for word in ("I should not guess", "reasoning_text"))
 
 
-def test_there_is_a_recording_of_each_client() -> None:
+def test_each_client_has_a_recording() -> None:
     programs = {path.stem for path in (ROOT / "tests" / "clients" / "programs").iterdir() if path.suffix in (".py", ".mjs")}
     assert {path.stem for path in RECORDED} == programs - {"__init__"} | {"codex"}

@@ -1,4 +1,4 @@
-"""Responses as programs get them: whole and streamed, stored and gone on from, and never with what was thought."""
+"""The Responses API for clients: whole and streamed, stored and continued, and never with reasoning."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ async def test_a_streamed_response_has_its_events_in_order(program: Program) -> 
             assert event["output_index"] == max(opened), "items do not interleave"
 
 
-async def test_a_response_goes_on_from_one_before_and_is_read_again_and_deleted(
-    program: Program, ada: User, backend: ScriptedBackend
-) -> None:
+async def test_a_response_is_continued_read_again_and_deleted(program: Program, ada: User, backend: ScriptedBackend) -> None:
     first = await program.ask({"input": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "First?"}]})
     second = await program.ask({"input": "Second?", "previous_response_id": first["id"], "instructions": "In French."})
     sent = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
@@ -97,7 +95,7 @@ async def test_a_response_goes_on_from_one_before_and_is_read_again_and_deleted(
     assert (await Conversation.objects.aget()).deleted_at is not None
 
 
-async def test_what_belongs_to_somebody_else_looks_as_if_it_did_not_exist(program: Program, bela: User) -> None:
+async def test_other_peoples_responses_look_nonexistent(program: Program, bela: User) -> None:
     mine = await program.ask({"input": "Mine?"})
     other = Program(await new_key(bela))
     for path in ("", "/input_items"):
@@ -108,7 +106,7 @@ async def test_what_belongs_to_somebody_else_looks_as_if_it_did_not_exist(progra
     assert (await other.post("/v1/responses", {"input": "Yours?", "previous_response_id": mine["id"]})).status_code == 404
 
 
-async def test_of_what_is_not_stored_nothing_stays(program: Program, ada: User) -> None:
+async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) -> None:
     answer = await program.ask({"input": "Keep nothing?", "store": False})
     assert text_of(answer) == "It is four. " and answer["store"] is False
     for _ in range(200):
@@ -120,7 +118,7 @@ async def test_of_what_is_not_stored_nothing_stays(program: Program, ada: User) 
     assert (await program.get(f"/v1/responses/{answer['id']}")).status_code == 404
 
 
-async def test_what_a_crash_left_of_an_answer_that_is_not_stored_is_erased(program: Program) -> None:
+async def test_an_unstored_answer_is_erased_after_a_crash(program: Program) -> None:
     kept = await program.ask({"input": "Keep this."})
     from chatui.turns.programs import deletion
 
@@ -130,7 +128,7 @@ async def test_what_a_crash_left_of_an_answer_that_is_not_stored_is_erased(progr
     assert await forget() == 1 and not await Conversation.objects.aexists(), kept["id"]
 
 
-async def test_a_program_that_goes_away_stops_the_model(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_client_that_disconnects_stops_the_model(program: Program, backend: ScriptedBackend) -> None:
     never = asyncio.Event()
     backend.script = [*frame(FINAL, "Some words")[:-1], never]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
@@ -146,9 +144,7 @@ async def test_a_program_that_goes_away_stops_the_model(program: Program, backen
     assert backend.closed == 1 and turn.state == "stopped"
 
 
-async def test_a_key_that_is_taken_back_ends_a_running_stream(
-    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_revoking_a_key_ends_a_running_stream(program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
@@ -158,7 +154,7 @@ async def test_a_key_that_is_taken_back_ends_a_running_stream(
     await asyncio.wait_for(running.settle(), 10)
 
 
-async def test_a_response_is_cancelled_from_elsewhere(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_response_is_cancelled_by_another_request(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
     reading = asyncio.create_task(whole(response))
@@ -190,7 +186,7 @@ async def test_a_response_is_cancelled_from_elsewhere(program: Program, backend:
         ("model", "no-such-model"),
     ],
 )
-async def test_what_is_not_served_is_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
+async def test_unsupported_fields_are_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
     response = await program.post("/v1/responses", {"input": "Hello"} | {field: value})
     error = json_of(response)["error"]
     assert response.status_code in (400, 404) and set(error) == {"message", "type", "param", "code"}
@@ -198,7 +194,7 @@ async def test_what_is_not_served_is_refused_by_name(field: str, value: object, 
     assert not await Conversation.objects.aexists()
 
 
-async def test_settings_reach_the_model_and_come_back(program: Program, backend: ScriptedBackend) -> None:
+async def test_settings_reach_the_model_and_are_echoed(program: Program, backend: ScriptedBackend) -> None:
     wanted = {"temperature": 0.3, "top_p": 0.5, "max_output_tokens": 77, "reasoning": {"effort": "high"}, "metadata": {"a": "b"}}
     answer = await program.ask({"input": "Hello"} | wanted)
     request = backend.requests[-1]
@@ -210,7 +206,7 @@ async def test_settings_reach_the_model_and_come_back(program: Program, backend:
     assert again["metadata"] == {"a": "b"} and again["reasoning"]["effort"] == "high"
 
 
-async def test_what_waits_for_a_slow_reader_is_not_sent_once_the_key_is_taken_back(
+async def test_text_waiting_for_a_slow_reader_is_dropped_once_the_key_is_revoked(
     program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
@@ -226,9 +222,9 @@ async def test_what_waits_for_a_slow_reader_is_not_sent_once_the_key_is_taken_ba
     assert b"It is four." not in rest and b'"response.failed"' in rest and b"invalid_api_key" in rest
 
 
-async def test_a_conversation_in_which_its_person_went_on_stays_theirs(program: Program) -> None:
+async def test_a_conversation_that_its_owner_continued_stays(program: Program) -> None:
     first = await program.ask({"input": "First?"})
-    await Conversation.objects.aupdate(archived_at=None)  # as where its person asks in it
+    await Conversation.objects.aupdate(archived_at=None)  # as when its owner asks in it
     second = await program.ask({"input": "Second?", "previous_response_id": first["id"]})
     assert (await Conversation.objects.aget()).archived_at is None
     for each in (second, first):

@@ -1,4 +1,4 @@
-"""The API as it is served by Daphne, asked by the client that most programs use: streamed and not, across two turns."""
+"""The API as served by Daphne, called by the most common client library: streamed and not, across two turns."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_two_turns_of_chat_completions_streamed_and_not(client: openai.OpenAI) -
 
 
 @pytest.mark.filterwarnings("ignore:connect\\(\\) must be used:DeprecationWarning")  # openai's, which connects as it did before
-def test_two_turns_over_one_connection_of_which_nothing_is_stored(client: openai.OpenAI) -> None:
+def test_two_unstored_turns_over_one_connection(client: openai.OpenAI) -> None:
     model = client.models.list().data[0].id
     with client.responses.connect() as connection:
         previous: str | None = None
@@ -82,7 +82,7 @@ def test_two_turns_over_one_connection_of_which_nothing_is_stored(client: openai
             assert kinds[0] == "response.created" and "response.output_text.delta" in kinds
 
 
-def test_errors_are_those_of_the_client(client: openai.OpenAI, server: Server) -> None:
+def test_errors_are_the_client_librarys_exceptions(client: openai.OpenAI, server: Server) -> None:
     with pytest.raises(openai.NotFoundError) as missing:
         client.responses.create(model="no-such-model", input="?")
     assert missing.value.code == "model_not_found" and missing.value.param == "model"
@@ -93,7 +93,7 @@ def test_errors_are_those_of_the_client(client: openai.OpenAI, server: Server) -
         stranger.models.list()
 
 
-def test_a_connection_that_is_closed_in_mid_stream_stops_the_answer(server: Server, client: openai.OpenAI, key: str) -> None:
+def test_disconnecting_in_mid_stream_stops_the_answer(server: Server, client: openai.OpenAI, key: str) -> None:
     body = b'{"model": "", "input": "Write a long text with a table.", "stream": true}'
     head = f"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -111,7 +111,7 @@ def test_a_connection_that_is_closed_in_mid_stream_stops_the_answer(server: Serv
 
 
 @pytest.mark.parametrize(("length", "status"), [("Content-Length: 300000000", b"413"), ("Transfer-Encoding: chunked", b"411")])
-def test_a_body_that_is_too_long_is_refused_before_it_is_read(length: str, status: bytes, server: Server) -> None:
+def test_an_oversized_body_is_refused_before_it_is_read(length: str, status: bytes, server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
         connection.sendall(f"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode())
         read = b""
@@ -120,7 +120,7 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(length: str, statu
         assert read.startswith(b"HTTP/1.1 " + status) and b'"invalid_request"' in read
 
 
-def test_many_idle_connections_are_held_and_end_with_their_key(server: Server, key: str, place: Path) -> None:
+def test_many_idle_connections_stay_open_and_end_with_their_key(server: Server, key: str, place: Path) -> None:
     with ExitStack() as stack:
         headers = {"Authorization": f"Bearer {key}"}
         idle = [

@@ -1,4 +1,4 @@
-"""What the request of a program asks of the database: as little as a question on a page, and little that is worded anew."""
+"""The SQL statements of an API request: as few as for a question on a page, and mostly compiled once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UPDATE conversation: answered just now
 """
 
 
-async def test_the_statements_of_a_response_are_these(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
+async def test_a_response_sends_exactly_these_statements(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
     program = Program(await new_key(ada))
     for _ in range(2):
         mark = len(statements)

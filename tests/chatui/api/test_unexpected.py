@@ -1,4 +1,4 @@
-"""What nobody expects: a database that is locked or away, and faults of our own. A program reads an error object, the log says where."""
+"""Unexpected errors: a locked or unreachable database, and bugs of our own. The client gets an error object, the log the details."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def raising(error: Exception) -> object:
 
 
 def wrong_sql() -> OperationalError:
-    """What is wrong stays wrong."""
+    """An SQL error that no retry cures."""
     cause = sqlite3.OperationalError("no such column: marmalade")
     cause.sqlite_errorcode = sqlite3.SQLITE_ERROR
     error = OperationalError(SECRET)
@@ -51,7 +51,7 @@ def wrong_sql() -> OperationalError:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("error", [OperationalError("database is locked"), InterfaceError("connection already closed")])
-async def test_a_database_that_is_locked_or_away_is_no_fault_of_ours(
+async def test_an_unavailable_database_is_not_logged_as_a_bug(
     path: str, error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(settings, "choices_of", raising(error))
@@ -61,7 +61,7 @@ async def test_a_database_that_is_locked_or_away_is_no_fault_of_ours(
 
 
 @pytest.mark.parametrize("error", [wrong_sql(), DataError(SECRET), StopAsyncIteration(SECRET), TimeoutError(SECRET), RuntimeError(SECRET)])
-async def test_what_nobody_expects_is_an_error_object_and_a_traceback(
+async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
     error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fails(*args: object) -> object:
@@ -81,7 +81,7 @@ async def test_what_nobody_expects_is_an_error_object_and_a_traceback(
 @pytest.mark.parametrize(
     ("error", "code"), [(RuntimeError(SECRET), "server_error"), (OperationalError("database is locked"), "server_busy")]
 )
-async def test_a_stream_that_fails_in_the_middle_ends_with_an_error_event(
+async def test_a_stream_that_fails_midway_ends_with_an_error_event(
     path: str,
     error: Exception,
     code: str,
@@ -90,7 +90,7 @@ async def test_a_stream_that_fails_in_the_middle_ends_with_an_error_event(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The status was sent before: a program that reads no error takes what there is for all of it."""
+    """The status was sent before: a client that ignores the error takes a partial answer for the whole."""
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     reads = Answering._next
 
@@ -111,7 +111,7 @@ async def test_a_stream_that_fails_in_the_middle_ends_with_an_error_event(
             await asyncio.sleep(0.01)
 
 
-async def test_a_key_that_cannot_be_checked_counts_as_good_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from channels.db import database_sync_to_async
 
     watch = KeyWatch(await database_sync_to_async(checking.admit)(key, "192.0.2.9"))

@@ -1,4 +1,4 @@
-"""Whatever format a model server speaks, a program is sent nothing of its reasoning: recorded streams, read by the real back ends."""
+"""API clients get nothing of a model's reasoning in any wire format: recorded streams, read by the real back ends."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def backend_for(kind: str, url: str, words: Vocabulary) -> Backend:
 
 
 def runs_of(text: str, words: int = 4) -> list[str]:
-    """Every few words of a text that follow each other."""
+    """Every sequence of a few consecutive words in a text."""
     found = text.split()
     return [" ".join(found[at : at + words]) for at in range(len(found) - words + 1)]
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in STREAMS.items() for name in names])
-async def test_no_few_words_of_reasoning_reach_a_program(
+async def test_no_words_of_reasoning_reach_a_client(
     kind: str, name: str, key: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program(key)

@@ -1,4 +1,4 @@
-"""The tests of this directory may read and write token ids."""
+"""Lets the tests of this directory use the vocabulary of token ids."""
 
 from __future__ import annotations
 

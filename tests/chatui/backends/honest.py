@@ -1,4 +1,4 @@
-"""Honest answers that speak about markers, tags, prompts and code: made by hand in several languages, and by a generator from a seed."""
+"""Harmless answers about markers, tags, prompts and code: hand-written in several languages, and generated from a seed."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _closing(tag: str) -> str:
 
 
 def generated(count: int) -> Iterator[str]:
-    """Answers of a few paragraphs, each with something about tags or tokens in it."""
+    """Answers of a few paragraphs, each about tags or tokens."""
     for seed in range(count):
         chance = random.Random(seed)
         parts = [chance.choice(_FILLER), chance.choice((_about_tags, _about_tokens))(chance), chance.choice(_FILLER)]

@@ -1,4 +1,4 @@
-"""Honest answers that use the words of labels: headings such as Analysis and Final answer, data with such keys, escapes, brackets."""
+"""Harmless answers with label words: headings such as Analysis and Final answer, data with such keys, escapes, brackets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers in which reasoning hides, made by putting each sign behind each disguise and into each place; all hold the word SECRET."""
+"""Answers with hidden reasoning: every sign combined with every disguise and place; all contain the word SECRET."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ QUOTED = ('"{}"', "'{}'", "`{}`", " {}", "“{}”", "({})", "«{}»", "\n{}\n",
 
 
 def sequences() -> Iterator[str]:
-    """Special tokens behind an answer."""
+    """Special tokens after an answer."""
     for sequence in SEQUENCES:
         for before in (VISIBLE, f"{VISIBLE}\n", f"{VISIBLE}\n\n", f"{VISIBLE} "):
             yield f"{before}{sequence}{SECRET}"
@@ -84,7 +84,7 @@ def sequences() -> Iterator[str]:
 
 
 def tagged() -> Iterator[str]:
-    """Reasoning in tags: in each place, with the opening or the closing one left out, and quoted inside."""
+    """Reasoning in tags: in each place, without the opening or closing tag, and quoted inside."""
     for opening, closing in TAGS:
         block = f"{opening}{SECRET}{closing}"
         for space in ("", "\n", " ", "\n\n"):
@@ -101,7 +101,7 @@ def tagged() -> Iterator[str]:
 
 
 def collapsed() -> Iterator[str]:
-    """What is left where markers were stripped."""
+    """The text that remains when markers are stripped."""
     for channel in COLLAPSED:
         sign = f"assistant{channel}"
         if channel != "final":
@@ -114,7 +114,7 @@ def collapsed() -> Iterator[str]:
 
 
 def quoted() -> Iterator[str]:
-    """A thought that quotes the beginning of an answer, and goes on; no answer follows."""
+    """Reasoning that quotes the beginning of an answer and goes on; no answer follows."""
     final = "<|start|>assistant<|channel|>final<|message|>"
     for sign in (final, f"<|end|>{final}", "<|channel|>final<|message|>", "assistantfinal"):
         for quotation in QUOTED:

@@ -1,4 +1,4 @@
-"""What can be found out by asking a server is found out, in bounded time."""
+"""Discovery: what a server reports about itself is read, in bounded time."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def listed(owner: str, *names: str) -> dict[str, object]:
         ({"models": {"nothing": "here"}}, Discovered(None, ())),
     ],
 )
-async def test_a_server_is_known_by_its_header_its_owner_or_its_version(options: dict[str, Any], expected: Discovered) -> None:
+async def test_a_server_is_recognized_by_its_header_owner_or_version(options: dict[str, Any], expected: Discovered) -> None:
     async with stub.running(stub.plays(b""), **options) as server:
         assert await discover(server.url + "/v1", "key", PATIENT) == expected
     assert server.requests[0].headers["authorization"] == "Bearer key"
 
 
-async def test_a_server_without_a_list_of_models_or_none_at_all_is_a_plain_error() -> None:
+async def test_a_missing_list_of_models_or_server_is_a_plain_error() -> None:
     async with stub.running(stub.plays(b"")) as server:
         with pytest.raises(BackendError) as refused:
             await discover(server.url, None, PATIENT)
@@ -53,7 +53,7 @@ async def test_a_server_without_a_list_of_models_or_none_at_all_is_a_plain_error
     assert unreachable.value.code == ProductCode.BACKEND_UNREACHABLE
 
 
-async def test_a_silent_server_is_not_waited_for() -> None:
+async def test_a_silent_server_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as never_accepts:
         began = time.monotonic()
         with pytest.raises(BackendError) as slow:
@@ -63,7 +63,7 @@ async def test_a_silent_server_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(("limits", "code"), [(PATIENT, ProductCode.BACKEND), (HASTY, ProductCode.TIMEOUT)], ids=["closes", "falls silent"])
-async def test_a_plain_answer_that_breaks_off_is_a_plain_error(limits: Limits, code: ProductCode) -> None:
+async def test_a_response_that_breaks_off_is_a_plain_error(limits: Limits, code: ProductCode) -> None:
     stays = asyncio.Event()
 
     async def breaks_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -85,7 +85,7 @@ async def test_a_plain_answer_that_breaks_off_is_a_plain_error(limits: Limits, c
     assert asked.value.code == sampled.value.code == code
 
 
-async def test_models_are_asked_for_once_and_name_the_server() -> None:
+async def test_models_are_requested_once_and_identify_the_server() -> None:
     async with stub.running(stub.plays(b""), models=listed("vllm", "gpt-oss-20b")) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
         assert await backend.models() == await backend.models() == ("gpt-oss-20b",)
@@ -107,5 +107,5 @@ async def test_models_are_asked_for_once_and_name_the_server() -> None:
         (None, "gpt-oss-20b", "gpt-oss-20b"),
     ],
 )
-async def test_a_model_is_called_by_a_name_that_was_asked_for_or_offered(said: str | None, asked: str | None, shown: str | None) -> None:
+async def test_a_models_name_is_the_requested_or_offered_one(said: str | None, asked: str | None, shown: str | None) -> None:
     assert own_name(said, asked, ("tiny", "")) == shown

@@ -1,4 +1,4 @@
-"""A key goes to its own origin and to no other, however an address is written."""
+"""API keys: each goes only to its own origin, however the address is written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_key_comes_from_a_variable_or_a_file(tmp_path: Path, monkeypatch: pyte
     assert key_of(BackendSpec(name="a", url="http://a"), tmp_path) is None
 
 
-def test_a_key_of_the_admin_pages_comes_from_the_environment_or_the_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_set_in_the_admin_pages_comes_from_the_environment_or_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyUnusableError, match="there is no key ACME: neither a variable CHATUI_KEY_ACME nor a file keys/ACME"):
         key_of(named("https://api.example.org"), tmp_path)
     (tmp_path / "keys").mkdir()
@@ -55,7 +55,7 @@ def test_the_same_origin_may_be_written_in_several_ways(url: str, tmp_path: Path
     "url",
     [
         "https://evil.example",
-        "http://api.example.org",  # everybody on the way could read it
+        "http://api.example.org",  # anybody on the network could read it
         "https://api.example.org:8443",
         "https://api.example.org.evil.example",
         "https://evil.example/api.example.org",
@@ -65,7 +65,7 @@ def test_the_same_origin_may_be_written_in_several_ways(url: str, tmp_path: Path
         "https://xn--pi-7ka.example.org",
     ],
 )
-def test_whoever_edits_the_address_does_not_carry_the_key_off(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_editing_the_address_does_not_send_the_key_elsewhere(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", f"https://api.example.org {KEY}")
     assert address_problem(url) == "", "the premise: it is an address"
     with pytest.raises(KeyUnusableError) as caught:
@@ -99,7 +99,7 @@ def test_whoever_edits_the_address_does_not_carry_the_key_off(url: str, tmp_path
         "",
     ],
 )
-def test_an_address_that_two_readers_could_take_differently_is_none(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ambiguous_address_is_refused(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", f"https://api.example.org {KEY}")
     assert address_problem(url)
     with pytest.raises((KeyUnusableError, ValueError)):
@@ -116,7 +116,7 @@ def test_the_origin_is_that_of_the_request(url: str) -> None:
 
 
 @pytest.mark.parametrize("held", ["", "  ", "two words", "line\nbreak", "snow☃man", "sk-\x00", "sk-\x7f"])
-def test_what_cannot_be_a_key_is_refused_without_being_quoted(held: str) -> None:
+def test_an_invalid_key_is_refused_without_being_quoted(held: str) -> None:
     with pytest.raises(KeyUnusableError) as caught:
         checked(held, "the place")
     assert str(caught.value).startswith("the place holds") and (not held.strip() or held not in str(caught.value))
@@ -131,14 +131,14 @@ def test_a_named_key_needs_its_origin(held: str, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "..", "a/b", "acme", "", "ACME\n", "A B"])
-def test_a_name_that_leads_elsewhere_is_no_name(name: str) -> None:
+def test_a_key_name_with_a_path_is_refused(name: str) -> None:
     with pytest.raises(ValueError):
         BackendSpec(name="a", url="http://a", key_name=name or " ")
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
-async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status: str) -> None:
+async def test_redirects_are_not_followed_so_the_key_stays(status: str) -> None:
     async with stub.running(stub.plays(stub.chunk(content="Hello") + stub.DONE)) as other:
         location = f"Location: {other.url}/v1/chat/completions\r\n"
         async with stub.running(stub.responds(status, b"{}", location)) as server:
@@ -151,7 +151,7 @@ async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status:
 
 
 @pytest.mark.asyncio
-async def test_a_server_that_quotes_nothing_of_ours_still_gets_no_key_into_an_error() -> None:
+async def test_a_key_is_never_in_an_error_message() -> None:
     async with stub.running(stub.responds("401 Unauthorized", b'{"error": "bad key"}')) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
         result = await outcome(backend, sample_request("Hello!"))

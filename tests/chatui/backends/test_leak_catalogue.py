@@ -1,4 +1,4 @@
-"""Every shape of the canary's catalogue through the readers of each wire format, at many cuts; and what the guard's rules say of it."""
+"""Every shape of the canary's catalogue through the readers of each wire format, split at many places; and the guard's rules."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def filled(shape: Shape) -> str:
     return shape.filled(f"{HIDDEN} bcdflbcdfl is what nobody may read.", f"Answer {SHOWN}.")
 
 
-def ever_seen(events: list[RawEvent]) -> str:
-    """All that a person could have read at some time."""
+def text_ever_visible(events: list[RawEvent]) -> str:
+    """Everything that a user could have read at some time."""
     gate = Gate(Audience.END_USER)
     return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
 
 
-def ways(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
-    """The events of an answer over the wire formats that have a field for it: cut in many ways, and whole."""
+def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
+    """The events of an answer over the wire formats that have a field for it: whole, and split in many ways."""
     for pieces in cuts(text):
         yield pieces, events_of_chat({}, pieces, whole=False), False
         yield pieces, events_of_responses(text, pieces, {}, whole=False), False
@@ -43,24 +43,24 @@ def ways(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
     yield [text], events_of_responses(text, [text], {}, whole=True), True
 
 
-def test_the_catalogue_is_large_and_each_shape_has_a_name_of_its_own_and_hides_something() -> None:
+def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
     assert len(SHAPES) > 550 and len({shape.name for shape in SHAPES}) == len(SHAPES)
     assert all("{hidden}" in shape.text and shape.name.isprintable() and len(shape.name) < 60 for shape in SHAPES)
     assert sum(shape.shows for shape in SHAPES) > len(SHAPES) / 2, "a guard that hides everything would be no good"
 
 
 @for_each([shape for shape in SHAPES if EVERY_SHAPE or is_drawn(2, shape.name)])
-def test_of_each_shape_nothing_hidden_stays_and_only_what_is_called_so_late_was_ever_seen(shape: Shape) -> None:
+def test_every_shape_ends_hidden_and_only_late_labels_were_ever_seen(shape: Shape) -> None:
     text = filled(shape)
-    for pieces, events, is_whole in ways(text):
+    for pieces, events, is_whole in event_sequences(text):
         visible = seen(events)
         assert HIDDEN not in visible, pieces
-        assert HIDDEN not in ever_seen(events) or (shape.is_late and not is_whole), pieces
+        assert HIDDEN not in text_ever_visible(events) or (shape.is_late and not is_whole), pieces
         assert not shape.shows or SHOWN in visible, pieces
 
 
 @for_each(sample(SHAPES, example_count(250), random.Random(9)))
-def test_of_a_shape_that_was_cut_off_anywhere_nothing_hidden_stays_but_what_could_be_no_sign_yet(shape: Shape) -> None:
+def test_a_truncated_shape_leaves_only_text_before_its_sign(shape: Shape) -> None:
     text = filled(shape)
     first = text.index(HIDDEN)
     if shape.is_late or shape.name == "json-cut":
@@ -69,14 +69,14 @@ def test_of_a_shape_that_was_cut_off_anywhere_nothing_hidden_stays_but_what_coul
         assert HIDDEN not in guarded([text[:length]], complete=False), text[:length]
 
 
-def test_a_sample_has_as_many_as_it_is_asked_for_in_their_order_and_another_seed_has_others() -> None:
+def test_a_sample_is_ordered_and_depends_on_its_seed() -> None:
     some, others = (sample(SHAPES, 30, random.Random(seed)) for seed in (1, 2))
     assert len(some) == 30 and some != others
     assert some == sorted(some, key=SHAPES.index) == sample(SHAPES, 30, random.Random(1))
     assert sample(SHAPES, None, random.Random(1)) == SHAPES
 
 
-# Labels in plain words
+# Plain-text labels
 
 
 @pytest.mark.parametrize(
@@ -92,25 +92,25 @@ def test_a_sample_has_as_many_as_it_is_asked_for_in_their_order_and_another_seed
         ("Thinking: SECRET\nI will write\nAnswer: and go on. SECRET\nAnswer: 42", " 42"),
     ],
 )
-def test_where_a_second_label_begins_the_answer_the_part_before_it_is_hidden(text: str, shown: str) -> None:
+def test_a_second_label_hides_the_part_before_it(text: str, shown: str) -> None:
     for pieces in cuts(text):
         assert guarded(pieces) == shown
         assert guarded(pieces, complete=False) == "", "of an answer that was cut it is not known which label is the last"
     assert guarded([text], whole=True) == shown
 
 
-def test_headings_without_a_second_label_are_shown_whole_and_there_are_enough_to_say_so() -> None:
+def test_headings_without_a_second_label_are_shown_whole() -> None:
     assert len(HEADINGS) >= 40
     assert [text for text in LABELS if any(guarded(pieces) != text for pieces in cuts(text))] == []
 
 
 @pytest.mark.parametrize("text", ["thought\nSECRET\n42", "```thinking\nSECRET", "think\nSECRET"])
-def test_what_nobody_begins_an_answer_with_hides_all_of_it(text: str) -> None:
+def test_an_implausible_beginning_hides_the_whole_answer(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [""] * 4
 
 
-def test_a_sign_in_an_answer_that_begins_doubtfully_ends_it_and_is_judged_once() -> None:
-    """Judged again and again, it was an endless recursion."""
+def test_a_sign_in_a_suspect_answer_ends_it_and_is_judged_once() -> None:
+    """Repeated judgement used to recurse without end."""
     for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
         for pieces in cuts(text):
             assert "SECRET" not in guarded(pieces)
@@ -132,14 +132,14 @@ def test_a_sign_in_an_answer_that_begins_doubtfully_ends_it_and_is_judged_once()
         (json.dumps({"role": "assistant", "reasoning_content": "SECRET", "content": "42"}), "42"),
     ],
 )
-def test_of_parts_that_were_written_out_only_the_text_of_the_answer_is_shown(text: str, shown: str) -> None:
+def test_serialized_parts_show_only_the_text_of_the_answer(text: str, shown: str) -> None:
     for pieces in cuts(text):
         assert guarded(pieces) == shown
     assert "SECRET" not in (visible_of(text) or "").replace("<think>SECRET</think>", "")
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '{"name": "Ada", "age": 36}', '{"reason": "late"}', "{", '{"open": '])
-def test_other_data_is_shown_as_it_is(text: str) -> None:
+def test_other_data_is_shown_unchanged(text: str) -> None:
     assert visible_of(text) is None
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
 
@@ -162,29 +162,29 @@ def test_other_data_is_shown_as_it_is(text: str) -> None:
         ("&#96;&#10;", "&#96;&#10;"),
     ],
 )
-def test_what_a_text_looks_like_has_each_character_at_its_place(text: str, looks: str) -> None:
+def test_folded_text_keeps_character_positions(text: str, looks: str) -> None:
     assert len(folded(text)) == len(text)
     assert bare(folded(text)) == looks
 
 
-def test_many_different_characters_are_not_all_kept_in_memory() -> None:
+def test_the_cache_of_characters_is_bounded() -> None:
     from chatui.backends.leaks import folding
 
     folded("".join(map(chr, range(0x10000, 0x30000))))
     assert len(folding._LOOKS) <= folding._MAX_CACHED
 
 
-# The same text twice
+# The same text as reasoning and as answer
 
 
-def test_text_that_a_server_sends_as_reasoning_and_as_the_answer_at_once_is_reasoning() -> None:
+def test_text_sent_as_reasoning_and_answer_is_reasoning() -> None:
     deltas: list[dict[str, Any]] = [{"reasoning": word, "content": word} for word in ("We ", "think ", "SECRET.")]
     assert seen(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
     whole = {"role": "assistant", "reasoning_content": "SECRET", "content": "SECRET"}
     assert seen(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
 
 
-def test_a_line_end_in_both_fields_is_none_of_that() -> None:
+def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
     reader = Deltas(lambda: "c", max_chars=100)
     events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
     events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
@@ -194,7 +194,7 @@ def test_a_line_end_in_both_fields_is_none_of_that() -> None:
 @pytest.mark.parametrize(
     "unit", ["```", "[ ", "思", "&amp;", "\\u00", "thinking ", "> ", "<a", "{ ", "**", "\u0301", "commentary to=", "<|open|>"]
 )
-def test_a_hostile_beginning_is_decided_soon(unit: str) -> None:
+def test_a_hostile_beginning_is_decided_quickly(unit: str) -> None:
     guard = LeakGuard()
     for _ in range(2000):
         guard.feed(unit)

@@ -1,4 +1,4 @@
-"""What servers without channels put into the answer: reasoning stays hidden, honest answers stay whole."""
+"""The leak guard for servers that put reasoning into the answer: reasoning stays hidden, harmless answers stay whole."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _cut(text: str, chooser: random.Random) -> Iterator[str]:
 
 
 @for_each(HONEST)
-def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
+def test_a_harmless_answer_is_shown_whole_at_every_split(text: str) -> None:
     assert guarded(text) == text
     assert guarded(text, whole=True) == text
     for seed in range(example_count(20)):
@@ -100,48 +100,48 @@ def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str
 
 
 @pytest.mark.parametrize("text", [text for text in LEAKS if "SECRET" in text])
-def test_of_a_leak_that_was_cut_off_no_secret_is_shown(text: str) -> None:
+def test_a_truncated_leak_shows_no_secret(text: str) -> None:
     for length in range(len(text)):
         assert "SECRET" not in guarded(text[:length], complete=False)
 
 
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
-def test_an_answer_whose_markers_were_stripped_shows_exactly_what_is_for_people(row: dict[str, str]) -> None:
+def test_an_answer_with_stripped_markers_shows_exactly_its_visible_part(row: dict[str, str]) -> None:
     assert guarded(row["raw"], whole=True) == row["visible"]
 
 
 @for_each(MARKED)
-def test_raw_model_output_as_text_shows_what_is_for_people_or_less(row: dict[str, str]) -> None:
-    """As text, quoted and real markers look alike, so that the guard can only hide more than a reader of tokens does."""
+def test_raw_model_output_as_text_shows_the_visible_part_or_less(row: dict[str, str]) -> None:
+    """In text, quoted and real markers look alike, so the guard may hide more than a reader of tokens does, never less."""
     assert row["visible"].endswith(guarded(row["raw"]))
     assert row["visible"].endswith(guarded(row["raw"], complete=False))
 
 
-def test_behind_a_late_signature_of_stripped_markers_nothing_more_is_shown() -> None:
+def test_nothing_is_shown_after_a_late_sign_of_stripped_markers() -> None:
     for seed in range(example_count(50)):
         text = "It is 346.assistantanalysisSECRET.assistantfinalSECRET"
         assert guarded(text, cut=random.Random(seed)) == "It is 346."
 
 
-def test_an_answer_behind_which_reasoning_begins_again_is_not_proven() -> None:
+def test_an_answer_followed_by_reasoning_is_not_proven() -> None:
     text = "analysisSECRET.assistantfinalHi there.assistantanalysisSECRET"
     assert guarded(text) == guarded(text, whole=True) == ""
     assert guarded(text.removesuffix("assistantanalysisSECRET")) == "Hi there."
 
 
-def test_an_answer_whose_sign_may_stand_in_a_quotation_is_not_proven() -> None:
+def test_an_answer_whose_sign_may_be_quoted_is_not_proven() -> None:
     for quoting in ('They say "so it is. Wait', "They say `so it is. Wait", "They say (", "They say:"):
         assert guarded(f"analysis{quoting}.assistantfinalHi there." if quoting[-1] == "t" else f"analysis{quoting}assistantfinalHi") == ""
     assert guarded('analysisThey say "so". It is. Wait.assistantfinalHi there.') == "Hi there."
 
 
 @pytest.mark.parametrize("word", HARMONY)
-def test_half_a_marker_is_waited_for_however_long_its_word_is(word: str) -> None:
+def test_half_a_marker_is_buffered_whatever_its_length(word: str) -> None:
     for text in (f"Hi.{word}|>SECRET", f"Hi.<|{word}|>SECRET", f"Hi.|{word}|>SECRET"):
         assert "SECRET" not in guarded(text)
 
 
-def test_a_tag_in_indented_code_is_code_only_where_it_is_closed_there() -> None:
+def test_a_tag_in_indented_code_is_code_only_if_it_closes_there() -> None:
     whole, cut_off = "Look:\n\n    <think>x</think>\n\nMore.", "Look:\n\n    <think>SECRET\n\nSECRET."
     for text in (whole, cut_off):
         assert guarded(text) == guarded(text, cut=random.Random(1)) == text.partition("<think>SECRET")[0]
@@ -153,7 +153,7 @@ def test_a_tag_in_indented_code_is_code_only_where_it_is_closed_there() -> None:
     ("    x = 1\n    <think>SECRET</think>\nHello", "    x = 1\n    \nHello"),
     ("    <think>SECRET", "    "),
 ])  # fmt: skip
-def test_indentation_at_the_start_of_an_answer_makes_no_code(text: str, shown: str) -> None:
+def test_indentation_at_the_start_of_an_answer_is_not_code(text: str, shown: str) -> None:
     assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
 
 
@@ -164,18 +164,18 @@ def test_indentation_at_the_start_of_an_answer_makes_no_code(text: str, shown: s
     ("\u3000\u3000\u3000\u3000<think>SECRET</think>Hello", "\u3000\u3000\u3000\u3000Hello"),
     ("Hi.\n\n\u00a0\u00a0 \u00a0<think>SECRET</think>Hello", "Hi.\n\n\u00a0\u00a0 \u00a0Hello"),
 ])  # fmt: skip
-def test_what_only_looks_like_code_is_none(text: str, shown: str) -> None:
+def test_text_that_only_resembles_code_is_not_code(text: str, shown: str) -> None:
     assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == shown
 
 
-def test_what_looks_like_a_span_of_code_is_held_up_to_a_bound() -> None:
+def test_a_possible_code_span_is_buffered_up_to_a_limit() -> None:
     guard = LeakGuard()
     spans = guard.feed("Hi `<think>" + "SECRET " * MAX_SPAN_CHARS)
     assert "".join(span.text for span in spans if span.visible) == "Hi `"
     assert sum(len(span.text) for span in spans) > MAX_SPAN_CHARS, "it is hidden now, and not held until the end"
 
 
-def test_a_tag_inside_a_tag_of_its_kind_ends_nothing() -> None:
+def test_a_nested_tag_of_the_same_kind_ends_nothing() -> None:
     guard = LeakGuard()
     spans = guard.feed("<think>One.<think>Two.</think>SECRET, which is in the outer one still. ")
     assert not any(span.visible for span in spans), "not even for a moment"
@@ -183,13 +183,13 @@ def test_a_tag_inside_a_tag_of_its_kind_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize(("complete", "shown"), [(True, "commentary is free"), (False, "")])
-def test_an_answer_behind_two_ends_of_a_tag_that_begins_like_a_label_is_shown_only_where_it_is_complete(complete: bool, shown: str) -> None:
+def test_an_answer_after_two_end_tags_and_a_label_must_be_complete(complete: bool, shown: str) -> None:
     guard = LeakGuard()
     spans = guard.feed("Reasoning: assistantAnalysis </think></think>commentary is free") + guard.finish(complete=complete)
     assert "".join(span.text for span in settled(spans) if span.visible) == shown
 
 
-def test_an_honest_answer_is_not_held_back() -> None:
+def test_a_harmless_answer_is_not_delayed() -> None:
     guard = LeakGuard()
     assert [span.text for span in guard.feed("Hello!")] == ["Hello!"]
     assert [span.text for span in guard.feed(" It is as")] == [" It is "]

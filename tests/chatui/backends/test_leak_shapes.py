@@ -1,4 +1,4 @@
-"""Reasoning that hides in answers stays hidden over each wire format at every cut, and honest answers about it stay whole."""
+"""Reasoning hidden in answers stays hidden over each wire format at every split, and harmless answers about it stay whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Cut = list[str]
 
 
 def cuts(text: str) -> Iterator[Cut]:
-    """Whole, byte by byte, and at random."""
+    """Whole, byte by byte, and split at random."""
     yield [text]
     yield list(text)
     for seed in (1, 3):
@@ -47,7 +47,7 @@ def cuts(text: str) -> Iterator[Cut]:
 
 
 def shown(spans: list[Span]) -> str:
-    """What of these spans a person has in the end."""
+    """The text of these spans that is visible at the end."""
     text = ""
     for span in spans:
         text = ("" if span.withdraws else text) + (span.text if span.visible else "")
@@ -59,24 +59,24 @@ def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
     return shown([span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete))
 
 
-# The guard by itself
+# The guard alone
 
 
 @pytest.mark.slow
 @for_each(LEAKING)
-def test_of_reasoning_that_hides_in_an_answer_nothing_stays(text: str) -> None:
+def test_hidden_reasoning_never_remains_visible(text: str) -> None:
     for pieces in cuts(text):
         for complete in (True, False):
             assert "SECRET" not in guarded(pieces, complete=complete)
     assert "SECRET" not in guarded([text], whole=True)
 
 
-def test_there_is_something_left_of_answers_in_which_reasoning_was_hidden() -> None:
-    """Else a guard that hides everything would pass."""
+def test_answers_with_hidden_reasoning_keep_some_text() -> None:
+    """Otherwise a guard that hides everything would pass."""
     assert sum(VISIBLE in guarded([text]) for text in LEAKING) > len(LEAKING) / 3
 
 
-def test_honest_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_harmless_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(HONEST) >= 300
     hidden = [text for text in HONEST if any(guarded(pieces) != text for pieces in cuts(text)) or guarded([text], whole=True) != text]
     with capsys.disabled():
@@ -85,7 +85,7 @@ def test_honest_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. " * 40])
-def test_honest_prose_is_held_back_by_a_few_characters_at_most(text: str) -> None:
+def test_harmless_prose_is_delayed_by_a_few_characters_at_most(text: str) -> None:
     guard, came = LeakGuard(), 0
     for at, letter in enumerate(text):
         came += sum(len(span.text) for span in guard.feed(letter))
@@ -98,8 +98,8 @@ HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str) -> None:
-    """Of eight times the length, quadratic work would be 64 times as much."""
+def test_a_hostile_answer_takes_linear_time(unit: str) -> None:
+    """With quadratic work, eight times the length would take 64 times as long."""
 
     def guard(length: int, piece: int) -> None:
         text, guard = (unit * length)[:length], LeakGuard()
@@ -139,7 +139,7 @@ def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, wh
 
 
 def seen(events: list[RawEvent]) -> str:
-    """What a person has in the end, by the gate and by what is kept, which must agree."""
+    """The text visible at the end, according to the gate and to the stored frames, which must agree."""
     gate, messages = Gate(Audience.END_USER), list[str]()
     assembler, kept = Assembler(), list[Finished]()
     for event in events:
@@ -208,7 +208,7 @@ HARMLESS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("label", LABELS, ids=json.dumps)
-def test_a_label_that_calls_text_something_else_hides_it_wherever_it_stands(label: dict[str, Any]) -> None:
+def test_a_label_that_names_another_kind_hides_text_anywhere(label: dict[str, Any]) -> None:
     text = {"content": SECRET}
     part = {"content": [{"type": "text", "text": SECRET, **label}]}
     chat: list[dict[str, Any]] = [{"deltas": [{**text, **label}]}, {"deltas": [text], "choice": label}, {"deltas": [part]}]
@@ -226,7 +226,7 @@ def test_a_label_that_calls_text_something_else_hides_it_wherever_it_stands(labe
 
 
 @pytest.mark.parametrize("label", HARMLESS, ids=json.dumps)
-def test_a_label_that_says_nothing_of_who_speaks_hides_nothing(label: dict[str, Any]) -> None:
+def test_a_label_that_does_not_name_the_speaker_hides_nothing(label: dict[str, Any]) -> None:
     shapes: list[dict[str, Any]] = [{"deltas": [{"content": "Hi", **label}]}, {"deltas": [{"content": ""} | label, {"content": "Hi"}]}]
     for shape in shapes:
         assert seen(events_of_chat(shape, [], whole=False)) == "Hi"
@@ -234,13 +234,13 @@ def test_a_label_that_says_nothing_of_who_speaks_hides_nothing(label: dict[str, 
         assert seen(events_of_responses("Hi", ["H", "i"], label, whole=False)) == "Hi"
 
 
-def test_a_label_ahead_of_any_text_holds_until_the_next_role() -> None:
+def test_a_label_before_any_text_applies_until_the_next_role() -> None:
     ahead: list[dict[str, Any]] = [{"role": "assistant", "channel": "analysis", "content": ""}, {"content": SECRET}]
     assert seen(events_of_chat({"deltas": ahead}, [], whole=False)) == ""
     assert seen(events_of_chat({"deltas": [*ahead, {"role": "assistant", "content": "Hi"}]}, [], whole=False)) == "Hi"
 
 
-def test_a_label_around_the_choices_hides_where_it_is_known() -> None:
+def test_a_known_label_around_the_choices_hides_text() -> None:
     def shown(**around: object) -> str:
         reader = Deltas(lambda: "c", max_chars=1000)
         events = reader.feed({**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]})
@@ -250,7 +250,7 @@ def test_a_label_around_the_choices_hides_where_it_is_known() -> None:
     assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
 
 
-def test_an_unknown_label_is_empty_only_where_all_in_it_is_and_that_is_not_too_deep_to_see() -> None:
+def test_an_unknown_label_is_empty_only_if_all_of_it_is_and_not_too_deep() -> None:
     def nested(depth: int, value: object) -> object:
         return value if not depth else {"a": nested(depth - 1, value)}
 
@@ -263,7 +263,7 @@ def test_an_unknown_label_is_empty_only_where_all_in_it_is_and_that_is_not_too_d
     ]
 
 
-def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end() -> None:
+def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     def shown(reason: str | None) -> str:
         reader = Deltas(lambda: "c", max_chars=1000)
         delta = {"content": f"analysis{SECRET} is the plan.assistantfinalHi"}
@@ -273,7 +273,7 @@ def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
 
-def test_a_label_that_comes_late_withdraws_what_was_shown() -> None:
+def test_a_late_label_withdraws_shown_text() -> None:
     reader = Reducer(lambda: "c", max_chars=1000)
     item = {"type": "message", "id": "m", "role": "assistant", "content": []}
     told: list[dict[str, Any]] = [
@@ -284,7 +284,7 @@ def test_a_label_that_comes_late_withdraws_what_was_shown() -> None:
     assert seen([*(raw for event in told for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
 
 
-def test_e_x_withheld_people_are_told_where_it_is_not_certain_what_was_hidden() -> None:
+def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
     for text, told in {
         f"<think>{SECRET}</think>Hi": False,
         f"{SECRET}</think>Hi": True,

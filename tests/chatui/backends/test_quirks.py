@@ -1,4 +1,4 @@
-"""The rows of the quirk catalogue that reach a back end: text without markers, and events of servers."""
+"""The rows of the quirk catalogue that concern a back end: text without markers, and events of servers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def seen(raws: list) -> str:
 
 
 @pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
-def test_of_a_servers_odd_event_a_person_sees_exactly_what_is_theirs(row: dict[str, str]) -> None:
+def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str]) -> None:
     reader = deltas(whole="message" in row["raw"])
     events = reader.feed(json.loads(row["raw"]))
     rest, _ = reader.finish()
     assert seen([*events, *rest]) == row["visible"]
 
 
-def test_content_of_a_channel_that_is_not_final_is_hidden_too() -> None:
+def test_content_of_a_non_final_channel_is_hidden() -> None:
     reader = deltas()
     events = reader.feed({"choices": [{"index": 0, "delta": {"content": "SECRET", "channel": "analysis"}}]})
     events += reader.feed({"choices": [{"index": 0, "delta": {"content": "Hello", "channel": "final"}}]})
@@ -46,7 +46,7 @@ def test_content_of_a_channel_that_is_not_final_is_hidden_too() -> None:
     assert seen([*events, *rest]) == "Hello"
 
 
-def test_an_error_inside_a_good_status_is_an_error() -> None:
+def test_an_error_with_a_success_status_is_an_error() -> None:
     with pytest.raises(BackendError) as refused:
         list(_Reader(deltas()).feed([Event("message", ROWS["srv-200-error"]["raw"])]))
     assert refused.value.code == ProductCode.BACKEND_REFUSED
@@ -59,7 +59,7 @@ def test_an_event_of_another_wire_format_shows_nothing() -> None:
 
 @pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
 @pytest.mark.parametrize("size", [0, 1, 7])
-def test_an_answer_whose_markers_were_stripped_shows_its_proven_answer_through_the_adapter(row: dict[str, str], size: int) -> None:
+def test_an_answer_with_stripped_markers_shows_its_proven_part_through_the_adapter(row: dict[str, str], size: int) -> None:
     reader = deltas(whole=not size)
     raw, field = row["raw"], "delta" if size else "message"
     parts = [raw[start : start + size] for start in range(0, len(raw), size)] if size else [raw]

@@ -1,4 +1,4 @@
-"""A busy server is asked again while nothing has come, as long as it asks for, and no longer."""
+"""Retries of a busy server: only before the first event, after the delay it asks for, and a limited number of times."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
 
 
 async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
-    """What came, the error's code, the number of requests, and the seconds it took."""
+    """The text, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))
@@ -57,42 +57,42 @@ async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, E
     return text, code, sum(request.method == "POST" for request in server.requests), time.monotonic() - started
 
 
-async def test_a_server_that_is_busy_twice_is_asked_three_times_and_its_answer_comes_once() -> None:
+async def test_a_server_busy_twice_is_asked_three_times_and_answers_once() -> None:
     assert (await sampled(one_after_the_other(BUSY, BUSY, ANSWER)))[:3] == ("Here.", None, 3)
 
 
-async def test_a_server_that_stays_busy_is_given_up_after_three_attempts() -> None:
+async def test_a_busy_server_is_given_up_after_three_attempts() -> None:
     assert (await sampled(one_after_the_other(BUSY, BUSY, BUSY, ANSWER)))[:3] == ("", ProductCode.BACKEND_BUSY, 3)
 
 
-async def test_retry_after_is_kept_to() -> None:
+async def test_retry_after_is_respected() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 1\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
     assert (text, code, requests) == ("Here.", None, 2) and seconds >= 1
 
 
-async def test_who_asks_for_more_patience_than_a_person_has_is_not_asked_again() -> None:
+async def test_a_too_long_retry_after_is_not_waited_for() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
     assert (text, code, requests) == ("", ProductCode.BACKEND_BUSY, 1) and seconds < 10
 
 
 @pytest.mark.parametrize("refusal", ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
-async def test_a_refusal_that_would_be_the_same_again_is_final(refusal: str) -> None:
+async def test_a_permanent_refusal_is_not_retried(refusal: str) -> None:
     assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[::2] == ("", 1)
 
 
 @pytest.mark.parametrize("begun", [chunk(content="Half"), chunk(reasoning_content="thought")])
-async def test_once_anything_has_come_nothing_is_asked_again(begun: bytes) -> None:
+async def test_nothing_is_retried_after_the_first_event(begun: bytes) -> None:
     text, code, requests, _ = await sampled(one_after_the_other(then(SSE_HEAD, begun, "reset"), ANSWER))
     assert (code, requests) == (Code.STREAM_TRUNCATED, 1) and "Here." not in text
 
 
-async def test_a_server_that_was_silent_until_its_deadline_is_not_asked_again() -> None:
+async def test_a_timeout_is_not_retried() -> None:
     assert (await sampled(one_after_the_other(then(30.0), ANSWER), HASTY))[:3] == ("", ProductCode.TIMEOUT, 1)
 
 
-async def test_a_server_that_is_started_meanwhile_is_reached() -> None:
+async def test_a_server_started_meanwhile_is_reached() -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         port = place.getsockname()[1]
@@ -115,7 +115,7 @@ async def test_a_server_that_is_started_meanwhile_is_reached() -> None:
         await asyncio.gather(*accepted.connections)
 
 
-async def test_cancelling_while_it_waits_ends_at_once() -> None:
+async def test_cancelling_during_the_delay_ends_at_once() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 15\r\n")
     started = time.monotonic()
     with pytest.raises(TimeoutError):

@@ -1,4 +1,4 @@
-"""What an operator may say about a model server, and what they are told when it is wrong."""
+"""The configuration of a model server, and the error messages for mistakes in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_name_and_the_address_are_enough() -> None:
     assert (spec.limits().first, spec.limits().idle, spec.limits().overall) == (300.0, 60.0, 1800.0)
 
 
-def test_everything_can_be_said() -> None:
+def test_every_setting_is_accepted() -> None:
     spec = check_spec(
         {
             "name": "large-1.b_c",
@@ -62,16 +62,16 @@ def test_everything_can_be_said() -> None:
         ({"summaries": "model", "summarizer": "small", "summary_review": False}, False),
     ],
 )
-def test_summaries_that_a_model_writes_are_reviewed_unless_that_is_switched_off(said: dict[str, object], is_reviewed: bool) -> None:
+def test_summaries_by_a_model_are_reviewed_by_default(said: dict[str, object], is_reviewed: bool) -> None:
     assert check_spec(GOOD | said).is_reviewed is is_reviewed
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
-def test_each_kind_can_be_said(kind: str) -> None:
+def test_each_kind_is_accepted(kind: str) -> None:
     assert check_spec(GOOD | {"kind": kind}).kind == kind
 
 
-def test_the_demo_needs_no_address_and_has_none() -> None:
+def test_the_demo_needs_no_address() -> None:
     assert check_spec({"name": "demo", "kind": "demo"}).is_demo
     assert problems(kind="demo") == ("url: the demo has no address",)
 
@@ -121,7 +121,7 @@ def test_the_demo_needs_no_address_and_has_none() -> None:
         ({"timeout": 1}, "there is no key 'timeout'"),
     ],
 )
-def test_what_is_wrong_is_said_so_that_it_can_be_put_right(changes: dict[str, object], words: str) -> None:
+def test_a_mistake_is_reported_with_its_remedy(changes: dict[str, object], words: str) -> None:
     assert any(words in problem for problem in problems(**changes)), problems(**changes)
 
 
@@ -131,7 +131,7 @@ def test_a_key_in_the_wrong_place_is_not_repeated() -> None:
         assert secret not in " ".join(problems(**{field: f"{secret} !"}))
 
 
-def test_a_file_of_several_is_read_in_its_order(tmp_path: Path) -> None:
+def test_several_back_ends_keep_the_order_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "backends.toml"
     file.write_text(
         '[[backend]]\nname = "b"\nurl = "http://b"\nkey_file = "key"\n[[backend]]\nname = "a"\nkind = "demo"\n', encoding="utf-8"
@@ -141,7 +141,7 @@ def test_a_file_of_several_is_read_in_its_order(tmp_path: Path) -> None:
     assert found.specs[0].key_file == str(tmp_path / "key"), "beside the file, wherever the product was started from"
 
 
-def test_the_example_of_the_documentation_is_right() -> None:
+def test_the_example_in_the_documentation_is_valid() -> None:
     page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     found = parse_specs(example)
@@ -160,22 +160,22 @@ def test_the_example_of_the_documentation_is_right() -> None:
         ('[[backend]]\nurl="http://a"\n', "back end 1: name is missing"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(text: str, words: str) -> None:
+def test_mistakes_in_a_file_are_reported(text: str, words: str) -> None:
     assert any(words in problem for problem in parse_specs(text).problems)
 
 
-def test_one_wrong_back_end_does_not_cost_the_others() -> None:
+def test_one_invalid_back_end_does_not_affect_the_others() -> None:
     found = parse_specs('[[backend]]\nname="a"\nurl="x"\n[[backend]]\nname="b"\nurl="http://b"\n')
     assert [spec.name for spec in found.specs] == ["b"] and len(found.problems) == 1
 
 
-def test_a_file_that_cannot_be_read_is_a_sentence_too(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
     assert read_file(tmp_path / "none.toml").problems == ("the file cannot be read (No such file or directory)",)
     (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
     assert read_file(tmp_path / "latin.toml").problems == ("the file is not UTF-8",)
 
 
-def test_a_choice_names_a_back_end_and_maybe_a_model() -> None:
+def test_a_choice_names_a_back_end_and_optionally_a_model() -> None:
     small, large = check_spec(GOOD), check_spec(GOOD | {"name": "large"})
     assert split_choice("large/org/model-7b") == ("large", "org/model-7b")
     assert split_choice("large") == ("large", None)
@@ -184,7 +184,7 @@ def test_a_choice_names_a_back_end_and_maybe_a_model() -> None:
     assert find([small, large], "larg") is None and find([], "") is None
 
 
-def test_nothing_in_a_spec_is_a_key() -> None:
+def test_no_field_of_a_spec_holds_a_key() -> None:
     assert {name for name in BackendSpec.model_fields if "key" in name} == {
         "key_env",
         "key_file",
@@ -210,12 +210,12 @@ def test_nothing_in_a_spec_is_a_key() -> None:
         ({"certificate_key_file": "x"}, "does nothing without certificate_file"),
     ],
 )
-def test_what_is_wrong_with_the_way_to_a_server_or_its_sampling_is_said(changes: dict[str, Any], words: str) -> None:
+def test_mistakes_in_routing_and_sampling_are_reported(changes: dict[str, Any], words: str) -> None:
     assert any(words in problem for problem in problems(**changes)), problems(**changes)
     assert "pass" not in str(problems(**changes)).replace("password", "")
 
 
-def test_a_model_s_own_sampling_counts_before_that_of_its_back_end() -> None:
+def test_a_models_sampling_overrides_its_back_ends() -> None:
     spec = check_spec(
         GOOD | {"sampling": {"temperature": 0.7, "seed": 1}, "model_sampling": {"a": {"temperature": 0}}, "models": ["a", "b"]}
     )
@@ -233,19 +233,19 @@ def test_a_model_s_own_sampling_counts_before_that_of_its_back_end() -> None:
         ({"more_urls": ["http://a"], "url": ""}, "needs url"),
     ],
 )
-def test_what_is_wrong_with_several_addresses_is_said(changes: dict[str, Any], words: str) -> None:
+def test_mistakes_in_several_addresses_are_reported(changes: dict[str, Any], words: str) -> None:
     assert any(words in problem for problem in problems(**changes)), problems(**changes)
 
 
 @pytest.mark.parametrize(
     "tools", [[{"name": "x"}], [{"type": ""}], [{"type": 7}], [{"type": "function", "name": "x"}], [{"type": "x" * 61}]]
 )
-def test_tools_of_the_server_are_tables_with_a_type_and_no_functions(tools: list[Any]) -> None:
+def test_server_tools_are_tables_with_a_type_and_no_functions(tools: list[Any]) -> None:
     (problem,) = problems(kind="responses", server_tools=tools)
     assert problem.startswith("server_tools must be ")
 
 
-def test_tools_of_the_server_need_a_wire_format_that_has_a_place_for_them() -> None:
+def test_server_tools_need_a_wire_format_that_supports_them() -> None:
     tools = [{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}]
     assert list(check_spec(GOOD | {"kind": "responses", "server_tools": tools}).server_tools) == tools
     for kind in ("auto", "chat", "harmony"):
@@ -253,6 +253,6 @@ def test_tools_of_the_server_need_a_wire_format_that_has_a_place_for_them() -> N
 
 
 @pytest.mark.parametrize("changes", [{"kind": "harmony"}, {"kind": "responses"}, {"summaries": "model", "summarizer": "small"}])
-def test_reasoning_can_be_left_at_the_server_only_where_that_can_be_asked_for(changes: dict[str, Any]) -> None:
+def test_omitting_reasoning_needs_a_wire_format_that_supports_it(changes: dict[str, Any]) -> None:
     assert any("ask_for_reasoning = false" in problem for problem in problems(ask_for_reasoning=False, **changes))
     assert not check_spec(GOOD | {"ask_for_reasoning": False}).ask_for_reasoning

@@ -1,4 +1,4 @@
-"""The event stream decoder: the standard's rules, at every cut, within bounds."""
+"""The event stream decoder: follows the standard at every split, within limits."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def decode(chunks: list[bytes]) -> list[Event]:
     return [event for piece in chunks for event in decoder.feed(piece)] + decoder.finish()
 
 
-def test_a_whole_stream_is_read_by_the_rules_of_the_standard() -> None:
+def test_a_whole_stream_is_decoded_by_the_standard() -> None:
     assert decode([TORTURE]) == EVENTS
 
 
-def test_cuts_change_nothing_down_to_single_bytes() -> None:
+def test_splits_change_nothing_down_to_single_bytes() -> None:
     assert decode([TORTURE[i : i + 1] for i in range(len(TORTURE))]) == EVENTS
     for seed in range(example_count(200)):
         chooser = random.Random(seed)
@@ -46,14 +46,14 @@ def test_cuts_change_nothing_down_to_single_bytes() -> None:
         assert decode(chunks) == EVENTS
 
 
-def test_a_line_without_end_is_refused_at_its_bound() -> None:
+def test_an_endless_line_is_refused_at_the_limit() -> None:
     decoder = Decoder(100)
     decoder.feed(b"data: " + b"x" * 90)
     with pytest.raises(TooLongError):
         decoder.feed(b"x" * 10)
 
 
-def test_an_event_of_many_lines_is_refused_at_its_bound() -> None:
+def test_an_event_of_many_lines_is_refused_at_the_limit() -> None:
     decoder = Decoder(100)
     with pytest.raises(TooLongError):
         decoder.feed(b"data: 0123456789\n" * 11)

@@ -1,4 +1,4 @@
-"""A sign of raw output withdraws all that a completion has shown, whatever came between the pieces."""
+"""A sign of raw output withdraws everything that a completion has shown, even if other events came in between."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ def chat(deltas: list[Event], *, breaks: bool = False) -> list[Finished]:
 
 
 @for_each(product(BETWEEN, SIGNS, (True, False)))
-def test_chat_completions_withdraw_what_came_before_something_else(between: str, sign: str, breaks: bool) -> None:
+def test_chat_completions_withdraw_text_before_other_events(between: str, sign: str, breaks: bool) -> None:
     if between == "nothing" and sign.endswith("at once"):
         sign = sign.removesuffix(" at once")
     finished = chat([{"content": FIRST}, *BETWEEN[between], {"content": SIGNS[sign]}], breaks=breaks)
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or between == "a call" or breaks
-    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
 
 
-def test_reasoning_in_the_chunk_of_the_sign_does_not_save_what_came_before() -> None:
+def test_reasoning_in_the_same_chunk_does_not_protect_earlier_text() -> None:
     finished = chat([{"content": FIRST}, {"reasoning_content": "x", "content": "</think>Answer."}])
     assert bodies(finished) == ["Answer."]
 
 
-def test_an_honest_answer_that_reasoning_interrupts_is_one_answer_with_a_paragraph_for_each_part() -> None:
+def test_a_harmless_answer_interrupted_by_reasoning_is_one_answer_in_paragraphs() -> None:
     finished = chat([{"content": "Let me look."}, {"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "It is 4."}])
     assert [(done.frame.header.channel, done.frame.body) for done in finished] == [
         ("final", "Let me look.\n\nIt is 4."),
@@ -129,11 +129,11 @@ def test_responses_withdraw_earlier_messages_too(between: str, sign: str, stream
     finished = responses([*said(0, FIRST), *ITEMS_BETWEEN[between], *said(2, SIGNS[sign], streams=streams)], breaks=breaks)
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or breaks
-    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_honest_messages_are_one_answer_and_what_came_between_follows_it(streams: bool) -> None:
+def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams: bool) -> None:
     finished = responses([*said(0, "One."), *ITEMS_BETWEEN["reasoning"], *said(2, "Analysis of it: two.", streams=streams)])
     assert [(done.frame.header.channel, done.frame.body, done.error) for done in finished] == [
         ("final", "One.\n\nAnalysis of it: two.", None),
@@ -141,18 +141,18 @@ def test_honest_messages_are_one_answer_and_what_came_between_follows_it(streams
     ]
 
 
-def test_an_answer_is_whole_where_what_comes_behind_it_is_cut() -> None:
+def test_an_answer_is_complete_even_if_later_output_is_cut() -> None:
     finished = responses([*said(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True)
     assert [(done.frame.body, done.complete) for done in finished] == [("One.", True), ("x", False)]
 
 
-def test_a_preamble_before_the_answer_stays_a_frame_of_its_own() -> None:
+def test_a_preamble_before_the_answer_stays_a_separate_frame() -> None:
     finished = responses([*said(0, "I look.", phase="commentary"), *ITEMS_BETWEEN["reasoning"], *said(2, "Found.", phase="final_answer")])
     seen = [(done.frame.header, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
     assert seen == [(PREAMBLE, "I look."), (ANSWER, "Found.")]
 
 
-def test_raw_output_that_follows_an_answer_is_judged_by_itself_and_withdraws_it() -> None:
+def test_raw_output_after_an_answer_is_judged_separately_and_withdrawn() -> None:
     guard = LeakGuard(follows=True)
     spans = [*guard.feed("analysisWe need SECRET.assistantfinalHello."), *guard.finish(complete=True)]
     assert spans[0].withdraws and [span.text for span in spans if span.visible] == ["Hello."]

@@ -88,7 +88,7 @@ async def test_the_event_loop_is_not_blocked_while_others_wait_for_a_lock(pool: 
             await asyncio.sleep(0.01)
             steps += 1
             if steps == 3:
-                assert await pool.run(User.objects.count) == 1, "whoever reads has another thread"
+                assert await pool.run(User.objects.count) == 1, "readers use another thread"
     with pytest.raises((DatabaseBusyError, OperationalError)):
         await blocked
     assert steps > 3

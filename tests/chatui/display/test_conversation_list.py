@@ -1,4 +1,4 @@
-"""The side bar's list: it goes on for as long as there are conversations, and its length makes no page slower."""
+"""The conversation list of the side bar: it pages through all conversations, and its length makes no page slower."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def make(owner: User, count: int, at: datetime | None = None) -> None:
-    """Conversations, the first one the oldest; all of one moment where that is given."""
+    """Create conversations, the oldest first; all with the same time if one is given."""
     rows = [Conversation(owner=owner, title=f"Talk {number}") for number in range(count)]
     Conversation.objects.bulk_create(rows, batch_size=500)
     start = timezone.now() - timedelta(days=30)
@@ -40,7 +40,7 @@ def pages(person: User) -> Iterator[list[str]]:
         yield [link.title for link in shown.links]
 
 
-def test_the_list_goes_on_to_the_oldest_conversation(ada: User, bela: User) -> None:
+def test_the_list_continues_to_the_oldest_conversation(ada: User, bela: User) -> None:
     make(ada, 2 * PAGE_SIZE + 3)
     make(bela, 5)
     assert list(pages(bela)) == [[f"Talk {number}" for number in range(4, -1, -1)]], "nobody sees those of others"
@@ -49,13 +49,13 @@ def test_the_list_goes_on_to_the_oldest_conversation(ada: User, bela: User) -> N
     assert [title for page in found for title in page] == [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
 
 
-def test_conversations_of_one_moment_come_once_each(ada: User) -> None:
+def test_conversations_with_the_same_time_appear_once_each(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
     found = [title for page in pages(ada) for title in page]
     assert len(found) == len(set(found)) == 2 * PAGE_SIZE + 3
 
 
-def test_what_changes_meanwhile_lets_nothing_come_twice_or_be_left_out(ada: User) -> None:
+def test_changes_while_paging_neither_repeat_nor_skip_a_conversation(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE)
     first = shown_list(ada)
     Conversation.objects.filter(pk=first.links[-1].id).update(deleted_at=timezone.now())
@@ -66,7 +66,7 @@ def test_what_changes_meanwhile_lets_nothing_come_twice_or_be_left_out(ada: User
     ] and second.next_cursor == ""
 
 
-def test_the_pinned_ones_come_first_on_whatever_page_they_end_and_the_archived_ones_not_at_all(ada: User) -> None:
+def test_pinned_ones_come_first_across_pages_and_archived_ones_not_at_all(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE + 3)
     mine = Conversation.objects.filter(owner=ada)
     titles = [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
@@ -79,7 +79,7 @@ def test_the_pinned_ones_come_first_on_whatever_page_they_end_and_the_archived_o
         assert [title for page in pages(ada) for title in page] == pinned + rest
 
 
-def test_pinned_conversations_of_one_moment_come_once_each(ada: User) -> None:
+def test_pinned_conversations_with_the_same_time_appear_once_each(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
     Conversation.objects.filter(title__endswith="3").update(is_pinned=True)
     found = [title for page in pages(ada) for title in page]
@@ -104,7 +104,7 @@ NO_PLACES = (
 
 
 @pytest.mark.parametrize("start", NO_PLACES)
-def test_what_is_no_place_in_the_list_is_not_found(ada: User, start: str) -> None:
+def test_an_invalid_list_position_is_not_found(ada: User, start: str) -> None:
     with pytest.raises(NotFoundError):
         shown_list(ada, start=start)
     client = signed_in(ada)
@@ -146,15 +146,15 @@ PLAN = r"conversation_listed.*\(owner_id=\? AND is_pinned=\? AND active_at<\?\)|
 
 
 def plan(asked: str) -> str:
-    """How the database would carry out a statement."""
+    """The database's query plan for a statement."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read whole otherwise
+            cursor.execute("SET LOCAL enable_seqscan = off")  # otherwise a small table is scanned
         cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
         return "\n".join(str(row[-1]) for row in cursor.fetchall())
 
 
-def test_the_index_leads_to_each_page(ada: User) -> None:
+def test_each_page_uses_the_index(ada: User) -> None:
     make(ada, PAGE_SIZE + 1)
     with CaptureQueriesContext(connection) as statements:
         shown_list(ada, start=shown_list(ada).next_cursor)
@@ -162,7 +162,7 @@ def test_the_index_leads_to_each_page(ada: User) -> None:
     assert re.search(PLAN, plan(asked)), plan(asked)
 
 
-def test_the_index_leads_to_each_page_of_a_folder(ada: User) -> None:
+def test_each_page_of_a_folder_uses_the_index(ada: User) -> None:
     folder = Folder.objects.create(owner=ada, name="Work")
     make(ada, PAGE_SIZE + 1)
     Conversation.objects.update(folder=folder)

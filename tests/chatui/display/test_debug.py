@@ -1,4 +1,4 @@
-"""What the debug view says of turns, frames, prompts, tokens and branches."""
+"""The debug view's data: turns, frames, prompts, tokens and branches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPLY = Header("tool", channel="commentary", recipient="assistant", name="functi
 
 @pytest.fixture(autouse=True)
 def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that has not fetched it; a test that wants one says so."""
+    """Simulate a machine that has not fetched the vocabulary, unless a test wants it."""
 
     def missing() -> Vocabulary:
         raise VocabularyError("not here")
@@ -41,7 +41,7 @@ def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", missing)
 
 
-def test_markers_of_reasoning_are_headings_and_nothing_of_the_text_is_lost() -> None:
+def test_reasoning_markers_become_headings_and_no_text_is_lost() -> None:
     body = " <|start_reason|>2 + 2 <|start_reflect|>Is it 4?<|start_introspect|><|start_other|>\n<|start_reason|>Yes."
     found = sections.sections(Frame(ANALYSIS, body))
     assert [(each.heading, each.text) for each in found] == [
@@ -55,14 +55,14 @@ def test_markers_of_reasoning_are_headings_and_nothing_of_the_text_is_lost() -> 
         assert [(each.marker, each.text) for each in sections.sections(Frame(header, text))] == [("", text)], text
 
 
-def test_a_model_that_writes_markers_without_end_makes_no_endless_page() -> None:
+def test_endless_markers_make_no_endless_page() -> None:
     body = "<|start_reason|>x" * 100_000
     found = sections.sections(Frame(ANALYSIS, body))
     assert len(found) == sections.MAX_SECTIONS - 1 and "".join(each.marker + each.text for each in found) == body
 
 
 class Talk:
-    """Ada's conversation, built frame by frame, at times that a test says."""
+    """Ada's conversation, built frame by frame at given times."""
 
     def __init__(self, row: Conversation) -> None:
         self.row = row
@@ -113,7 +113,7 @@ def talk(conversation: Conversation) -> Talk:
 
 @pytest.fixture
 def answered(talk: Talk) -> Turn:
-    """Instructions, a question, and an answer with a tool call in it."""
+    """A conversation of instructions, a question, and an answer with a tool call."""
     talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
     turn = talk.turn(
         talk.ask("What is it?"), request=requests.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
@@ -130,7 +130,7 @@ def all_frames(view: View) -> list[ShownFrame]:
     return [frame for group in view.groups for frame in group.frames]
 
 
-def test_a_turn_is_a_question_with_its_answer_and_knows_state_times_and_usage(talk: Talk, answered: Turn, grace: User) -> None:
+def test_a_turn_is_a_question_and_answer_with_state_times_and_usage(talk: Talk, answered: Turn, grace: User) -> None:
     before, group = talk.view(grace).groups
     assert before.turn is None and [frame.text for frame in before.frames] == ["Be kind."]
     turn = group.turn
@@ -140,7 +140,7 @@ def test_a_turn_is_a_question_with_its_answer_and_knows_state_times_and_usage(ta
     assert turn.has_request and turn.fault is None
 
 
-def test_each_frame_has_its_offset_what_it_took_and_its_size(talk: Talk, answered: Turn, grace: User) -> None:
+def test_each_frame_has_its_offset_duration_and_size(talk: Talk, answered: Turn, grace: User) -> None:
     question, *rest = talk.view(grace).groups[1].frames
     assert (question.offset, question.took) == (None, None), "it was there before the turn"
     assert [(frame.offset, frame.took) for frame in rest] == [(2, 2), (3, 1), (7, 4), (10, 3)]
@@ -148,7 +148,7 @@ def test_each_frame_has_its_offset_what_it_took_and_its_size(talk: Talk, answere
     assert {frame.tokens for frame in all_frames(talk.view(grace))} == {None}, "nothing here counts tokens"
 
 
-def test_the_bars_of_a_turn_stand_one_behind_the_other(talk: Talk, answered: Turn, grace: User) -> None:
+def test_the_bars_of_a_turn_follow_one_another(talk: Talk, answered: Turn, grace: User) -> None:
     turn = talk.view(grace).groups[1].turn
     assert turn is not None
     assert [(bar.kind, bar.start, bar.length) for bar in turn.bars] == [
@@ -160,7 +160,7 @@ def test_the_bars_of_a_turn_stand_one_behind_the_other(talk: Talk, answered: Tur
     assert turn.kinds == ("analysis", "call", "reply", "answer")
 
 
-def test_the_time_of_an_answer_is_not_that_of_the_summary_in_front_of_it(talk: Talk, grace: User) -> None:
+def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace: User) -> None:
     turn = talk.turn(talk.ask("And then?"))
     talk.write(turn, ANALYSIS, "Let me think.", 2)
     summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
@@ -175,7 +175,7 @@ def test_the_time_of_an_answer_is_not_that_of_the_summary_in_front_of_it(talk: T
     assert group.turn is not None and group.turn.kinds == ("analysis", "answer")
 
 
-def test_a_call_and_its_reply_lead_to_each_other_and_json_is_laid_out(talk: Talk, answered: Turn, grace: User) -> None:
+def test_a_call_and_its_reply_link_to_each_other_and_json_is_indented(talk: Talk, answered: Turn, grace: User) -> None:
     _, _, call, reply, _ = talk.view(grace).groups[1].frames
     assert call.reply is not None and reply.call is not None
     assert (call.reply.message_id, call.reply.position, call.reply.seconds) == (reply.message_id, reply.position, 4.0)
@@ -184,19 +184,19 @@ def test_a_call_and_its_reply_lead_to_each_other_and_json_is_laid_out(talk: Talk
 
 
 @pytest.mark.parametrize("body", ["{half", "[" * 50_000, '{"a":\n1}', "no json", "3", "{}" + " " * 100_001])
-def test_a_body_that_is_not_json_on_one_line_is_left_as_it_is(body: str, talk: Talk, answered: Turn, grace: User) -> None:
+def test_a_body_that_is_not_one_line_of_json_is_unchanged(body: str, talk: Talk, answered: Turn, grace: User) -> None:
     talk.write(answered, ANALYSIS, body, 11)
     talk.open()
     assert all_frames(talk.view(grace))[-1].laid_out is None
 
 
-def test_beside_each_frame_stands_what_the_person_saw_or_why_nothing(talk: Talk, answered: Turn, grace: User) -> None:
+def test_each_frame_shows_what_the_person_saw_or_why_nothing(talk: Talk, answered: Turn, grace: User) -> None:
     seen = [(frame.seen, frame.why_hidden) for frame in all_frames(talk.view(grace))]
     assert [text for text, _ in seen] == [None, "What is it?", None, None, None, "It is **that**."]
     assert all((text is None) is bool(why) for text, why in seen)
 
 
-def test_a_failed_turn_without_a_frame_is_there_with_its_code_and_what_the_server_said(talk: Talk, answered: Turn, grace: User) -> None:
+def test_a_failed_turn_without_frames_shows_its_code_and_the_server_error(talk: Talk, answered: Turn, grace: User) -> None:
     question = talk.ask("And now?")
     talk.turn(question, "failed", error_code="E-X-BACKEND", error_detail="HTTP 500: out of memory")
     later = talk.turn(question, "failed", error_code="E-OF-TOMORROW")
@@ -213,7 +213,7 @@ def test_a_failed_turn_without_a_frame_is_there_with_its_code_and_what_the_serve
     assert shown[str(later.pk)].bars == ()
 
 
-def test_every_branch_can_be_seen_and_the_owners_is_marked(talk: Talk, answered: Turn, ada: User, grace: User) -> None:
+def test_every_branch_is_visible_and_the_owners_is_marked(talk: Talk, answered: Turn, ada: User, grace: User) -> None:
     asked = Message.objects.get(role="user")
     assert asked.parent is not None
     edited = talk.ask("What is it really?", asked.parent)
@@ -233,7 +233,7 @@ def test_every_branch_can_be_seen_and_the_owners_is_marked(talk: Talk, answered:
     assert "On the other branch." not in frames.raw_branch(talk.row, grace, None)
 
 
-def test_of_very_many_branches_the_latest_are_listed(talk: Talk, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_of_many_branches_are_listed(talk: Talk, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branches, "MAX_LISTED", 3)
     root = talk.ask("Root")
     for number in range(5):
@@ -245,7 +245,7 @@ def test_of_very_many_branches_the_latest_are_listed(talk: Talk, grace: User, mo
 
 
 @pytest.mark.parametrize("key", ["x", uuid4(), ""])
-def test_a_branch_or_frame_that_is_not_of_this_conversation_is_not_found(key: object, talk: Talk, answered: Turn, ada: User) -> None:
+def test_a_branch_or_frame_of_another_conversation_is_not_found(key: object, talk: Talk, answered: Turn, ada: User) -> None:
     other = Conversation.objects.create(owner=ada)
     foreign = transcripts.append(other, None, Frame(Header("user"), "Elsewhere"), Author.PERSON)
     for wrong in (key, foreign.pk):
@@ -256,11 +256,11 @@ def test_a_branch_or_frame_that_is_not_of_this_conversation_is_not_found(key: ob
     assert frames.raw_frame(other, foreign.pk) == "<|start|>user<|message|>Elsewhere<|end|>"
 
 
-def test_a_conversation_without_a_word_has_no_groups(talk: Talk, grace: User) -> None:
+def test_an_empty_conversation_has_no_groups(talk: Talk, grace: User) -> None:
     assert talk.view(grace) == View((), (), 0)
 
 
-def test_what_was_sent_is_shown_exactly_or_laid_out(talk: Talk, answered: Turn) -> None:
+def test_a_request_is_shown_raw_or_formatted(talk: Talk, answered: Turn) -> None:
     exact = prompts.part(talk.row, answered.pk, 1, laid_out=False)
     assert (exact.path, exact.parts, exact.text) == ("/v1/chat/completions", 1, '{"messages": [{"role": "user"}], "stream": true}')
     assert prompts.whole(talk.row, answered.pk) == exact.text
@@ -268,7 +268,7 @@ def test_what_was_sent_is_shown_exactly_or_laid_out(talk: Talk, answered: Turn) 
     assert json.loads(laid_out) == json.loads(exact.text) and laid_out.count("\n") == 7
 
 
-def test_a_long_request_comes_in_parts_that_put_together_are_the_whole(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_request_comes_in_parts_that_form_the_whole(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompts, "PART_CHARS", 7)
     turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", "{not json, but sent ünd kept}".encode()))
     found = [prompts.part(talk.row, turn.pk, number, laid_out=False) for number in range(1, 6)]
@@ -277,7 +277,7 @@ def test_a_long_request_comes_in_parts_that_put_together_are_the_whole(talk: Tal
         assert prompts.part(talk.row, turn.pk, number, laid_out=True).part == nearest
 
 
-def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: Talk) -> None:
+def test_lists_of_token_ids_stay_on_one_line_and_text_is_not_mistaken_for_one(talk: Talk) -> None:
     body = {"prompt": [1, 22, -3], "text": "[\n  1,\n  2\n]", "mixed": [1, "2"], "one": [7]}
     turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", json.dumps(body).encode()))
     text = prompts.part(talk.row, turn.pk, 1, laid_out=True).text
@@ -285,7 +285,7 @@ def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: 
     assert '"prompt": [ 1, 22, -3 ]' in text and '"one": [ 7 ]' in text
 
 
-def test_where_nothing_was_kept_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_stored_request_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "MAX_STORED", 1)
     question = talk.ask("What?")
     silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
@@ -308,7 +308,7 @@ def test_a_turn_of_another_conversation_is_not_found(talk: Talk, answered: Turn,
             look()
 
 
-def test_without_the_vocabulary_the_page_of_tokens_says_how_to_get_it(talk: Talk, answered: Turn) -> None:
+def test_without_the_vocabulary_the_token_page_says_how_to_get_it(talk: Talk, answered: Turn) -> None:
     page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
     assert page.tokens == () and "fetch_vocabulary" in page.note
 
@@ -327,15 +327,15 @@ def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answer
         assert frame.tokens == len(words.encode(frame.text)) > 0
 
 
-def test_no_page_counts_for_ever(talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_tokens_is_limited_per_page(
+    talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(frames, "_MAX_COUNTED", 20)
     counts = [frame.tokens for frame in all_frames(talk.view(grace))]
     assert counts[0] is not None and counts[-1] is None
 
 
-def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
-    talk: Talk, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sent_ids_are_shown_with_their_text_page_by_page(talk: Talk, words: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "PAGE_TOKENS", 5)
     ids = [200006, *words.encode("user"), 200008, *words.encode("Two words\nand a 😶‍🌫️ <|end|>"), 200007]
     for name in ("prompt", "input_ids"):
@@ -354,7 +354,7 @@ def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
     assert tokens.page(talk.row, turn.pk, tokens.PROMPT, 10**8).start == (len(ids) - 1) // 5 * 5
 
 
-def test_the_tokens_of_a_turn_whose_hidden_text_was_not_kept_say_so(
+def test_the_tokens_of_a_turn_without_stored_hidden_text_say_so(
     talk: Talk, answered: Turn, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk.write(answered, FINAL, hidden_text.REMOVED, 12)
@@ -368,16 +368,16 @@ def test_the_tokens_of_a_turn_whose_hidden_text_was_not_kept_say_so(
     assert page.note.endswith("The text of 2 hidden frames was not kept, so their tokens are missing here.")
 
 
-def test_a_marker_that_somebody_wrote_is_no_special_token(talk: Talk, answered: Turn, words: Vocabulary) -> None:
+def test_a_marker_in_user_text_is_no_special_token(talk: Talk, answered: Turn, words: Vocabulary) -> None:
     talk.write(answered, ANALYSIS, "<|end|><|start|>", 12)
     page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
     specials = [str(token.text) for token in page.tokens if token.is_special]
-    # Four frames of the model: each has a channel, a message and an end, three begin, and the call says what it is constrained to.
+    # The model wrote four frames: each has a channel, a message and an end; three have a start, and the call has a constraint.
     assert specials.count("<|message|>") == 4 and specials.count("<|end|>") == 3 and specials.count("<|start|>") == 3
     assert "stored frames" in page.note
 
 
-def test_where_no_ids_were_sent_the_same_frames_are_shown_as_harmony_writes_them(talk: Talk, answered: Turn, words: Vocabulary) -> None:
+def test_without_sent_ids_the_frames_are_shown_in_harmony_format(talk: Talk, answered: Turn, words: Vocabulary) -> None:
     page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
     text = "".join(token.text for token in page.tokens)
     assert "Be␣kind." in text and "What␣is␣it?" in text and "Let␣me␣think" not in text

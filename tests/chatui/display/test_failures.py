@@ -1,4 +1,4 @@
-"""What people are told where an answer failed: one sentence or two, with what they need, and nothing that a server wrote."""
+"""Error messages for failed answers: one or two sentences with what users need, and nothing that a server wrote."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
     ("seconds", "told"),
     [(1, "1 second"), (20, "20 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (7201, "3 hours")],
 )
-def test_a_busy_server_s_seconds_are_said(seconds: int, told: str) -> None:
+def test_a_busy_servers_retry_seconds_are_shown(seconds: int, told: str) -> None:
     said = sentence(Failure(ProductCode.BACKEND_BUSY, TURN, retry_after=seconds))
     told = "2 hours" if seconds == 7199 else told
     assert said == f"The model server is busy and asked to wait {told}. Try again after that."
 
 
-def test_without_seconds_there_is_no_number_to_wait_for() -> None:
+def test_without_retry_seconds_no_number_is_shown() -> None:
     for seconds in (None, 0):
         failure = Failure(ProductCode.BACKEND_BUSY, TURN, retry_after=seconds)
         assert sentence(failure) == ProductCode.BACKEND_BUSY.sentence
 
 
-def test_what_only_an_admin_can_mend_comes_with_a_number() -> None:
+def test_an_error_only_an_admin_can_fix_has_a_reference_number() -> None:
     assert number(TURN) == "4F2A-91BC"
     said = sentence(Failure(ProductCode.BACKEND_SETUP, TURN))
     assert said == "This model is not configured correctly. Tell an administrator. The failure number is 4F2A-91BC."
 
 
-def test_a_question_that_is_too_long_says_how_long_it_is_and_what_would_fit() -> None:
+def test_a_too_long_question_shows_its_length_and_the_limit() -> None:
     use = ContextUse(24_680, 40_000)
     said = sentence(Failure(ProductCode.QUESTION_TOO_LONG, TURN, use, 40_000))
     assert said.endswith("It has 40,000 characters; about 24,000 would fit.")
@@ -44,6 +44,6 @@ def test_a_question_that_is_too_long_says_how_long_it_is_and_what_would_fit() ->
 
 
 @for_each(ProductCode)
-def test_every_code_has_whole_sentences(code: ProductCode) -> None:
+def test_every_code_has_complete_sentences(code: ProductCode) -> None:
     said = sentence(Failure(code, TURN))
     assert said[0].isupper() and said.endswith(".") and len(said) < 180

@@ -1,4 +1,4 @@
-"""Finding a text in one conversation: what is found, whose it is, and that nothing hidden is ever searched."""
+"""Find in conversation: matches in visible messages of the owner's open branch, and never in hidden text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def say(row: Conversation, parent: Message | None, text: str, header: Header | N
 
 @pytest.fixture
 def talk(conversation: Conversation, ada: User) -> list[Message]:
-    """A question, a hidden thought about walruses, an answer, and the same once more on a branch that is not open."""
+    """A question, a hidden thought about walruses, an answer, and the same again on a branch that is not open."""
     question = say(conversation, None, "How do I restore a backup (of the garden)?")
     thought = say(conversation, question, "The person mentions walruses.", Header("assistant", channel="analysis"))
     final = say(conversation, thought, "Stop the server, then restore the file. Größe", Header("assistant", channel="final"))
@@ -39,7 +39,7 @@ def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation
     assert matching_messages(conversation, ada, "  ") == []
 
 
-def test_nothing_hidden_is_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
+def test_hidden_text_is_not_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
     assert "walruses" in talk[1].text, "the premise: it is there"
     assert matching_messages(conversation, ada, "walruses") == []
     assert matching_messages(conversation, ada, "analysis") == []

@@ -1,4 +1,4 @@
-"""Folders that are deleted while something is put into them or told of them, and the names that they can have."""
+"""Folders: races between deletion and other changes, and valid names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rename(person: User, folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("act", [put_in, begin_in, rename])
-def test_a_folder_is_deleted_after_what_has_found_it(
+def test_a_folder_is_deleted_after_concurrent_changes_that_found_it(
     act: Callable[[User, Folder], None], ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find, failures = access.own_folder, []
@@ -72,9 +72,7 @@ def test_a_folder_is_deleted_after_what_has_found_it(
     assert Conversation.objects.get(title="A").folder is None
 
 
-def test_an_archive_of_everything_is_whole_also_where_a_folder_is_deleted_meanwhile(
-    ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_is_complete_if_a_folder_is_deleted_meanwhile(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     find = access.own_folders
 
     def found_and_gone(*which: Any, **how: Any) -> list[Folder]:
@@ -89,7 +87,7 @@ def test_an_archive_of_everything_is_whole_also_where_a_folder_is_deleted_meanwh
 
 
 @pytest.mark.parametrize("name", ["\u200b", "\u202e\u2066", "\u200d\u200c", " \u3164 \u2800", "\ufe0f", "\u0301", "\U000e0041", "\u00ad"])
-def test_a_name_of_which_nothing_can_be_seen_is_none(name: str) -> None:
+def test_an_invisible_name_is_refused(name: str) -> None:
     with pytest.raises(NoNameError):
         FolderFields.of(name, "")
 
@@ -105,5 +103,5 @@ def test_a_name_of_which_nothing_can_be_seen_is_none(name: str) -> None:
         ("\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525", "\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525"),
     ],
 )
-def test_a_name_holds_what_can_be_seen_and_what_joins_it(name: str, stored: str) -> None:
+def test_a_name_keeps_visible_and_joining_characters(name: str, stored: str) -> None:
     assert FolderFields.of(name, "").name == stored

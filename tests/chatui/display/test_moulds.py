@@ -1,4 +1,4 @@
-"""What is sent of every question is rendered once, and what stands below most answers is on the page: it is as if rendered each time."""
+"""HTML templates rendered once and filled by scripts (moulds): the result equals the HTML rendered each time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def turn_of(person: User, text: str = "Hello", **columns: object) -> Turn:
 
 
 def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
-    """As it is sent, and as the page's template has it."""
+    """The HTML as sent in an event, and as rendered by the page's template."""
     ended = EndedTurn(turn, [ShownPart(str(turn.question_id), "final", ())], is_first=True, written=[])
     with translation.override(language):
         shown = {"answer": ended_answer(ended), "has_question": True, "is_demo": False}
@@ -65,7 +65,7 @@ def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
 
 
 def filled(plain: dict[str, Any], conversation: object, language: str = "en") -> str:
-    """What the page's script makes of the piece that it holds: ``static/js/below/answer-end.js``."""
+    """The HTML that the page's script makes of its own template: ``static/js/below/answer-end.js``."""
     with translation.override(language):
         shown = {"conversation": blank_conversation(), "answer": plain_answer(), "has_question": True}
         piece = str(render_to_string("exchange/_answer_end.html", shown))
@@ -80,12 +80,12 @@ def filled(plain: dict[str, Any], conversation: object, language: str = "en") ->
 
 
 def without_clock(html: str) -> str:
-    """Without the words of the moment, which the page says itself, in its person's time zone; and without white space that says nothing."""
+    """Remove the time, which the page writes in the user's time zone, and insignificant white space."""
     return " ".join(re.sub(r"(<time [^>]*>)[^<]*", r"\1", html).split())
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_a_question_is_the_same_from_its_mould(ada: User, rendered: list[str], language: str) -> None:
+def test_a_question_from_its_mould_equals_the_rendered_one(ada: User, rendered: list[str], language: str) -> None:
     messages: list[Message] = [turn_of(ada, text).question for text in WORDS]
     moulded = [fragments.question(message, (), language).html for message in messages]
     assert len(rendered) == 2, "a short one and a long one"
@@ -95,7 +95,7 @@ def test_a_question_is_the_same_from_its_mould(ada: User, rendered: list[str], l
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ko", "zh-hans"])
-def test_what_stands_below_an_answer_is_the_same_from_the_piece_that_pages_hold(
+def test_the_end_of_an_answer_equals_the_rendered_one(
     ada: User, rendered: list[str], monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
@@ -112,7 +112,7 @@ def test_what_stands_below_an_answer_is_the_same_from_the_piece_that_pages_hold(
     assert len(rendered) == len(turns), "those of the comparison"
 
 
-def test_the_names_of_back_ends_are_shown_before_those_of_their_models_and_each_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_ends_are_listed_once_each_before_their_models(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
     monkeypatch.setattr(conversation, "_labels", lambda: {"one": "The first", "two": "a-model"})
     for choice, names in (("one", ("The first", "a-model")), ("two", ("a-model",))):
@@ -132,7 +132,7 @@ def test_the_names_of_back_ends_are_shown_before_those_of_their_models_and_each_
         {"finished_at": None},
     ],
 )
-def test_what_is_rare_is_sent_whole(ada: User, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_parts_are_sent_as_whole_html(ada: User, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connected, "is_demo", lambda: False)
     sent, page = below(turn_of(ada, **columns))
     assert sent.html is not None and sent.html.html == page

@@ -1,4 +1,4 @@
-"""Thumbs: who can rate what, with which reason, and where a rating is seen."""
+"""Ratings (thumbs): who can rate which answer, with which reason, and where a rating is visible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(talk: Planted, message: Message | None = None) -> str:
 
 
 def pressed(page: str) -> list[tuple[str, str]]:
-    """The thumbs of a page: each verdict with whether it is pressed. Those that scripts copy are below no answer yet."""
+    """The thumbs of a page: each verdict with whether it is pressed, except those in templates for scripts."""
     shown = re.sub(r'<template id="piece-answer-end">.*?</template>', "", page, flags=re.S)
     return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', shown)
 
@@ -39,7 +39,7 @@ def page_of(client: Client, talk: Planted) -> str:
     return str(client.get(f"/c/{talk.conversation.pk}/").content.decode())
 
 
-def test_a_rating_is_kept_and_shown_again(ada: User, talk: Planted) -> None:
+def test_a_rating_is_stored_and_shown_again(ada: User, talk: Planted) -> None:
     client = signed_in(ada)
     assert pressed(page_of(client, talk)) == [("up", "false"), ("down", "false")]
     sent = client.post(
@@ -54,7 +54,7 @@ def test_a_rating_is_kept_and_shown_again(ada: User, talk: Planted) -> None:
     assert pressed(fragment) == [("up", "false"), ("down", "true")]
 
 
-def test_a_second_rating_replaces_the_first_and_an_empty_one_takes_it_back(ada: User, talk: Planted) -> None:
+def test_a_second_rating_replaces_the_first_and_an_empty_one_removes_it(ada: User, talk: Planted) -> None:
     client = signed_in(ada)
     client.post(path(talk), {"verdict": "down", "reason": "long"})
     client.post(path(talk), {"verdict": "up", "reason": "long", "note": "Clear."})
@@ -73,7 +73,7 @@ def test_a_second_rating_replaces_the_first_and_an_empty_one_takes_it_back(ada: 
         {"verdict": "down", "reason": "other", "note": "x" * 1001},
     ],
 )
-def test_what_is_no_rating_is_refused_and_what_was_written_stays(ada: User, talk: Planted, sent: dict[str, str]) -> None:
+def test_an_invalid_rating_is_refused_and_the_form_keeps_its_text(ada: User, talk: Planted, sent: dict[str, str]) -> None:
     client = signed_in(ada)
     refused = client.post(path(talk), sent)
     assert refused.status_code == 400 and "Choose a reason." in refused.content.decode()
@@ -102,7 +102,7 @@ def test_only_a_finished_answer_of_a_model_can_be_rated(ada: User, talk: Planted
     assert client.post(path(talk), {"verdict": "up"}).status_code == 302
 
 
-def test_asking_to_rate_hidden_text_is_an_attempt(ada: User, talk: Planted) -> None:
+def test_rating_hidden_text_is_logged_as_an_attempt(ada: User, talk: Planted) -> None:
     assert signed_in(ada).post(path(talk, talk.hidden[4]), {"verdict": "up"}).status_code == 404
     line = AuditEvent.objects.get()
     assert (line.code, line.action) == (Code.PERM_VISIBILITY, "rate an answer")

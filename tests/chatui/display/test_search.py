@@ -1,4 +1,4 @@
-"""Searching one's own conversations: what is found, whose it is, where a result leads, and that nothing typed is anything but words."""
+"""Searching one's own conversations: what is found, where a result leads, and that a query has no special syntax."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(row: Conversation, parent: Message, text: str) -> Message:
 
 
 def index_bytes() -> bytes:
-    """What SQLite's index holds, after it has found it whole."""
+    """The content of SQLite's index, after an integrity check."""
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chatui_words(chatui_words) VALUES ('integrity-check')")
         cursor.execute("SELECT block FROM chatui_words_data")
@@ -57,47 +57,45 @@ def test_visible_words_are_found(typed: str, talk: Message, ada: User) -> None:
 
 
 @pytest.mark.parametrize("typed", ["walruses", "walr", "mentions", "restore walruses", "assistant", "analysis", "final", "wombat", "東庁"])
-def test_hidden_words_and_words_of_the_format_are_not(typed: str, talk: Message, ada: User) -> None:
+def test_hidden_text_and_control_words_are_not_found(typed: str, talk: Message, ada: User) -> None:
     results = search.search(ada, typed)
     assert results.hits == () and results.before is None and not results.is_empty_query
     assert not SearchEntry.objects.filter(terms__contains="walr").exists()
 
 
-def test_what_the_product_says_beside_an_answer_is_not_found(talk: Message, conversation: Conversation, ada: User) -> None:
+def test_the_products_own_notes_are_not_found(talk: Message, conversation: Conversation, ada: User) -> None:
     for name, found in (("reasoning_summary", 0), ("tool_activity", 0), (None, 1)):
         say(conversation, talk, "Compared three wombats", Header("assistant", channel="commentary", intent="preamble", name=name))
         assert len(search.search(ada, "wombats").hits) == found
 
 
-def test_nobody_finds_what_somebody_else_wrote(talk: Message, bela: User, grace: User) -> None:
+def test_nobody_finds_somebody_elses_text(talk: Message, bela: User, grace: User) -> None:
     assert [search.search(person, "restore").hits for person in (bela, grace)] == [(), ()]
     assert [search_index.find(person, search_words.query("restore"), 20) for person in (bela, grace)] == [[], []]
 
 
-def test_each_person_has_a_part_of_the_index_of_their_own(ada: User, bela: User, talk: Message) -> None:
+def test_each_person_has_a_separate_part_of_the_index(ada: User, bela: User, talk: Message) -> None:
     other = Conversation.objects.create(owner=bela, title="Bela's")
     say(other, None, "restore")
     beginnings = {term[:10] for terms in SearchEntry.objects.values_list("terms", flat=True) for term in terms.split()}
     assert len(beginnings) == 2
 
 
-def test_the_words_of_the_owner_column_win_even_if_two_people_shared_a_beginning(
-    talk: Message, bela: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_owner_column_is_checked_even_if_index_prefixes_collide(talk: Message, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_prefix", lambda owner: "0000000000")
     other = Conversation.objects.create(owner=bela, title="Bela's")
     say(other, None, "restore the fence")
     assert excerpts(bela, "restore") == ["restore the fence"]
 
 
-def test_the_bin_is_not_searched_and_what_comes_out_of_it_is(talk: Message, ada: User) -> None:
+def test_the_bin_is_not_searched_but_restored_conversations_are(talk: Message, ada: User) -> None:
     conversation_actions.delete(ada, talk.conversation_id)
     assert search.search(ada, "restore").hits == ()
     conversation_actions.restore(ada, talk.conversation_id)
     assert len(search.search(ada, "restore").hits) == 2
 
 
-def test_what_is_removed_for_good_leaves_no_word_behind(talk: Message, conversation: Conversation, ada: User) -> None:
+def test_erased_conversations_leave_no_word_in_the_index(talk: Message, conversation: Conversation, ada: User) -> None:
     conversation_actions.rename(ada, conversation.pk, "Of cabbages")
     search_index.tidy()
     assert b"bbages" in index_bytes() and b"store" in index_bytes(), "the premise: this is where words are"
@@ -107,7 +105,7 @@ def test_what_is_removed_for_good_leaves_no_word_behind(talk: Message, conversat
     assert b"bbages" not in index_bytes() and b"store" not in index_bytes()
 
 
-def test_a_title_is_found_once_its_owner_gave_it(talk: Message, conversation: Conversation, ada: User) -> None:
+def test_a_title_set_by_its_owner_is_found(talk: Message, conversation: Conversation, ada: User) -> None:
     assert search.search(ada, "cabbages").hits == ()
     for title in ("Of cabbages", "Of cabbages and kings"):
         conversation_actions.rename(ada, conversation.pk, title)
@@ -118,7 +116,7 @@ def test_a_title_is_found_once_its_owner_gave_it(talk: Message, conversation: Co
     assert search.search(ada, "cabbages").hits == ()
 
 
-def test_what_was_imported_is_found_and_its_hidden_frames_are_not(ada: User) -> None:
+def test_imported_visible_text_is_found_and_hidden_text_is_not(ada: User) -> None:
     document = (
         "version: 2.2\n\n<|start|>developer<|message|>walruses<|end|>\n<|start|>user<|message|>About cabbages<|end|>\n"
         "<|start|>assistant<|channel|>analysis<|message|>kings<|end|>\n<|start|>assistant<|channel|>final<|message|>Of wax<|return|>\n"
@@ -128,7 +126,7 @@ def test_what_was_imported_is_found_and_its_hidden_frames_are_not(ada: User) -> 
     assert [len(search.search(ada, word).hits) for word in ("cabbages", "wax", "walruses", "kings")] == [1, 1, 0, 0]
 
 
-def test_of_messages_of_one_conversation_that_read_the_same_the_newest_is_found(conversation: Conversation, ada: User) -> None:
+def test_of_equal_messages_in_a_conversation_the_newest_is_found(conversation: Conversation, ada: User) -> None:
     first = say(conversation, None, "Where do walruses winter?")
     answer(conversation, first, "Walruses winter in the north.")
     newest = answer(conversation, first, "Walruses winter in the north.")
@@ -139,7 +137,7 @@ def test_of_messages_of_one_conversation_that_read_the_same_the_newest_is_found(
     assert [hit.url.split("/")[-2] for hit in found] == [str(message.pk) for message in (other, newest, first)]
 
 
-def test_results_come_newest_first_and_page_by_page(conversation: Conversation, ada: User) -> None:
+def test_results_are_paged_with_the_newest_first(conversation: Conversation, ada: User) -> None:
     parent = None
     for number in range(45):
         parent = say(conversation, parent, f"cabbage number {number}")
@@ -192,7 +190,7 @@ def test_results_come_newest_first_and_page_by_page(conversation: Conversation, 
         "<b>restore</b>",
     ],
 )
-def test_no_sign_in_a_query_is_an_operator_or_an_error(typed: str, talk: Message, ada: User) -> None:
+def test_no_character_in_a_query_is_an_operator_or_an_error(typed: str, talk: Message, ada: User) -> None:
     results = search.search(ada, typed)
     for hit in results.hits:
         text = "".join(piece.text for piece in hit.excerpt).casefold()
@@ -200,17 +198,17 @@ def test_no_sign_in_a_query_is_an_operator_or_an_error(typed: str, talk: Message
     assert signed_in(ada).get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200
 
 
-def test_a_query_of_operators_finds_what_holds_those_words(talk: Message, ada: User) -> None:
+def test_a_query_of_operators_matches_those_words(talk: Message, ada: User) -> None:
     assert search.search(ada, "restore NOT garden").hits == (), "no text holds the word not"
     assert len(search.search(ada, "restore -garden").hits) == 1, "the minus says nothing"
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "0", "9" * 18, "9" * 40, "٣", "1e3", "0x1"])
-def test_an_odd_page_is_no_error(before: str, talk: Message, ada: User) -> None:
+def test_an_invalid_page_number_is_no_error(before: str, talk: Message, ada: User) -> None:
     assert signed_in(ada).get("/search/", {"q": "restore", "before": before}).status_code == 200
 
 
-def test_html_in_a_message_or_a_query_stays_text(conversation: Conversation, ada: User) -> None:
+def test_html_in_a_message_or_a_query_is_escaped(conversation: Conversation, ada: User) -> None:
     say(conversation, None, '<img src=x onerror=alert(1)> cabbage <mark>"&amp;')
     conversation_actions.rename(ada, conversation.pk, "<b>cabbage</b>")
     page = signed_in(ada).get("/search/", {"q": "cabbage"}).content.decode()
@@ -219,21 +217,21 @@ def test_html_in_a_message_or_a_query_stays_text(conversation: Conversation, ada
     assert set(re.findall(r"</?([a-z]+)", page)) <= {"ol", "li", "a", "span", "mark", "time"}
 
 
-def test_an_excerpt_is_about_the_first_place_and_short(conversation: Conversation, ada: User) -> None:
+def test_an_excerpt_is_short_and_around_the_first_match(conversation: Conversation, ada: User) -> None:
     say(conversation, None, "before " * 500 + "CABBAGE" + " behind" * 500)
     (text,) = excerpts(ada, "cabbage")
     assert "CABBAGE" in text and text.startswith("…before") and text.endswith("…") and len(text) < 260
 
 
 @pytest.mark.parametrize("before", ["\t", "天", "|", "\n"])
-def test_an_excerpt_is_short_and_quick_where_no_space_stands_before_it(before: str, conversation: Conversation, ada: User) -> None:
+def test_an_excerpt_without_spaces_is_short_and_quick(before: str, conversation: Conversation, ada: User) -> None:
     say(conversation, None, before * 60_000 + "CABBAGE behind")
     (text,) = excerpts(ada, "cabbage")
     assert "CABBAGE" in text and text.startswith("…") and len(text) < 260
     assert costs_at_most(1000, lambda: excerpts(ada, "cabbage"))
 
 
-def test_a_message_that_is_longer_than_an_entry_is_kept_and_found_by_its_beginning(conversation: Conversation, ada: User) -> None:
+def test_a_message_longer_than_an_index_entry_is_found_by_its_beginning(conversation: Conversation, ada: User) -> None:
     long = " ".join(f"wörd{number}" for number in range(70_000))
     say(conversation, None, long)
     (entry,) = SearchEntry.objects.all()
@@ -242,7 +240,7 @@ def test_a_message_that_is_longer_than_an_entry_is_kept_and_found_by_its_beginni
     assert search.search(ada, "wörd69999").hits == ()
 
 
-def test_a_result_opens_the_branch_that_its_message_is_on(talk: Message, conversation: Conversation, ada: User) -> None:
+def test_a_result_opens_the_branch_of_its_message(talk: Message, conversation: Conversation, ada: User) -> None:
     other = say(conversation, None, "What about cabbages instead?")
     client = signed_in(ada)
     assert transcripts.active_leaf(conversation, ada) == talk, "the premise: the other branch is open"
@@ -253,7 +251,7 @@ def test_a_result_opens_the_branch_that_its_message_is_on(talk: Message, convers
     assert f'id="m-{other.pk}"' in client.get(f"/c/{conversation.pk}/").content.decode()
 
 
-def test_a_result_on_the_open_branch_leaves_it_as_it_is(talk: Message, conversation: Conversation, ada: User) -> None:
+def test_a_result_on_the_open_branch_does_not_switch_it(talk: Message, conversation: Conversation, ada: User) -> None:
     question = Message.objects.get(conversation=conversation, role="user")
     newer = answer(conversation, question, "A newer answer.")
     assert transcripts.deepest(conversation, question) == newer, "the premise: going on from the question would lead elsewhere"
@@ -261,7 +259,7 @@ def test_a_result_on_the_open_branch_leaves_it_as_it_is(talk: Message, conversat
     assert transcripts.active_leaf(conversation, ada) == talk
 
 
-def test_no_address_of_a_hidden_or_foreign_message_leads_anywhere(talk: Message, conversation: Conversation, ada: User, bela: User) -> None:
+def test_links_to_hidden_or_foreign_messages_are_not_found(talk: Message, conversation: Conversation, ada: User, bela: User) -> None:
     hidden = Message.objects.get(conversation=conversation, is_visible=False)
     elsewhere = say(Conversation.objects.create(owner=bela, title="Bela's"), None, "cabbage")
     for person, message in ((ada, hidden), (ada, elsewhere), (bela, talk)):
@@ -269,7 +267,7 @@ def test_no_address_of_a_hidden_or_foreign_message_leads_anywhere(talk: Message,
     assert transcripts.active_leaf(conversation, ada) == talk
 
 
-def test_searching_too_fast_has_to_wait(talk: Message, ada: User, bela: User) -> None:
+def test_searching_is_rate_limited(talk: Message, ada: User, bela: User) -> None:
     client = signed_in(ada)
     assert search_pages._searches.take(117, str(ada.pk)) == 0
     statuses = [client.get("/search/", {"q": "restore"}).status_code for _ in range(4)]
@@ -279,7 +277,7 @@ def test_searching_too_fast_has_to_wait(talk: Message, ada: User, bela: User) ->
     assert client.get("/search/", {"q": "restore"}).status_code == 200
 
 
-def test_an_empty_query_says_nothing(talk: Message, ada: User) -> None:
+def test_an_empty_query_shows_no_message(talk: Message, ada: User) -> None:
     for typed in ("", "  ", "?!"):
         assert search.search(ada, typed).is_empty_query
         assert "search-none" not in signed_in(ada).get("/search/", {"q": typed}).content.decode()

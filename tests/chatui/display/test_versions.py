@@ -1,4 +1,4 @@
-"""All answers to a question: the same that can be switched to, whoever wrote them, and nothing hidden of any."""
+"""Versions of an answer: those one can switch to, from any author, without hidden text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatui.store import transcripts
 from chatui.turns.start import Kind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_continue import SECRET, asked_and_continued, cut_answer, rest
+from tests.chatui.turns.test_continue import SECRET, asked_and_continued, continuation_steps, cut_answer
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
 
@@ -35,7 +35,7 @@ def page(person: User, turn: Turn) -> str:
 
 @database_sync_to_async
 def switchable(turn: Turn) -> tuple[int, str | None]:
-    """How many versions the page says there are at this turn's answer, and which comes before it."""
+    """The number of versions that the page shows at this turn's answer, and the previous one."""
     answer = shown_exchange(turn.conversation, Turn.objects.get(pk=turn.pk)).answer
     assert answer and answer.siblings
     return answer.siblings.count, answer.siblings.previous_id
@@ -55,7 +55,7 @@ async def regenerated(person: User, backend: ScriptedBackend, count: int) -> Tur
 
 
 @pytest.mark.asyncio
-async def test_the_newest_comes_first_with_its_model_and_nothing_hidden(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1] and found.count == 2
@@ -68,8 +68,8 @@ async def test_the_newest_comes_first_with_its_model_and_nothing_hidden(ada: Use
 
 
 @pytest.mark.asyncio
-async def test_a_cut_answer_and_the_one_that_continues_it_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
-    *_, turn = await asked_and_continued(ada, backend, cut_answer(), rest())
+async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
+    *_, turn = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1]
     whole, cut = (text for _, text in texts(found))
@@ -79,7 +79,7 @@ async def test_a_cut_answer_and_the_one_that_continues_it_are_two_versions(ada: 
 
 
 @pytest.mark.asyncio
-async def test_an_attempt_without_an_answer_says_what_became_of_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend: ScriptedBackend) -> None:
     first = await regenerated(ada, backend, 1)
     backend.script = [*frame(ANALYSIS, SECRET), ended()]
     failed = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
@@ -114,9 +114,7 @@ async def test_only_the_newest_are_read_and_the_page_says_so(ada: User, backend:
 
 
 @pytest.mark.asyncio
-async def test_an_answer_is_no_question_and_a_question_of_somebody_else_does_not_exist(
-    ada: User, bela: User, backend: ScriptedBackend
-) -> None:
+async def test_an_answer_or_a_foreign_question_has_no_versions(ada: User, bela: User, backend: ScriptedBackend) -> None:
     turn = await regenerated(ada, backend, 2)
     final = await Message.objects.filter(turn=turn, is_visible=True).afirst()
     assert final is not None

@@ -1,4 +1,4 @@
-"""Long conversations: what is on a page at once, what comes on asking, and that no length makes it slower."""
+"""Paging of long conversations: which messages a page shows at once, how more are loaded, and that length does not slow it down."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.scripted import ANALYSIS, FINAL
 pytestmark = pytest.mark.django_db
 
 EXCHANGES = 8
-"""In a window, so that a long conversation needs no hundred messages. The product shows more at once."""
+"""Messages per window, so that a long conversation does not need a hundred messages. Production shows more."""
 LONG = 2 * EXCHANGES + 7
 MIDDLE = EXCHANGES + 4
 
@@ -39,7 +39,7 @@ def _short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def talk(ada: User, conversation: Conversation) -> Conversation:
-    """A system message that nobody sees, then many questions, each with reasoning and an answer."""
+    """A hidden system message, then many questions, each with reasoning and an answer."""
     add(conversation, keep(conversation, None, Header("system"), "HIDDEN"), LONG)
     return conversation
 
@@ -71,7 +71,7 @@ def parent(message: Message) -> Message:
     return message.parent
 
 
-def test_the_page_opens_with_the_last_exchanges_and_earlier_ones_follow_on_asking(ada: User, talk: Conversation) -> None:
+def test_the_page_opens_with_the_last_exchanges_and_loads_earlier_ones(ada: User, talk: Conversation) -> None:
     shown = windows.latest(talk, ada)
     assert (questions(shown), shown.later) == (asked(range(LONG - EXCHANGES + 1, LONG + 1)), "")
     seen = questions(shown)
@@ -81,7 +81,7 @@ def test_the_page_opens_with_the_last_exchanges_and_earlier_ones_follow_on_askin
     assert seen == asked(range(1, LONG + 1)), "each exchange once, and none is missing"
 
 
-def test_a_link_into_the_middle_opens_what_is_around_it_and_later_ones_follow(ada: User, talk: Conversation) -> None:
+def test_a_link_to_a_message_opens_the_messages_around_it(ada: User, talk: Conversation) -> None:
     shown = windows.around(talk, ada, message(talk, f"Yes, {MIDDLE}."))
     assert f"Number {MIDDLE}?" in questions(shown) and len(shown.exchanges) == EXCHANGES and shown.earlier and shown.later
     seen = questions(shown)
@@ -105,7 +105,7 @@ def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, ta
     assert questions(windows.earlier(talk, other)) == asked(range(1, 3)), "what is above a message is the same on every branch"
 
 
-def test_the_whole_conversation_is_the_same_as_its_windows(ada: User, talk: Conversation) -> None:
+def test_all_windows_together_are_the_whole_conversation(ada: User, talk: Conversation) -> None:
     parts = list(windows.whole(talk, ada))
     assert [text for part in parts for text in questions(part)] == asked(range(1, LONG + 1))
     assert parts[-1].exchanges[-1] == windows.latest(talk, ada).exchanges[-1]
@@ -120,7 +120,7 @@ def test_an_import_that_begins_with_an_answer_shows_it_first(ada: User, conversa
     assert questions(above) == [""] and above.earlier == ""
 
 
-def test_nothing_is_offered_above_the_first_question_where_only_hidden_messages_are(ada: User, conversation: Conversation) -> None:
+def test_hidden_messages_above_the_first_question_offer_nothing_to_load(ada: User, conversation: Conversation) -> None:
     first = keep(conversation, None, Header("system"), "HIDDEN")
     add(conversation, keep(conversation, first, ANALYSIS, "HIDDEN"), EXCHANGES)
     shown = windows.latest(conversation, ada)
@@ -132,7 +132,7 @@ def test_a_conversation_without_messages_has_an_empty_window(ada: User, conversa
     assert windows.latest(conversation, ada) == ShownWindow([]) and list(windows.whole(conversation, ada)) == []
 
 
-def test_the_fragment_has_the_exchanges_and_the_way_on_and_nothing_hidden(ada: User, talk: Conversation) -> None:
+def test_a_fragment_has_the_exchanges_and_the_next_link_and_nothing_hidden(ada: User, talk: Conversation) -> None:
     client = signed_in(ada)
     page = client.get(f"/c/{talk.pk}/").content.decode()
     assert page.count('class="exchange"') == EXCHANGES + 1, "and the blank one that scripts copy"
@@ -140,14 +140,14 @@ def test_the_fragment_has_the_exchanges_and_the_way_on_and_nothing_hidden(ada: U
     fragment = client.get(address).content.decode()
     assert fragment.count('class="exchange"') == EXCHANGES and "HIDDEN" not in page + fragment
     (way,) = re.findall(r'data-more="(\w+)"', fragment)
-    assert way == "earlier", "what is below is on the page already"
+    assert way == "earlier", "later messages are on the page already"
     (plain,) = re.findall(r'href="([^"]+\?before=[^"]+)"', page)
     whole_page = client.get(plain).content.decode()
     assert set(re.findall(r'data-question="([^"]+)"', whole_page)) == set(re.findall(r'data-question="([^"]+)"', fragment))
     assert re.findall(r'data-more="(\w+)"', whole_page) == ["earlier", "later"], "without scripts the page leads both ways"
 
 
-def test_everything_on_one_page_is_sent_part_by_part(ada: User, talk: Conversation) -> None:
+def test_everything_on_one_page_is_streamed_in_parts(ada: User, talk: Conversation) -> None:
     pieces = list(signed_in(ada).get(f"/c/{talk.pk}/?all=1"))
     assert len(pieces) == 2 + 3, "the head, three windows, and the rest of the page"
     page = b"".join(pieces).decode()
@@ -157,7 +157,7 @@ def test_everything_on_one_page_is_sent_part_by_part(ada: User, talk: Conversati
 
 
 @pytest.mark.parametrize("place", ["exchanges/?before=", "exchanges/?after=", "?at=", "?before=", "?after="])
-def test_only_a_visible_message_of_the_conversation_is_a_place_in_it(ada: User, bela: User, talk: Conversation, place: str) -> None:
+def test_only_a_visible_message_of_the_conversation_can_be_linked(ada: User, bela: User, talk: Conversation, place: str) -> None:
     client, path = signed_in(ada), f"/c/{talk.pk}/{place}"
     good = message(talk, f"Number {MIDDLE}?")
     assert client.get(f"{path}{good.pk}").status_code == 200
@@ -174,7 +174,7 @@ def test_only_a_visible_message_of_the_conversation_is_a_place_in_it(ada: User, 
     assert client.get(f"{path}{good.pk}").status_code == 404
 
 
-def test_choosing_another_version_far_above_leads_to_the_part_with_it(ada: User, talk: Conversation) -> None:
+def test_switching_a_version_far_above_opens_its_window(ada: User, talk: Conversation) -> None:
     old = message(talk, "Number 5?")
     add(talk, parent(old), 1, "Another")
     hidden_child = message(talk, "HIDDEN 5")
@@ -187,7 +187,7 @@ def test_choosing_another_version_far_above_leads_to_the_part_with_it(ada: User,
         assert f'data-question="{old.pk}"' in page and 'aria-hidden="true">1/' in page
 
 
-def test_a_branch_goes_on_with_the_child_that_was_stored_last(ada: User, talk: Conversation) -> None:
+def test_a_branch_follows_the_child_stored_last(ada: User, talk: Conversation) -> None:
     question = message(talk, f"Number {LONG - 7}?")
     newer = add(talk, parent(question), 3, "Another")
     first = message(talk, "Number 1?")
@@ -197,7 +197,7 @@ def test_a_branch_goes_on_with_the_child_that_was_stored_last(ada: User, talk: C
 
 @pytest.mark.slow
 def test_ten_thousand_messages_open_as_quickly_as_a_hundred(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a page.
+    # The admin pages' rows are read every two seconds for all viewers, which is not part of a page.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     short, long = (long_conversation(ada, messages) for messages in (100, 10_000))
     client = signed_in(ada)
@@ -216,7 +216,7 @@ def test_ten_thousand_messages_open_as_quickly_as_a_hundred(ada: User, monkeypat
 
 
 def measured(client: Client, row: Conversation, path: Callable[[Conversation], str]) -> tuple[int, int, float]:
-    """Statements, bytes and work of one page; the work as the least of several, because others use the machine as well."""
+    """Statements, bytes and time of one page; the time is the least of several runs, because other processes use the machine."""
     address = path(row)
     with CaptureQueriesContext(connection) as statements:
         size = len(client.get(address).content)

@@ -1,4 +1,4 @@
-"""Makes the files on which libraries were tried that read documents: some ordinary, most to cost a reader time, memory or its process."""
+"""Generates the files that document libraries were evaluated with: some ordinary, most made to exhaust time, memory or the process."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LAUGHS = "<!DOCTYPE x [<!ENTITY a0 'ha'>" + "".join(f"<!ENTITY a{n} '{f'&a{n - 1
 
 
 def flate(data: bytes, layers: int = 1) -> bytes:
-    """Data, deflated so many times."""
+    """Deflate data ``times`` times."""
     for _ in range(layers):
         data = zlib.compress(data, 9)
     return data
 
 
 def zeros(size: int, before: bytes = b"", fill: bytes = b" ") -> bytes:
-    """So many equal bytes, deflated without ever being in memory."""
+    """That many equal bytes, deflated without ever being in memory as a whole."""
     packer = zlib.compressobj(1)
     made = packer.compress(before)
     block = fill * 1_000_000
@@ -32,7 +32,7 @@ def zeros(size: int, before: bytes = b"", fill: bytes = b" ") -> bytes:
 
 
 def one_page(contents: bytes, more: str = "", resources: str = _FONT, objects: tuple[str | bytes, ...] = ()) -> bytes:
-    """A PDF of one page. ``contents``: of its stream. Further objects begin with number 6."""
+    """A PDF of one page. ``contents``: its content stream. Further objects begin with number 6."""
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
     page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources {resources} >>"
     kids = "<< /Type /Pages /Count 1 /Kids [3 0 R] >>"
@@ -113,7 +113,7 @@ def xlsx_external_entity() -> Made:
 
 
 def zipped_stream(name: str, before: bytes, size: int, fill: bytes) -> bytes:
-    """A DOCX document, one of whose entries unpacks to so many bytes."""
+    """A DOCX document with an entry that unpacks to that many bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_rels/.rels", samples.relations(("r1", "officeDocument", "word/document.xml")))

@@ -1,4 +1,4 @@
-"""Makes more files that are to cost a reader time, memory, a process or a secret: of every kind that is read, and of some that are not."""
+"""Generates more files meant to cost time, memory, the process or a secret: of every supported kind and some unsupported ones."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def zip_of_duplicates() -> Made:
     return "a.docx", made.getvalue()
 
 
-def zip_of_names_that_lead_out() -> Made:
+def zip_with_path_traversal() -> Made:
     return "a.docx", samples.docx(paragraph("words"), {"../../../tmp/x": "x", "/etc/cron.d/x": "x", "C:\\x": "x", "a\r\nb": "x"})
 
 
-def zip_of_a_link() -> Made:
+def zip_with_a_symlink() -> Made:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("_rels/.rels", _WORDS["_rels/.rels"])
@@ -53,21 +53,21 @@ def zip_of_many_entries() -> Made:
     return "a.docx", packed({**_WORDS, **{f"{n}": "" for n in range(5000)}}, zipfile.ZIP_STORED)
 
 
-def zip_that_says_less_than_it_holds() -> Made:
+def zip_with_understated_size() -> Made:
     data = bytearray(zipped_stream(_MAIN, b"<w:document xmlns:w='x'>", 5_000_000, b" "))
     at = data.rindex(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 20)
     return "a.docx", bytes(data)
 
 
-def zip_that_says_more_than_there_is() -> Made:
+def zip_with_overstated_size() -> Made:
     data = bytearray(_GOOD)
     at = data.rindex(b"PK\x01\x02")
     data[at + 20 : at + 28] = struct.pack("<II", 0xFFFFFFF0, 0xFFFFFFF0)
     return "a.docx", bytes(data)
 
 
-def zip_of_64_bits_that_lies() -> Made:
+def zip64_with_false_sizes() -> Made:
     end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 2**62, 2**62, 2**63, 2**63)
     found = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(_GOOD), 1)
     last = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
@@ -81,7 +81,7 @@ def zip_encrypted() -> Made:
     return "a.docx", bytes(data)
 
 
-def zip_of_another_compression() -> Made:
+def zip_with_unsupported_compression() -> Made:
     return "a.docx", packed({**_WORDS, _MAIN: "<x/>"}, zipfile.ZIP_LZMA)
 
 
@@ -89,7 +89,7 @@ def docx_named_odt() -> Made:
     return "a.odt", _GOOD
 
 
-def docx_that_leads_out() -> Made:
+def docx_with_external_relation() -> Made:
     return "a.docx", packed({"_rels/.rels": samples.relations(("r1", "officeDocument", f"../../../..{SECRET}"))})
 
 
@@ -110,7 +110,7 @@ def docx_with_entities_in_its_styles() -> Made:
     return "a.docx", samples.docx(paragraph("words"), {"word/styles.xml": parameter})
 
 
-def docx_with_entities_in_other_letters() -> Made:
+def docx_with_entities_in_utf_16() -> Made:
     return "a.docx", samples.docx("", {_MAIN: f'<?xml version="1.0" encoding="utf-16"?>{DOCTYPE}<x>&a;</x>'.encode("utf-16")})
 
 
@@ -145,7 +145,7 @@ def xlsx_of_a_million_strings() -> Made:
     return "a.xlsx", samples.xlsx({"a": ""}, "".join(f"<si><t>{n * 7919}</t></si>" for n in range(600_000)))
 
 
-def xlsx_of_numbers_that_are_none() -> Made:
+def xlsx_with_invalid_numbers() -> Made:
     rows = "".join(
         f'<row r="{row}"><c r="{cell}" s="{style}"><v>{value}</v></c><c t="s"><v>{value}</v></c></row>'
         for row, cell, style, value in (
@@ -157,11 +157,11 @@ def xlsx_of_numbers_that_are_none() -> Made:
     return "a.xlsx", samples.xlsx({"a": rows}, "", '<cellXfs><xf numFmtId="14"/><xf numFmtId="14"/></cellXfs>')
 
 
-def pptx_of_thousands_of_slides() -> Made:
+def pptx_with_thousands_of_slides() -> Made:
     return "a.pptx", samples.pptx([shape("words")] * 3000)
 
 
-def pptx_of_one_slide_again_and_again() -> Made:
+def pptx_with_one_slide_repeated() -> Made:
     again = "<p:presentation xmlns:p='x' xmlns:r='y/relationships'>" + "<p:sldId r:id='r1'/>" * 500_000 + "</p:presentation>"
     made = {"_rels/.rels": samples.relations(("r1", "officeDocument", "ppt/p.xml")), "ppt/p.xml": again}
     made["ppt/_rels/p.xml.rels"] = samples.relations(("r1", "slide", "s.xml"))
@@ -175,7 +175,7 @@ def odt_of_repetitions() -> Made:
     return "a.odt", samples.odt(f'{table * 3}<text:p>a<text:s text:c="2147483647"/>b<text:s text:c="{nines}"/></text:p>')
 
 
-def odt_of_laughs() -> Made:
+def odt_with_billion_laughs() -> Made:
     return "a.odt", samples.odt("<text:p>&a11;</text:p>", before=LAUGHS)
 
 
@@ -191,7 +191,7 @@ def pdf_encrypted(password: str = "a password") -> Made:
     return "a.pdf", made.getvalue()
 
 
-def pdf_of_tables_in_a_circle() -> Made:
+def pdf_with_circular_tables() -> Made:
     whole = samples.pdf_of(["words"])
     return "a.pdf", whole.replace(b"/Root 1 0 R", b"/Root 1 0 R /Prev %d" % whole.index(b"xref"))
 
@@ -200,11 +200,11 @@ def pdf_nested_a_million_deep() -> Made:
     return "a.pdf", pdf(["<< /Type /Catalog /Pages 2 0 R >>", "[" * 1_000_000])
 
 
-def pdf_that_says_it_has_all_pages() -> Made:
+def pdf_with_false_page_count() -> Made:
     return "a.pdf", pdf(["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Count 2147483647 /Kids [] >>"])
 
 
-def pdf_of_one_page_again_and_again() -> Made:
+def pdf_with_one_page_repeated() -> Made:
     kids = "<< /Type /Pages /Count 90000 /Kids [" + "3 0 R " * 90_000 + "] >>"
     page = "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>"
     return "a.pdf", pdf(["<< /Type /Catalog /Pages 2 0 R >>", kids, page, stream(b"BT (words) Tj ET")])
@@ -219,11 +219,11 @@ def pdf_of_a_character_map() -> Made:
     )
 
 
-def pdf_of_two_layers_of_lzw() -> Made:
+def pdf_with_two_layers_of_lzw() -> Made:
     return "a.pdf", one_page(flate(zeros(90_000_000)), "/Filter [/FlateDecode /FlateDecode /LZWDecode /ASCII85Decode /RunLengthDecode]")
 
 
-def pdf_that_leads_to_files() -> Made:
+def pdf_with_file_links() -> Made:
     action = f"<< /S /Launch /F ({SECRET}) /URI (http://127.0.0.1:1/) >>"
     file = f"<< /Length 0 /F ({SECRET}) /FFilter /None >>\nstream\n\nendstream"
     page = "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>"
@@ -232,11 +232,11 @@ def pdf_that_leads_to_files() -> Made:
     )
 
 
-def pdf_and_zip_at_once() -> Made:
+def pdf_and_zip_polyglot() -> Made:
     return "a.docx", samples.pdf_of(["words"]) + _GOOD
 
 
-def gif_and_script_at_once() -> Made:
+def gif_and_script_polyglot() -> Made:
     return "a.js", b"GIF89a/*" + bytes(10) + b"*/=1;alert(1)"
 
 
@@ -264,7 +264,7 @@ def json_nested_a_million_deep() -> Made:
     return "a.json", b"[" * 1_000_000
 
 
-def xml_of_laughs() -> Made:
+def xml_with_billion_laughs() -> Made:
     return "a.xml", f"{LAUGHS}<x>&a11;</x>".encode()
 
 
@@ -272,7 +272,7 @@ def text_of_combining_marks() -> Made:
     return "a.txt", b"e" + "\u0301\u0323\u0307".encode() * 700_000
 
 
-def text_of_unseen() -> Made:
+def text_of_invisible_characters() -> Made:
     return "a.txt", "a\u202e\U000e0041\u200b".encode() * 400_000
 
 
@@ -280,11 +280,11 @@ def text_of_null_bytes() -> Made:
     return "a.txt", b"words " * 2000 + bytes(1_000_000) + b"\x1b]0;x\x07 more"
 
 
-def text_of_half_characters() -> Made:
+def text_of_lone_surrogates() -> Made:
     return "a.txt", b"\xff\xfe" + b"a\0" + b"\x00\xd8" * 100_000 + b"b\0\x00"
 
 
-def text_in_32_bits_that_is_none() -> Made:
+def text_in_invalid_utf_32() -> Made:
     return "a.txt", b"\xff\xfe\0\0" + b"\xff" * 100_000
 
 

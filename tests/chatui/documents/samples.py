@@ -1,4 +1,4 @@
-"""Makes ordinary documents of every kind, small and by hand: what is in each byte of them is known."""
+"""Generates small ordinary documents of every kind by hand, so that every byte is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ODT = (
 
 
 def packed(entries: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip archive of these entries."""
+    """A zip archive with these entries."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", compression) as archive:
         for name, data in entries.items():
@@ -30,7 +30,7 @@ def packed(entries: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DE
 
 
 def relations(*related: tuple[str, str, str], outside: Sequence[str] = ()) -> str:
-    """Id, type and target of each; ``outside``: ids of those that lead out of the document."""
+    """Id, type and target of each relation; ``outside``: ids of external ones."""
     rows = "".join(
         f'<Relationship Id="{key}" Type="{_RELATION}/{kind}" Target="{target}"{_MODE if key in outside else ""}/>'
         for key, kind, target in related
@@ -39,12 +39,12 @@ def relations(*related: tuple[str, str, str], outside: Sequence[str] = ()) -> st
 
 
 def paragraph(text: str, properties: str = "", of_run: str = "") -> str:
-    """Of a DOCX document."""
+    """A paragraph of a DOCX document."""
     return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:rPr>{of_run}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
 
 
 def docx(body: str, more: Mapping[str, str | bytes] | None = None, before: str = "") -> bytes:
-    """``body``: paragraphs. ``more``: further entries, or others in place of the usual ones. ``before``: ahead of the root."""
+    """``body``: paragraphs. ``more``: further entries, or replacements of the usual ones. ``before``: text before the root element."""
     styles = "".join(f'<w:style w:styleId="berschrift{n}"><w:name w:val="heading {n}"/></w:style>' for n in (1, 2))
     return packed(
         {
@@ -58,12 +58,12 @@ def docx(body: str, more: Mapping[str, str | bytes] | None = None, before: str =
 
 
 def footnotes(body: str) -> str:
-    """The entry of a DOCX document that holds them."""
+    """The entry for the footnotes of a DOCX document."""
     return f"<w:footnotes {_WORD}>{body}</w:footnotes>"
 
 
 def xlsx(sheets: Mapping[str, str], strings: str = "", styles: str = "", before: str = "") -> bytes:
-    """``sheets``: rows by name. ``strings``, ``styles``: the insides of those entries."""
+    """``sheets``: rows by name. ``strings``, ``styles``: the contents of those entries."""
     names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1))
     related = [(f"r{n}", "worksheet", f"/xl/worksheets/{n}.xml") for n in range(1, len(sheets) + 1)]
     entries = {f"xl/worksheets/{n}.xml": f"{before}<worksheet {_SHEET}>{rows}</worksheet>" for n, rows in enumerate(sheets.values(), 1)}
@@ -80,13 +80,13 @@ def xlsx(sheets: Mapping[str, str], strings: str = "", styles: str = "", before:
 
 
 def shape(text: str, kind: str = "") -> str:
-    """Of a PPTX slide; ``kind``: of a placeholder."""
+    """A shape of a PPTX slide; ``kind``: of a placeholder."""
     holds = f'<p:ph type="{kind}"/>' if kind else ""
     return f"<p:sp><p:nvPr>{holds}</p:nvPr><p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
 
 
 def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None) -> bytes:
-    """``slides``: shapes of each. ``notes``: shapes by the number of the slide, from 1."""
+    """``slides``: the shapes of each. ``notes``: shapes by slide number, from 1."""
     numbers = range(1, len(slides) + 1)
     entries: dict[str, str | bytes] = {
         "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml")),
@@ -103,7 +103,7 @@ def pptx(slides: Sequence[str], notes: Mapping[int, str] | None = None) -> bytes
 
 
 def odt(body: str, before: str = "", manifest: str = "") -> bytes:
-    """``body``: what stands in the text."""
+    """``body``: the content of the text element."""
     return packed(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
@@ -115,7 +115,7 @@ def odt(body: str, before: str = "", manifest: str = "") -> bytes:
 
 
 def pdf(objects: Sequence[str | bytes], trailer: str = "") -> bytes:
-    """``objects``: from number 1 on; the first one is the catalogue."""
+    """``objects``: numbered from 1; the first one is the catalogue."""
     made = bytearray(b"%PDF-1.7\n")
     places = []
     for number, each in enumerate(objects, 1):
@@ -129,12 +129,12 @@ def pdf(objects: Sequence[str | bytes], trailer: str = "") -> bytes:
 
 
 def stream(data: bytes, more: str = "") -> bytes:
-    """An object of a PDF."""
+    """A stream object of a PDF."""
     return f"<< /Length {len(data)} {more} >>\nstream\n".encode() + data + b"\nendstream"
 
 
 def pdf_of(texts: Sequence[str], trailer: str = "") -> bytes:
-    """A page for each text, without one where it is empty."""
+    """A PDF with a page for each text; an empty text gives a page without text."""
     pages = range(4, 4 + 2 * len(texts), 2)
     objects: list[str | bytes] = [
         "<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,11 +1,11 @@
-"""Documents in passages: all of the text, in pieces that end where a reader would pause, and none over two pages."""
+"""Splitting documents into passages: they contain all of the text, end at natural breaks, and never span two pages."""
 
 from __future__ import annotations
 
 from chatui.documents.chunks import CHARS, chunks
 
 
-def test_passages_hold_all_of_the_text_and_say_where_it_stands() -> None:
+def test_passages_contain_all_of_the_text_with_its_positions() -> None:
     pages = ["One sentence. " * 300, "", "x" * 4000, "short", "# Tea\n" + "hot " * 200 + "\n# Coffee\n" + "cold " * 250]
     found = list(chunks(pages))
     for chunk in found:
@@ -22,5 +22,5 @@ def test_a_passage_ends_before_a_heading_between_paragraphs_or_between_sentences
     assert all(chunk.text.endswith("。") for chunk in chunks(["日本語の文章。" * 1000]))
 
 
-def test_empty_space_is_no_passage() -> None:
+def test_white_space_gives_no_passage() -> None:
     assert list(chunks(["", "\n" * 5000])) == []

@@ -1,4 +1,4 @@
-"""The text of documents of every kind: what a person reads in them, with its headings, pages, sheets and slides."""
+"""Text extraction from documents of every kind: the visible text with headings, pages, sheets and slides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_word_document_keeps_headings_lists_tables_and_notes() -> None:
     assert text == "# Tea\nGrün & gut\n- green\none\ttwo\na\tb\nc\nA note."
 
 
-async def test_what_a_word_document_hides_or_has_deleted_is_left_out() -> None:
+async def test_hidden_and_deleted_text_in_a_word_document_is_left_out() -> None:
     twice = "<mc:Alt xmlns:mc='x'><mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback></mc:Alt>"
     body = (
         paragraph("SECRET", of_run="<w:vanish/>")
@@ -69,7 +69,7 @@ async def test_a_workbook_is_read_sheet_by_sheet() -> None:
     assert (found.places, found.places_without_text) == (3, 1)
 
 
-async def test_slides_come_in_their_order_with_titles_and_notes() -> None:
+async def test_slides_are_in_order_with_titles_and_notes() -> None:
     slides = [shape("Tea", "title") + shape("hot") + shape("7", "sldNum"), "", shape("cold")]
     found = await read("a.pptx", samples.pptx(slides, {3: shape("Say it.", "body") + shape("9", "sldNum")}))
     assert labels(found) == [("slide 1", "# Tea\nhot"), ("slide 2", ""), ("slide 3", "cold\nNotes: Say it.")]
@@ -93,12 +93,12 @@ async def test_a_pdf_is_read_page_by_page() -> None:
     assert (found.state, found.places, found.places_without_text) == (State.READ, 3, 1)
 
 
-async def test_a_scanned_pdf_says_on_how_many_pages_there_is_no_text() -> None:
+async def test_a_scanned_pdf_reports_how_many_pages_have_no_text() -> None:
     found = await read("a.pdf", samples.pdf_of([""] * 12))
     assert (found.state, found.reason, found.places, found.places_without_text) == (State.EMPTY, Reason.SCANNED, 12, 12)
 
 
-async def test_a_page_is_read_as_people_see_it() -> None:
+async def test_a_page_is_extracted_as_displayed() -> None:
     page = (
         "<title>Tea</title><h2>Hot</h2><p hidden>SECRET</p><ul><li>【1†x】 <a href=https://o.example>there</a></ul><script>SECRET</script>"
     )
@@ -108,7 +108,7 @@ async def test_a_page_is_read_as_people_see_it() -> None:
     assert "<script" not in await text_of("a.html", b"<meta charset=utf-7><p>tea +ADw-script+AD4-</p>")
 
 
-async def test_empty_documents_have_nothing_to_read() -> None:
+async def test_empty_documents_have_no_text() -> None:
     for name, data in (("a.docx", samples.docx("")), ("a.odt", samples.odt("")), ("a.html", b"<script>x</script>")):
         found = await read(name, data)
         assert (found.state, found.reason) == (State.EMPTY, Reason.BLANK)

@@ -1,4 +1,4 @@
-"""A process that reads a file can do nothing else on this machine, and where it could, no file is read."""
+"""The sandboxed process that reads files: it can do nothing else on this machine, and without confinement no file is read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chatui.sandbox import confinement
 from chatui.sandbox.confinement import Limits
 
 
-def test_nothing_can_be_done_in_it_and_bombs_end() -> None:
+def test_the_sandbox_blocks_everything_and_bombs_end() -> None:
     assert examination.faults() == []
 
 
-def test_all_of_it_could_be_done_without_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
     unconfined = process._PROGRAM.replace("worker.main()", "worker.confinement.confine = lambda: None; worker.main()")
     monkeypatch.setattr(process, "_PROGRAM", unconfined)
     found = " ".join(examination.escapes())
@@ -34,7 +34,7 @@ def test_all_of_it_could_be_done_without_the_filter(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.asyncio
-async def test_where_it_is_not_confined_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(process, "run", lambda *given: Answer(Reason.UNAVAILABLE))
     examination._is_confined.cache_clear()
     try:
@@ -68,7 +68,7 @@ async def test_where_it_is_not_confined_nothing_is_read(monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_whatever_becomes_of_the_process_there_is_an_answer(program: str, reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_end_of_the_process_gives_a_result(program: str, reason: Reason, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         process, "_PROGRAM", f"import sys; sys.path.insert(0, sys.argv.pop(1)); {program}" if "while" not in program else program
     )
@@ -76,13 +76,13 @@ def test_whatever_becomes_of_the_process_there_is_an_answer(program: str, reason
     assert process.run("pdf", b"%PDF-", 1000, Limits(cpu_seconds=2, wall_seconds=1)) == Answer(reason)
 
 
-def test_an_answer_of_the_right_form_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     said = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
     monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {said!r}).to_bytes(4, 'big') + b + b'abc')")
     assert process.run("pdf", b"", 1000, Limits()) == Answer(Reason.NONE, 2, 1, True, (("page 1", "abc"),))
 
 
-def test_a_process_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_SECRET_KEY", "a secret")
     program = (
         "import json, os, sys; b = json.dumps(dict(os.environ)).encode(); sys.stdout.buffer.write(bytes(4)); sys.exit('secret' in str(b))"
@@ -91,11 +91,11 @@ def test_a_process_gets_nothing_of_the_environment(monkeypatch: pytest.MonkeyPat
     assert process.run("pdf", b"", 1000, Limits()).reason is Reason.BROKEN
 
 
-def test_limits_are_those_that_are_asked_for() -> None:
+def test_limits_are_as_requested() -> None:
     assert confinement.Limits() == Limits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
 
 
-def test_an_operator_is_told_what_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
     assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)

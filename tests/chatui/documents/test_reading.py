@@ -1,4 +1,4 @@
-"""What becomes of files of each kind: their text, or a word for why there is none."""
+"""Reading files of each kind: their text, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = "Übung macht den Meister.\n"
     ],
 )
 @pytest.mark.asyncio
-async def test_text_is_read_in_every_encoding_that_says_which_it_is(name: str, data: bytes, kind: str) -> None:
+async def test_text_is_read_in_every_declared_encoding(name: str, data: bytes, kind: str) -> None:
     found = await read(name, data)
     assert (found.state, found.kind, found.reason, found.is_cut) == (State.READ, kind, "", False)
     assert [(part.label, part.text) for part in found.parts] == [("", TEXT)]
@@ -49,13 +49,13 @@ async def test_text_is_read_in_every_encoding_that_says_which_it_is(name: str, d
     ],
 )
 @pytest.mark.asyncio
-async def test_what_is_not_read_says_why(name: str, data: bytes, state: State, reason: Reason) -> None:
+async def test_unread_files_have_a_reason(name: str, data: bytes, state: State, reason: Reason) -> None:
     found = await read(name, data)
     assert (found.state, found.reason, found.parts) == (state, reason, ())
 
 
 @pytest.mark.asyncio
-async def test_a_long_text_is_cut() -> None:
+async def test_a_long_text_is_truncated() -> None:
     found = await read("a.txt", b"x" * (TEXT_BYTES + 1))
     assert found.is_cut and len(found.parts[0].text) == TEXT_BYTES
     found = await read("a.txt", b"x" + "ü".encode() * (TEXT_BYTES // 2))

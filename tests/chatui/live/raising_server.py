@@ -1,5 +1,5 @@
-"""Serves an application that fails before, in or after its reply, or takes its time: ``python -m tests.chatui.live.raising_server serve
---port PORT``. With ``MOVING_SECONDS`` in the environment, what is too slow is found after so many seconds."""
+"""Serves an application that fails before, in or after its reply, or responds slowly: ``python -m tests.chatui.live.raising_server serve
+--port PORT``. With ``MOVING_SECONDS`` in the environment, slow transfers are detected after that many seconds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import django
 from twisted.internet import reactor as twisted_reactor
 
 SECONDS = 60
-"""Nobody needs it for longer."""
+"""The server ends by itself after this time."""
 TICKS = 12
-"""Of half a second: so long ``/ticks`` is written."""
+"""Units of half a second: ``/ticks`` is written for that long."""
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """``/early`` fails at once, ``/cut`` in the middle of a page, ``/ended`` after it; ``/ticks`` is written slowly, ``/counted`` says how
-    long the body was; others are answered."""
+    """``/early`` fails at once, ``/cut`` in the middle of a page, ``/ended`` after it; ``/ticks`` is written slowly, ``/counted`` returns
+    the length of the body; other paths succeed."""
     path = scope["path"]
     if path == "/early":
         raise RuntimeError(path)
@@ -49,7 +49,7 @@ async def _length(receive: Any) -> int:
 
 
 def main() -> None:
-    """Serve."""
+    """Run the server."""
     django.setup()
     from chatui.live import channel
     from chatui.live.server import Server  # needs Django's applications
@@ -58,7 +58,7 @@ def main() -> None:
         channel.MIN_BYTES = channel.MIN_BYTES * seconds // channel.HEAD_SECONDS
         channel.HEAD_SECONDS = seconds
 
-    reactor: Any = twisted_reactor  # whose types do not know what is installed
+    reactor: Any = twisted_reactor  # its types do not know which reactor is installed
     reactor.callLater(SECONDS, reactor.stop)
     Server(application, endpoints=[f"tcp:{sys.argv[-1]}:interface=127.0.0.1"], verbosity=0).run()
 

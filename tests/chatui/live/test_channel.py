@@ -1,5 +1,5 @@
-"""The head of a request has a minute, however it comes; its body moves, or is refused; and a program that does not read is given up before
-it fills the memory. What is refused after its head reaches no view, and no header changes which address is read."""
+"""Limits of HTTP connections: a head has a minute, a body must keep a minimum rate, and a client that does not read is dropped
+before it fills the memory. A request refused after its head reaches no view, and no header changes which address is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 class Answered(Request):
-    """Answers once it is told to."""
+    """A request that is answered on demand."""
 
     def process(self) -> None:
         waiting.append(self)
@@ -42,7 +42,7 @@ waiting: list[Any] = []
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     waiting.clear()
-    # A long body would be kept in a file, which nobody closes where the test ends before the request.
+    # A long body would be stored in a file, which nobody closes if the test ends before the request.
     monkeypatch.setattr(http, "_getContentFile", lambda length: BytesIO())
     return Clock()
 
@@ -57,7 +57,7 @@ def connected(clock: Clock, transport: Any = None) -> tuple[Any, Any]:
     return connection, transport
 
 
-def test_a_head_that_comes_byte_by_byte_is_given_up(clock: Clock) -> None:
+def test_a_head_sent_byte_by_byte_times_out(clock: Clock) -> None:
     connection, transport = connected(clock)
     for _ in range(HEAD_SECONDS):
         assert not transport.disconnecting
@@ -66,7 +66,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(clock: Clock) -> None:
     assert transport.disconnecting
 
 
-def test_a_silent_one_is_given_up_as_well(clock: Clock) -> None:
+def test_a_silent_connection_times_out(clock: Clock) -> None:
     _, transport = connected(clock)
     clock.advance(HEAD_SECONDS - 1)
     assert not transport.disconnecting
@@ -74,7 +74,7 @@ def test_a_silent_one_is_given_up_as_well(clock: Clock) -> None:
     assert transport.disconnecting
 
 
-def test_an_answer_may_take_as_long_as_it_likes_and_the_next_head_has_a_minute_from_it(clock: Clock) -> None:
+def test_a_response_may_take_any_time_and_the_next_head_has_a_minute_after_it(clock: Clock) -> None:
     connection, transport = connected(clock)
     for _ in range(3):
         clock.advance(HEAD_SECONDS - 1)
@@ -89,7 +89,7 @@ def test_an_answer_may_take_as_long_as_it_likes_and_the_next_head_has_a_minute_f
     assert transport.disconnecting
 
 
-def test_requests_that_were_sent_together_are_answered_one_after_the_other(clock: Clock) -> None:
+def test_pipelined_requests_are_answered_in_order(clock: Clock) -> None:
     connection, transport = connected(clock)
     connection.dataReceived(REQUEST + REQUEST)
     waiting.pop().finish()
@@ -101,7 +101,7 @@ def test_requests_that_were_sent_together_are_answered_one_after_the_other(clock
 
 
 class Slow(StringTransport, Connection):  # type: ignore[misc]
-    """A connection whose other end has not read all yet."""
+    """A connection whose peer has not read everything yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Slow(StringTransport, Connection):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("request_", [REQUEST, REQUEST.replace(b"Host", b"Connection: close\r\nHost")])
-def test_a_large_answer_may_be_read_as_slowly_as_a_telephone_does_and_no_slower(request_: bytes, clock: Clock) -> None:
+def test_a_large_response_may_be_read_at_the_minimum_rate_but_no_slower(request_: bytes, clock: Clock) -> None:
     connection, transport = connected(clock, Slow())
     connection.dataReceived(request_)
     transport._tempDataLen = 20_000_000
@@ -142,7 +142,7 @@ UPLOAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % LENGTH
 CHUNKED = b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def test_an_upload_may_take_as_long_as_it_moves_as_fast_as_a_telephone(clock: Clock) -> None:
+def test_an_upload_may_take_any_time_at_the_minimum_rate(clock: Clock) -> None:
     connection, transport = connected(clock)
     connection.dataReceived(UPLOAD)
     for _ in range(30 * HEAD_SECONDS):
@@ -154,7 +154,7 @@ def test_an_upload_may_take_as_long_as_it_moves_as_fast_as_a_telephone(clock: Cl
 
 @pytest.mark.parametrize("head", [UPLOAD, CHUNKED])
 @pytest.mark.parametrize("before", [b"", b"x" * 1_000_000])
-def test_a_body_that_comes_byte_by_byte_is_refused_and_never_carried_out(head: bytes, before: bytes, clock: Clock) -> None:
+def test_a_body_sent_byte_by_byte_is_refused_and_never_processed(head: bytes, before: bytes, clock: Clock) -> None:
     connection, transport = connected(clock)
     as_sent = (lambda data: data and b"%x\r\n%b\r\n" % (len(data), data)) if head is CHUNKED else bytes
     connection.dataReceived(head + as_sent(before))
@@ -170,7 +170,7 @@ def test_a_body_that_comes_byte_by_byte_is_refused_and_never_carried_out(head: b
     assert not waiting, "the rest of it is not read"
 
 
-def test_a_body_that_stands_still_is_refused_as_well(clock: Clock) -> None:
+def test_a_stalled_body_is_refused(clock: Clock) -> None:
     connection, transport = connected(clock)
     connection.dataReceived(UPLOAD + b"x" * MIN_BYTES)
     clock.advance(HEAD_SECONDS - 1)
@@ -179,7 +179,7 @@ def test_a_body_that_stands_still_is_refused_as_well(clock: Clock) -> None:
     assert transport.value().startswith(b"HTTP/1.1 408 ") and transport.value().count(b"HTTP/1.1") == 1
 
 
-def test_a_small_body_that_is_whole_is_answered_however_long_that_takes(clock: Clock) -> None:
+def test_a_complete_small_body_is_answered_however_long_that_takes(clock: Clock) -> None:
     connection, transport = connected(clock)
     for _ in range(2):
         connection.dataReceived(UPLOAD.replace(b"%d" % LENGTH, b"2") + b"{")
@@ -191,13 +191,13 @@ def test_a_small_body_that_is_whole_is_answered_however_long_that_takes(clock: C
 
 
 MOVING_SECONDS = 2
-"""In the place of a minute, for a server that others talk to."""
+"""Replaces the minute, for a server in another process."""
 SLOW = 8000
 """Bytes per second of a slow telephone line."""
 
 
 async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float) -> tuple[bytes, float]:
-    """What is answered to a request whose body comes in pieces, until the connection ends; and after how many seconds that was."""
+    """The response to a request whose body is sent in pieces, until the connection ends, and the seconds until then."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     began = time.monotonic()
     writer.write(data)
@@ -218,7 +218,7 @@ async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float)
 
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_a_real_server_refuses_drips_and_bears_a_slow_telephone_and_a_slow_answer() -> None:
+async def test_a_real_server_refuses_drips_but_accepts_slow_lines_and_slow_responses() -> None:
     server = Server({**os.environ, "MOVING_SECONDS": str(MOVING_SECONDS)}, program=("-m", "tests.chatui.live.raising_server"))
     post = b"POST /counted HTTP/1.1\r\nHost: here\r\nConnection: close\r\n"
     fixed = post + b"Content-Length: %d\r\n\r\n"
@@ -238,10 +238,10 @@ async def test_a_real_server_refuses_drips_and_bears_a_slow_telephone_and_a_slow
         assert seconds >= MOVING_SECONDS - 1
     assert b"\r\n5\r\n48000\r\n" in telephone[0], telephone
     assert ticks[0].count(b"1\r\n.\r\n") == 12 and ticks[1] > 2 * MOVING_SECONDS
-    assert server.console.count("counted") == 1, "what was refused reached no application"
+    assert server.console.count("counted") == 1, "refused requests reached no application"
 
 
-def test_nothing_is_left_of_a_connection_that_ended(clock: Clock) -> None:
+def test_a_closed_connection_leaves_nothing_behind(clock: Clock) -> None:
     connection, _ = connected(clock)
     connection.dataReceived(b"GET ")
     connection.connectionLost(Failure(ConnectionDone()))
@@ -263,8 +263,8 @@ def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int,
     assert len(asked) == 1, "what is higher stays"
 
 
-class Stuck(Connection):
-    """A connection that takes nothing more."""
+class StuckConnection(Connection):
+    """A connection that accepts no more data."""
 
     def __init__(self, waiting: int) -> None:
         self.dataBuffer, self.offset, self._tempDataLen = b"x" * 10, 10, waiting
@@ -274,16 +274,16 @@ class Stuck(Connection):
         self.is_aborted = True
 
 
-def test_a_connection_is_given_up_where_too_much_waits_for_it() -> None:
+def test_a_connection_with_too_much_unsent_data_is_dropped() -> None:
     for waiting, is_given_up in ((0, False), (server.MAX_UNSENT, False), (server.MAX_UNSENT + 1, True)):
-        stuck = Stuck(waiting)
+        stuck = StuckConnection(waiting)
         server.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up
     server.give_up_slow(object())
 
 
 class Application:
-    """In the place of Daphne's server: notes what comes in."""
+    """Replaces Daphne's server, and records incoming requests."""
 
     proxy_forwarded_address_header = None
     root_path = server_name = ""
@@ -316,13 +316,13 @@ def sent(data: bytes) -> tuple[Application, StringTransport]:
 
 @pytest.mark.parametrize("length", [b"", b"Content-Length: 0\r\n", b"Content-Length: 2\r\n", b"Content-Length: 99999999\r\n"])
 @pytest.mark.parametrize("more", [b"", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\nConnection: Upgrade\r\n"])
-def test_what_is_refused_early_reaches_no_view(length: bytes, more: bytes) -> None:
+def test_an_early_refusal_reaches_no_view(length: bytes, more: bytes) -> None:
     application, transport = sent(b"POST /v1/responses/x%2Fcancel HTTP/1.1\r\nHost: here\r\n" + length + more + b"\r\n{}")
     assert transport.value().startswith(b"HTTP/1.1 404 ") and transport.disconnecting
     assert application.scopes == []
 
 
-def test_what_is_not_refused_comes_in_with_no_part_of_its_address_taken_away() -> None:
+def test_an_accepted_request_keeps_its_whole_address() -> None:
     for name in (b"Daphne-Root-Path", b"daphne-root-path", b"DAPHNE-ROOT-PATH"):
         application, _ = sent(b"GET /static/x/admin/ HTTP/1.1\r\nHost: here\r\n" + name + b": /static/x\r\n\r\n")
         [scope] = application.scopes

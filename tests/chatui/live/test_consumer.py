@@ -1,4 +1,4 @@
-"""The socket: commands, events, reloads and second tabs, and who is kept out."""
+"""The WebSocket of pages: commands, events, reloads and second tabs, and who is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_question_is_accepted_and_its_answer_streams_as_blocks(ada: User
         assert accepted["client_id"] == client_id and accepted["url"] == f"/c/{accepted['conversation']}/"
         events = await socket.until(*ENDS)
     numbers = [event["sequence_number"] for event in events if "turn" in event]
-    assert numbers == list(range(1, len(numbers) + 1)), "who asks need not subscribe, and misses nothing"
+    assert numbers == list(range(1, len(numbers) + 1)), "the page that asks needs no subscription and misses nothing"
     assert shown_text(events) == html.render(_body(await Message.objects.aget(channel="final"))).html
 
 
@@ -46,7 +46,7 @@ def _body(message: Message) -> str:
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_comes_late_gets_a_snapshot_and_goes_on_without_gap_or_double(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_late_page_gets_a_snapshot_and_continues_without_gap_or_duplicate(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     words = answer(MARKDOWN * 3)
     middle = len(words) // 2
@@ -69,7 +69,7 @@ async def test_a_page_that_comes_late_gets_a_snapshot_and_goes_on_without_gap_or
 
 
 @pytest.mark.asyncio
-async def test_working_is_said_once_however_long_the_model_thinks(ada: User, backend: ScriptedBackend) -> None:
+async def test_working_is_sent_once_however_long_the_model_thinks(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     thoughts = frame(ANALYSIS, "word " * 300)
     backend.script = [gate, *thoughts, *frame(ANALYSIS, "more " * 50), *answer("Done.")]
@@ -81,7 +81,7 @@ async def test_working_is_said_once_however_long_the_model_thinks(ada: User, bac
         gate.set()
         events = await socket.until(*ENDS)
     assert [event["type"] for event in events].count("chatui:working") == 1
-    assert len(events) < 20, "what people receive must not grow with what is hidden"
+    assert len(events) < 20, "the visible size must not depend on hidden text"
 
 
 @pytest.mark.asyncio
@@ -96,7 +96,7 @@ async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBac
 
 
 @pytest.mark.asyncio
-async def test_stop_is_heard_while_an_answer_streams(ada: User, backend: ScriptedBackend) -> None:
+async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
@@ -153,7 +153,9 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
     ],
 )
 @pytest.mark.asyncio
-async def test_e_x_command_odd_frames_are_refused_and_the_socket_lives(frame_text: str, ada: User, backend: ScriptedBackend) -> None:
+async def test_e_x_command_invalid_frames_are_refused_and_the_socket_stays_open(
+    frame_text: str, ada: User, backend: ScriptedBackend
+) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send_raw(frame_text)
         refused = await socket.next()
@@ -187,7 +189,7 @@ async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None
     ],
 )
 @pytest.mark.asyncio
-async def test_a_socket_that_another_page_opens_is_refused(origin: str | None, ada: User) -> None:
+async def test_a_socket_from_a_foreign_page_is_refused(origin: str | None, ada: User) -> None:
     async with BrowserSocket(ada, origin=origin) as socket:
         assert not socket.accepted
 
@@ -199,13 +201,13 @@ async def test_a_socket_from_our_own_page_is_accepted(ada: User) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_host_that_is_not_ours_is_refused_even_if_origin_equals_it(ada: User) -> None:
+async def test_a_foreign_host_is_refused_even_if_origin_matches_it(ada: User) -> None:
     async with BrowserSocket(ada, origin="http://rebound.example", host="rebound.example") as socket:
         assert not socket.accepted
 
 
 @pytest.mark.asyncio
-async def test_e_x_signed_out_a_stranger_is_told_and_closed(db: None) -> None:
+async def test_e_x_signed_out_an_anonymous_socket_is_told_and_closed(db: None) -> None:
     async with BrowserSocket(None) as socket:
         events = await socket.until("closed")
     assert events[0]["code"] == "E-X-SIGNED-OUT" and socket.close_code == consumer.CLOSE_SIGNED_OUT
@@ -230,7 +232,7 @@ async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, 
 
 
 @pytest.mark.asyncio
-async def test_a_session_that_ended_is_noticed_by_the_next_command(ada: User) -> None:
+async def test_an_ended_session_is_noticed_at_the_next_command(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         await Session.objects.all().adelete()
         await socket.send_message()
@@ -239,7 +241,7 @@ async def test_a_session_that_ended_is_noticed_by_the_next_command(ada: User) ->
 
 
 @pytest.mark.asyncio
-async def test_a_session_that_ended_is_noticed_without_a_command(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_ended_session_is_noticed_without_a_command(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     async with BrowserSocket(ada) as socket:
         await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
@@ -252,7 +254,7 @@ def open_debug_view(person: User, conversation: str) -> None:
 
 
 @pytest.mark.asyncio
-async def test_staff_with_the_permission_follow_the_hidden_channels_live(ada: User, grace: User, backend: ScriptedBackend) -> None:
+async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *frame(ANALYSIS, "CANARY-LIVE"), *answer("Shown.")]
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
@@ -311,7 +313,7 @@ async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_
 
 
 @pytest.mark.asyncio
-async def test_e_x_opt_in_a_permitted_person_who_has_not_opted_in_is_only_asked_to(ada: User, grace: User) -> None:
+async def test_e_x_opt_in_a_permitted_person_must_opt_in_first(ada: User, grace: User) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     async with BrowserSocket(grace) as socket:
         await socket.send("watch", conversation=str(conversation.pk))
@@ -320,7 +322,7 @@ async def test_e_x_opt_in_a_permitted_person_who_has_not_opted_in_is_only_asked_
 
 
 @pytest.mark.asyncio
-async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
+async def test_without_an_audit_row_nothing_hidden_is_shown(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
@@ -337,7 +339,7 @@ async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
 
 
 @pytest.mark.asyncio
-async def test_hidden_text_is_not_even_sent_over_the_bus_while_nobody_watches(
+async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
@@ -373,7 +375,7 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
 
 
 @pytest.mark.asyncio
-async def test_a_new_title_reaches_every_page_of_the_person_and_nobody_else(ada: User, bela: User, conversation: Conversation) -> None:
+async def test_a_new_title_reaches_only_the_persons_own_pages(ada: User, bela: User, conversation: Conversation) -> None:
     @database_sync_to_async
     def rename(person: User, title: str) -> int:
         return signed_in(person).post(f"/c/{conversation.pk}/rename/", {"title": title}).status_code

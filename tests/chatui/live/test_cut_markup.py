@@ -1,4 +1,4 @@
-"""An answer that was stopped in the middle of its markup looks the same when it stops, when it is loaded, and to who reads it by a link."""
+"""An answer stopped in the middle of its markup looks the same when it stops, after a reload, and through a share link."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 TEXT = "First.\n\nTake the **bicy"
 
 
-async def test_what_is_open_when_an_answer_is_stopped_is_closed_everywhere_and_stored_as_it_is(ada: User, backend: ScriptedBackend) -> None:
+async def test_open_markup_of_a_stopped_answer_is_closed_everywhere_and_stored_as_is(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [FrameOpened(FINAL), FrameText(TEXT), asyncio.Event()]
     async with BrowserSocket(ada) as socket:
         await socket.send_message()

@@ -1,4 +1,4 @@
-"""A reply that fails in the middle ends its connection at once, and takes nothing else with it."""
+"""A response that fails midway closes its connection at once and affects no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def server() -> Iterator[Server]:
         server.stop()
 
 
-def test_the_reader_of_a_page_that_fails_in_the_middle_learns_that_it_is_cut(server: Server) -> None:
+def test_the_reader_of_a_response_that_fails_midway_learns_that_it_is_truncated(server: Server) -> None:
     begun = time.monotonic()
     with pytest.raises(httpx.RemoteProtocolError):
         httpx.get(f"{server.url}/cut", timeout=20, trust_env=False)
@@ -33,12 +33,12 @@ def test_the_reader_of_a_page_that_fails_in_the_middle_learns_that_it_is_cut(ser
 
 
 @pytest.mark.parametrize("first", ["/cut", "/ended"])
-def test_whoever_comes_after_a_failure_is_told_of_the_next_one(server: Server, first: str) -> None:
+def test_a_later_failure_is_reported_too(server: Server, first: str) -> None:
     with httpx.Client(base_url=server.url, timeout=20, trust_env=False) as client:
         try:
             client.get(first)
         except httpx.RemoteProtocolError:
             assert first == "/cut"
-        time.sleep(1.5)  # the server looks for what has failed once a second
+        time.sleep(1.5)  # the server collects failures once a second
         assert client.get("/early").status_code == 500
         assert client.get("/").text == "a page"

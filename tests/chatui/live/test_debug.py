@@ -1,4 +1,4 @@
-"""A debug view that streams: it tells why each frame is hidden, ends with its time, and waits for a second person."""
+"""A streaming debug view: it says why each frame is hidden, ends on time, and waits for a second person's approval."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def begin(socket: BrowserSocket) -> str:
 
 
 @pytest.mark.asyncio
-async def test_live_frames_say_why_they_are_hidden_and_visible_ones_say_nothing(ada: User, grace: User, backend: ScriptedBackend) -> None:
+async def test_live_frames_say_why_they_are_hidden(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *answer("Shown.", thought="second")]
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
@@ -58,7 +58,7 @@ async def test_live_frames_say_why_they_are_hidden_and_visible_ones_say_nothing(
 
 
 @pytest.mark.asyncio
-async def test_a_snapshot_that_comes_after_the_view_was_left_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_snapshot_after_the_view_was_left_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
 
     async def send(text_data: str) -> None:
@@ -75,7 +75,7 @@ async def test_a_snapshot_that_comes_after_the_view_was_left_is_not_passed_on(mo
 
 
 @pytest.mark.asyncio
-async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
+async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
@@ -98,9 +98,7 @@ async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
 
 @pytest.mark.parametrize("way", ["account", "group", "group is deleted", "account is deleted"])
 @pytest.mark.asyncio
-async def test_a_permission_that_is_revoked_on_the_admin_pages_ends_the_stream_at_once(
-    way: str, ada: User, backend: ScriptedBackend
-) -> None:
+async def test_revoking_the_permission_in_the_admin_pages_ends_the_stream_at_once(way: str, ada: User, backend: ScriptedBackend) -> None:
     @database_sync_to_async
     def prepare() -> tuple[User, User, Group]:
         names = ("view_hidden_channels", "view_any_conversation")
@@ -140,7 +138,7 @@ async def test_a_permission_that_is_revoked_on_the_admin_pages_ends_the_stream_a
 
 
 @pytest.mark.asyncio
-async def test_nothing_streams_to_a_request_until_it_is_approved(
+async def test_nothing_is_streamed_until_the_request_is_approved(
     ada: User, grace: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
@@ -204,11 +202,11 @@ async def granted(streams: int) -> None:
 
 
 def _no_snapshot(*_: object) -> None:
-    """The runner has gone."""
+    """The runner is gone."""
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_was_open_comes_back_after_the_permission_has_gone_and_that_warns_of_nobody(ada: User, grace: User) -> None:
+async def test_an_open_page_that_reconnects_after_revocation_raises_no_alarm(ada: User, grace: User) -> None:
     conversation = await Conversation.objects.acreate(owner=ada)
     await open_debug_view(grace, str(conversation.pk))
     await database_sync_to_async(grace.user_permissions.clear)()
@@ -221,9 +219,7 @@ async def test_a_page_that_was_open_comes_back_after_the_permission_has_gone_and
 
 
 @pytest.mark.asyncio
-async def test_each_turn_that_is_streamed_is_counted_in_the_look_and_none_has_a_line(
-    ada: User, grace: User, backend: ScriptedBackend
-) -> None:
+async def test_streamed_turns_are_counted_in_one_access_notice(ada: User, grace: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
         await hers.send_message()
         accepted = (await hers.until("chatui:accepted"))[-1]
@@ -242,7 +238,7 @@ async def test_each_turn_that_is_streamed_is_counted_in_the_look_and_none_has_a_
 
 
 @pytest.mark.asyncio
-async def test_a_turn_whose_watching_is_not_recorded_yet_streams_nothing() -> None:
+async def test_a_turn_streams_nothing_until_watching_it_is_recorded() -> None:
     sent: list[str] = []
 
     async def send(frame: str) -> None:
@@ -259,7 +255,7 @@ async def test_a_turn_whose_watching_is_not_recorded_yet_streams_nothing() -> No
 
 
 @pytest.mark.asyncio
-async def test_to_follow_again_what_was_left_since_is_nothing() -> None:
+async def test_following_again_after_leaving_does_nothing() -> None:
     socket = consumer.ChatConsumer()
     socket._followed = {}
     for audience in Audience:

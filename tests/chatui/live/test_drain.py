@@ -1,4 +1,4 @@
-"""A server that is told to end: its pages are told to come back, and the answers it writes go on for a while. Real processes."""
+"""Draining a server: its pages are told to reconnect, and running answers continue for a while. Uses real processes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_an_answer_is_finished_while_the_process_drains(drain: str, is_who
         deployment.stop()
 
 
-async def test_who_asks_twice_does_not_want_to_wait(tmp_path: Path) -> None:
+async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="2")
     try:
         server = deployment.start(CHATUI_DRAIN_SECONDS="300")

@@ -1,4 +1,4 @@
-"""Attacks on summary lines through a whole turn: a summarizer says them, and no page ever gets one."""
+"""Attacks on summary lines in whole turns: a summarizer writes them, and no page ever gets one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from chatui.models import User
 from renderer.frame_kinds import SUMMARY_NAME
-from tests.chatui.turns.test_summarizing import Watched, kept, watch
+from tests.chatui.turns.test_summarizing import WatchedTurn, kept, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
 from tests.support.scripted import ScriptedBackend
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
@@ -19,18 +19,18 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 SCENES = {scene.name: scene for scene in [*scenes("english"), *scenes("others")]}
 MAX = 3
-"""Attacks of a scene, each of another kind."""
+"""Attacks per scene, each of a different kind."""
 
 
-def told(scene: Scene) -> list[str]:
-    """Lines that are attacks by themselves, one of each kind."""
+def attack_lines(scene: Scene) -> list[str]:
+    """Lines that are attacks in themselves, one of each kind."""
     rows = (row.split(" | ", 1) for row in scene.rows if " || " not in row)
     by_kind = itertools.groupby(sorted(rows), key=lambda row: row[0])
     return [next(lines)[1] for kind, lines in by_kind if kind != PARAPHRASE][-MAX:]
 
 
-async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> Watched:
-    """A turn that thinks what the scene says, while a summarizer says ``line``."""
+async def watched_while(scene: Scene, line: str, person: User, backend: ScriptedBackend, patch: pytest.MonkeyPatch) -> WatchedTurn:
+    """Watch a turn that thinks as the scene says, while a summarizer writes ``line``."""
     gate, summarizer = asyncio.Event(), Summarizer(line)
     install(patch, backend, summarizer)
     backend.script = thinks(gate, thought=f"{THOUGHT} {scene.texts['reasoning']} ")
@@ -39,8 +39,8 @@ async def watched_while(scene: Scene, line: str, person: User, backend: Scripted
     return watched
 
 
-@pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in told(scene)])
-async def test_no_page_ever_gets_what_a_hostile_summarizer_says(
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in attack_lines(scene)])
+async def test_no_page_gets_the_line_of_a_hostile_summarizer(
     name: str, line: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     scene = SCENES[name]
@@ -51,8 +51,6 @@ async def test_no_page_ever_gets_what_a_hostile_summarizer_says(
     assert blocked and all("intent=debug" in text for text in blocked), "only staff see it"
 
 
-async def test_the_twin_an_honest_line_on_the_same_subject_is_shown(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_harmless_line_on_the_same_subject_is_shown(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "Compared the forms of the new bank"
     assert (await watched_while(SCENES["bank"], line, ada, backend, monkeypatch)).steps[:1] == [line]

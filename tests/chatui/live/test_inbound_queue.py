@@ -1,4 +1,4 @@
-"""A socket's messages are counted when they arrive: what waits behind a slow command is bounded, and no socket is ever counted for good."""
+"""The inbound queue of a socket: messages behind a slow command are bounded, and closed sockets are no longer counted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def taken(queue: InboundQueue) -> list[str]:
     return found
 
 
-async def test_what_comes_too_fast_is_one_message_and_the_rest_is_dropped() -> None:
+async def test_a_flood_becomes_one_message_and_the_rest_is_dropped() -> None:
     queue = InboundQueue(sender(*["{}"] * 5000))
     assert await taken(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
 
@@ -49,7 +49,7 @@ async def test_a_long_message_counts_as_several() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_commands_behind_a_slow_one_are_counted_as_they_come(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_commands_behind_a_slow_one_are_counted_on_arrival(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, tried = asyncio.Event(), 0
 
     async def slow(*_: object) -> None:
@@ -70,7 +70,7 @@ async def test_commands_behind_a_slow_one_are_counted_as_they_come(ada: User, mo
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fault", ["the handler fails", "the task is cancelled"])
-async def test_a_socket_that_ends_in_any_way_is_counted_no_more(fault: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_closed_socket_is_no_longer_counted(fault: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: object) -> None:
         raise asyncio.CancelledError if fault == "the task is cancelled" else BaseException("out of the blue")
 
@@ -85,7 +85,7 @@ async def test_a_socket_that_ends_in_any_way_is_counted_no_more(fault: str, ada:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_many_commands_after_the_last_allowed_one_close_the_socket_once(ada: User) -> None:
+async def test_many_commands_over_the_limit_close_the_socket_once(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         for _ in range(200):
             await socket.send_raw("{}")

@@ -1,4 +1,4 @@
-"""Events to a group say no sentence in one viewer's language: codes, or HTML that says which language its words are in."""
+"""Events to a group contain no text in one viewer's language: only codes, or HTML with a lang attribute."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ],
 )
 @pytest.mark.asyncio
-async def test_html_for_a_group_is_in_the_asking_pages_language_and_says_which(
+async def test_html_for_a_group_is_in_the_asking_pages_language_and_marked_with_it(
     path: str, language: str, edit: str, copy: str, ada: User, backend: ScriptedBackend
 ) -> None:
     backend.script = frame(FINAL, "Half of")[:-1]
@@ -40,7 +40,7 @@ async def test_html_for_a_group_is_in_the_asking_pages_language_and_says_which(
 
 
 @pytest.mark.asyncio
-async def test_a_refusal_is_a_code_and_no_sentence(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_refusal_is_a_code_without_text(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada, path="/ws/?language=de") as socket:
         await socket.send_message(" ")
         refused = (await socket.until("chatui:refused"))[-1]

@@ -1,4 +1,4 @@
-"""What waits for a page that reads slowly, or not at all, stays bounded; once the page has caught up it is shown where the turn is."""
+"""The outbox of a page that reads slowly or not at all is bounded; once the page has caught up, it gets the current state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 class Page:
-    """What was sent to it, and how often it was told that it has caught up."""
+    """Records what was sent to the page, and how often it was told that it has caught up."""
 
     def __init__(self) -> None:
         self.frames: list[str] = []
@@ -35,7 +35,7 @@ class Page:
         return [event["number"] for frame in self.frames if frame.startswith('[{"type":"chatui:ping"') for event in json.loads(frame)]
 
 
-async def test_events_arrive_in_their_order_as_soon_as_the_pump_runs_and_those_that_wait_together_in_one_frame() -> None:
+async def test_events_keep_their_order_and_waiting_ones_share_a_frame() -> None:
     page = Page()
     pump = asyncio.create_task(page.outbox.pump())
     for number in range(5):
@@ -47,7 +47,7 @@ async def test_events_arrive_in_their_order_as_soon_as_the_pump_runs_and_those_t
     assert [json.loads(frame) for frame in page.frames] == [[0, "x", 1, "x", 2, "x", 3, "x", 4, "x"], [5]]
 
 
-async def test_long_frames_are_joined_with_no_others() -> None:
+async def test_long_frames_are_not_joined_with_others() -> None:
     page = Page()
     frames = [json.dumps([text]) for text in ("x" * MAX_JOINED, "short", "also", "y" * MAX_JOINED, "z" * (MAX_JOINED - 20), "w" * 20)]
     for frame in frames:
@@ -69,14 +69,14 @@ async def test_a_page_that_confirms_nothing_is_sent_a_bounded_amount() -> None:
     assert page.pings, "else it could never say that it has caught up"
 
 
-async def test_nothing_piles_up_for_a_page_whose_server_takes_nothing() -> None:
+async def test_nothing_piles_up_if_the_connection_accepts_nothing() -> None:
     page = Page()
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)
     assert page.outbox._waiting_chars <= MAX_UNREAD
 
 
-async def test_a_page_that_keeps_up_is_sent_also_what_is_large_and_can_say_that_it_read_it() -> None:
+async def test_a_page_that_keeps_up_also_gets_large_events_and_confirms_them() -> None:
     page = Page()
     page.outbox.put_events("x" * 3 * MAX_UNREAD)
     page.outbox.put_events("left out")
@@ -86,14 +86,14 @@ async def test_a_page_that_keeps_up_is_sent_also_what_is_large_and_can_say_that_
     assert page.caught_up == 1
 
 
-async def test_a_page_that_asks_and_never_reads_is_given_up() -> None:
+async def test_a_page_that_asks_but_never_reads_is_dropped() -> None:
     page = Page()
     for _ in range(MAX_EVER // 100_000 + 2):
         page.outbox.put("x" * 100_000)
     assert page.given_up > 0
 
 
-async def test_a_page_that_has_caught_up_is_told_so_once_and_gets_events_again() -> None:
+async def test_a_page_that_has_caught_up_is_told_once_and_gets_events_again() -> None:
     page = Page()
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)
@@ -109,7 +109,7 @@ async def test_a_page_that_has_caught_up_is_told_so_once_and_gets_events_again()
 
 
 @pytest.mark.parametrize("number", [-5, 10**30])
-async def test_a_number_that_was_never_sent_confirms_no_more_than_was_sent(number: int) -> None:
+async def test_an_unsent_number_confirms_no_more_than_was_sent(number: int) -> None:
     page = Page()
     page.outbox.put("x" * 100)
     await page.outbox.flush()
@@ -117,7 +117,7 @@ async def test_a_number_that_was_never_sent_confirms_no_more_than_was_sent(numbe
     assert 0 <= page.outbox._unread <= 100
 
 
-async def test_a_reply_is_sent_however_far_behind_the_page_is() -> None:
+async def test_a_reply_is_sent_even_if_the_page_is_behind() -> None:
     page = Page()
     for _ in range(200):
         page.outbox.put_events("x" * 10_000)

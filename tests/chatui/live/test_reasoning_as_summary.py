@@ -1,4 +1,4 @@
-"""Reasoning that a trusted server sends by the name of a summary, in many languages: it is taken for what it is."""
+"""Reasoning that a trusted server labels as a summary is recognized in many languages."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from chatui.turns import server_summaries
         "Assume the fee is higher",
     ],
 )
-def test_it_is_reasoning(text: str) -> None:
+def test_it_is_recognized_as_reasoning(text: str) -> None:
     assert server_summaries.read(text).is_reasoning
 
 
 @pytest.mark.parametrize(
     "text", ["**Comparing banks**", "Сравнил банки", "Bancos comparados", "比较了银行", "قارن البنوك", "Confrontate le banche"]
 )
-def test_the_twin_a_summary_is_none(text: str) -> None:
+def test_a_real_summary_is_not(text: str) -> None:
     assert not server_summaries.read(text).is_reasoning

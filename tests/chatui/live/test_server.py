@@ -1,4 +1,4 @@
-"""The server around the sockets: what it answers to offers of compression, and pages of another release."""
+"""The WebSocket server: compression offers, and pages of another release."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
 CONTRACTS = {7: "bb58226f1ffb04d4"}
-"""The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
+"""The digest of the contract for the newest version only; a change that older pages accept changes just the digest."""
 
 
-def test_deflate_is_accepted_with_bounds_and_nothing_else() -> None:
+def test_only_bounded_deflate_is_accepted() -> None:
     accept = accepted_compression([PerMessageDeflateOffer()])
     assert isinstance(accept, PerMessageDeflateOfferAccept)
     assert (accept.window_bits, accept.max_message_size) == (WINDOW_BITS, MAX_FRAME_BYTES)
     assert accepted_compression([]) is None
 
 
-def test_the_version_is_thought_of_whenever_the_contract_changes() -> None:
+def test_the_version_is_reconsidered_when_the_contract_changes() -> None:
     digest = hashlib.sha256(wire_types.source().encode()).hexdigest()[:16]
     assert {wire.PROTOCOL: digest} == CONTRACTS, "Would a page of the last release bear this change? If not, raise wire.PROTOCOL."
 
@@ -48,7 +48,7 @@ async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(que
 
 
 class Peer(Connection):
-    """A connection whose system takes ``takes`` bytes at a time, or fails."""
+    """A connection whose system accepts ``takes`` bytes at a time, or fails."""
 
     def __init__(self, takes: int | ConnectionLost) -> None:
         self.takes = takes
@@ -71,7 +71,7 @@ class Peer(Connection):
     ("takes", "sent", "buffered"),
     [(100, [b"hello"], []), (2, [b"he"], [b"llo"]), (0, [b""], [b"hello"]), (ConnectionLost(), [], [b"hello"])],
 )
-def test_a_frame_is_written_at_once_as_far_as_the_system_takes_it(takes: int, sent: list[bytes], buffered: list[bytes]) -> None:
+def test_a_frame_is_written_at_once_as_far_as_the_system_accepts_it(takes: int, sent: list[bytes], buffered: list[bytes]) -> None:
     protocol, peer = _protocol(), Peer(takes)
     protocol.transport = peer
     protocol.sendData(b"hello")
@@ -81,7 +81,7 @@ def test_a_frame_is_written_at_once_as_far_as_the_system_takes_it(takes: int, se
 @pytest.mark.parametrize(
     "held", [{"dataBuffer": b"x"}, {"_tempDataBuffer": [b"x"]}, {"disconnecting": True}, {"TLS": True}, {"connected": False}]
 )
-def test_a_frame_waits_behind_what_waits_already(held: dict[str, object]) -> None:
+def test_a_frame_waits_behind_earlier_ones(held: dict[str, object]) -> None:
     protocol, peer = _protocol(), Peer(100)
     vars(peer).update(held)
     protocol.transport = peer

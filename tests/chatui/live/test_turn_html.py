@@ -1,4 +1,4 @@
-"""The HTML that events of a turn carry: what a page that is loaded then shows, for nobody but those who follow, and never waited for."""
+"""The HTML in events of a turn equals what a loaded page shows, reaches only its followers, and delays nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEFT_HALF: list[Step] = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and
 
 
 async def turn(socket: BrowserSocket, **command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """One turn: what it was accepted as, with the event that began it as ``begun``, and its end."""
+    """Run one turn. Returns its acceptance, with the event that began it as ``begun``, and its end."""
     await socket.send(**{"client_id": str(uuid4()), "conversation": None} | command)
     accepted = (await socket.until("chatui:accepted"))[-1]
     begun = (await socket.until("response.created"))[-1]
@@ -39,7 +39,7 @@ async def turn(socket: BrowserSocket, **command: Any) -> tuple[dict[str, Any], d
 
 
 async def page_of(person: User, accepted: dict[str, Any]) -> str:
-    """The exchange as the server shows it over HTTP."""
+    """The exchange as rendered over HTTP."""
     path = f"{accepted['url']}turns/{accepted['turn']}/"
     found = await database_sync_to_async(lambda: signed_in(person).get(path).content.decode())()
     return TOKEN.sub("", found)
@@ -60,7 +60,7 @@ async def agree(person: User, accepted: dict[str, Any], end: dict[str, Any]) -> 
     assert "csrf" not in sent and "HIDDEN-MARK" not in str(end)
 
 
-async def test_every_kind_of_turn_carries_what_a_page_shows(ada: User, backend: ScriptedBackend) -> None:
+async def test_every_kind_of_turn_carries_the_html_of_a_page(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
         first, end = await turn(socket, **SENT)
         assert "&lt;b&gt;2&lt;/b&gt;" in first["begun"]["html"]
@@ -83,7 +83,7 @@ async def test_every_kind_of_turn_carries_what_a_page_shows(ada: User, backend: 
         await agree(ada, failed, end)
 
 
-async def test_a_stopped_a_continued_and_a_vainly_continued_answer_carry_what_a_page_shows(ada: User, backend: ScriptedBackend) -> None:
+async def test_stopped_and_continued_answers_carry_the_html_of_a_page(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
         backend.script = [*LEFT_HALF, asyncio.Event()]
         await socket.send(client_id=str(uuid4()), conversation=None, **SENT)
@@ -107,7 +107,7 @@ async def test_a_stopped_a_continued_and_a_vainly_continued_answer_carry_what_a_
         await agree(ada, again, end)
 
 
-async def test_an_ask_that_comes_twice_is_answered_with_where_things_are(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_repeated_ask_is_answered_with_the_current_state(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
         accepted, _ = await turn(socket, **SENT | {"client_id": (key := str(uuid4()))})
         async with BrowserSocket(ada) as again:
@@ -118,7 +118,7 @@ async def test_an_ask_that_comes_twice_is_answered_with_where_things_are(ada: Us
 
 
 @pytest.mark.parametrize("how", ["fails", "takes too long"])
-async def test_the_end_of_a_turn_does_not_wait_for_what_stands_below_it(
+async def test_the_end_of_a_turn_does_not_wait_for_the_html_below_it(
     how: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow(*_: object, **__: object) -> None:
@@ -128,7 +128,7 @@ async def test_the_end_of_a_turn_does_not_wait_for_what_stands_below_it(
 
     monkeypatch.setattr(fragments, "question", slow)
     monkeypatch.setattr(fragments, "answer_end", slow)
-    monkeypatch.setattr(EndedTurn, "reads_nothing", how == "fails")  # the rendering alone takes no time to speak of
+    monkeypatch.setattr(EndedTurn, "reads_nothing", how == "fails")  # the rendering alone takes almost no time
     monkeypatch.setattr(runner, "SHOWN_SECONDS", 0.05)
     async with BrowserSocket(ada) as socket:
         accepted, end = await turn(socket, **SENT)
@@ -136,7 +136,7 @@ async def test_the_end_of_a_turn_does_not_wait_for_what_stands_below_it(
     assert "data-action" in await page_of(ada, accepted), "the page can fetch it"
 
 
-async def test_the_list_of_one_person_is_told_to_their_pages_and_to_nobody_elses(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_list_changes_reach_only_the_persons_own_pages(ada: User, bela: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
         accepted, _ = await turn(socket, **SENT)
         listed = await aside.next()
@@ -159,10 +159,10 @@ async def test_the_list_of_one_person_is_told_to_their_pages_and_to_nobody_elses
     assert accepted["conversation"] not in "".join(stranger.raw)
 
 
-async def test_deleting_a_conversation_ends_its_answer_at_once_and_undo_brings_the_text_back(
+async def test_deleting_a_conversation_ends_its_answer_and_undo_restores_the_text(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)  # so that it is not this which ends it
+    monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)  # so that the lease renewal does not end it
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other:
         backend.script = [*LEFT_HALF, asyncio.Event()]
         await socket.send(client_id=str(uuid4()), conversation=None, **SENT)

@@ -1,4 +1,4 @@
-"""Which answers are new to a person: those that ended while no page showed them, in every page and after a reload, and nobody else's."""
+"""Unseen answers: those that ended while no page showed them are marked in every page of their owner and after a reload."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 @database_sync_to_async
 def marks(person: User) -> list[tuple[bool, bool]]:
-    """What the list shows: of each conversation whether it is running and whether it has news."""
+    """The conversation list: for each conversation whether it is running and whether it has news."""
     return [(link.is_running, link.has_news) for link in shown_list(person).links]
 
 
-async def test_an_answer_is_being_written_then_new_then_seen(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_is_running_then_new_then_seen(ada: User, bela: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
@@ -53,7 +53,7 @@ async def test_an_answer_is_being_written_then_new_then_seen(ada: User, bela: Us
     assert listed["conversation"] not in "".join(stranger.raw)
 
 
-async def test_what_the_person_has_stopped_is_not_new_and_asking_sees_what_was(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_stopped_answer_is_not_new_and_asking_marks_earlier_ones_seen(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]
@@ -71,7 +71,7 @@ async def test_what_the_person_has_stopped_is_not_new_and_asking_sees_what_was(a
     assert await marks(ada) == [(False, False)]
 
 
-async def test_an_answer_whose_process_died_is_new_and_written_no_more(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_of_a_dead_process_is_new_and_no_longer_running(ada: User, backend: ScriptedBackend) -> None:
     turn = (await stored(ada, ask(), "a process that died")).turn
     async with BrowserSocket(ada) as socket:
         assert await marks(ada) == [(True, False)]
@@ -82,7 +82,7 @@ async def test_an_answer_whose_process_died_is_new_and_written_no_more(ada: User
     assert await marks(ada) == [(False, True)]
 
 
-async def test_what_is_in_the_bin_is_not_seen(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_conversation_in_the_bin_is_not_seen(ada: User, backend: ScriptedBackend) -> None:
     conversation = await Conversation.objects.acreate(owner=ada, title="Sums", has_news=True)
     async with BrowserSocket(ada) as socket:
         await Conversation.objects.filter(pk=conversation.pk).aupdate(deleted_at=conversation.created_at)

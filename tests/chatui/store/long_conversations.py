@@ -1,4 +1,4 @@
-"""Conversations as long as somebody may write them, or longer, made quickly; and what hangs on one."""
+"""Creates conversations of the maximum length, or longer, quickly, with related rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chatui.store import requests
 MODELS = (Conversation, Message, Turn, SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Rating)
 
 
-@transaction.atomic  # messages and turns name each other: which of them is there first is asked at the end
+@transaction.atomic  # messages and turns refer to each other: constraints are checked at the end
 def long_conversation(owner: User, messages: int, word: str = "cabbage") -> Conversation:
-    """One chain of questions and answers, each message under the one before it, with a turn for each question."""
+    """One chain of questions and answers, each message below the previous one, with a turn for each question."""
     row = Conversation.objects.create(owner=owner, title=f"About {word}")
     keys = [new_key() for _ in range(messages)]
     turns = [_turn(row, question, word) for question in keys[::2]]

@@ -1,4 +1,4 @@
-"""Walks along a branch: what is counted and found above a message, and that what is hidden is no question."""
+"""Walking a branch upwards: counting and finding messages above another one; hidden messages are not questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def say(row: Conversation, above: Message | None, header: Header) -> Message:
     return transcripts.append(row, above, Frame(header, "Why?"), Author.PERSON)
 
 
-def test_the_visible_questions_from_a_message_up_are_counted(conversation: Conversation) -> None:
+def test_the_visible_questions_above_a_message_are_counted(conversation: Conversation) -> None:
     first = say(conversation, None, QUESTION)
     answer = say(conversation, first, ANSWER)
     second = say(conversation, say(conversation, answer, HIDDEN), QUESTION)

@@ -1,4 +1,4 @@
-"""What a turn says, and keeps, of how full the context of its model is."""
+"""Context use: how full the model's context is, as reported by a turn and as stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def ended(ada: User) -> tuple[dict[str, object], str]:
     return event, page
 
 
-async def test_how_full_the_context_is_comes_with_the_end_and_with_the_page(ada: User, backend: ScriptedBackend) -> None:
+async def test_context_use_is_in_the_end_event_and_on_the_page(ada: User, backend: ScriptedBackend) -> None:
     backend.script = ending(context=ContextUse(8192, 5000), turns_left_out=12)
     event, page = await ended(ada)
     assert (event["context"], event["left_out"]) == (60, 12)
@@ -40,14 +40,14 @@ async def test_how_full_the_context_is_comes_with_the_end_and_with_the_page(ada:
     assert (turn.context_size, turn.context_used) == (8192, 5000)
 
 
-async def test_what_is_not_known_is_not_said(ada: User, backend: ScriptedBackend) -> None:
+async def test_unknown_context_use_is_not_shown(ada: User, backend: ScriptedBackend) -> None:
     backend.script = ending()
     event, page = await ended(ada)
     assert "context" not in event and "left_out" not in event
     assert "data-context=" not in page and "data-left-out=" not in page
 
 
-async def test_e_x_context_full_an_answer_that_filled_the_context_says_so_and_can_be_continued(ada: User, backend: ScriptedBackend) -> None:
+async def test_e_x_context_full_an_answer_that_filled_the_context_can_be_continued(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [
         *frame(FINAL, "It begins")[:-1],
         SampleEnded(EndReason.LENGTH, Usage(10, 20), "m", context=ContextUse(100, 100), is_context_full=True),
@@ -57,7 +57,7 @@ async def test_e_x_context_full_an_answer_that_filled_the_context_says_so_and_ca
     assert ProductCode.CONTEXT_FULL.sentence in page and 'data-action="continue"' in page
 
 
-async def test_e_x_question_too_long_says_how_long_it_is_and_what_would_fit(ada: User, backend: ScriptedBackend) -> None:
+async def test_e_x_question_too_long_gives_its_length_and_the_limit(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.QUESTION_TOO_LONG, "SECRET", context=ContextUse(1000, 4000))]
     event, page = await ended(ada)
     question = len("What is 2 + 2?")
@@ -66,19 +66,19 @@ async def test_e_x_question_too_long_says_how_long_it_is_and_what_would_fit(ada:
     assert sentence in str(event["html"]) and sentence in page and "SECRET" not in page and "data-context=" not in page
 
 
-async def test_without_numbers_the_sentence_stands_alone(ada: User, backend: ScriptedBackend) -> None:
+async def test_without_numbers_the_sentence_has_none(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.QUESTION_TOO_LONG, "SECRET")]
     event, page = await ended(ada)
     assert ProductCode.QUESTION_TOO_LONG.sentence in str(event["html"]) and ProductCode.QUESTION_TOO_LONG.sentence in page
 
 
-async def test_reasoning_of_any_length_does_not_change_what_is_said(ada: User, backend: ScriptedBackend) -> None:
+async def test_context_use_does_not_depend_on_reasoning_length(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm " * 500), *ending(context=ContextUse(8192, 5000))]
     event, _ = await ended(ada)
     assert event["context"] == 60
 
 
-async def test_steps_are_coarse() -> None:
+async def test_context_use_is_rounded_to_coarse_steps() -> None:
     told = {context_use.percent(ContextUse(1000, used)) for used in range(1100)}
     assert told == {None, *range(5, 101, 5)}
     assert context_use.percent(None) is None

@@ -1,4 +1,4 @@
-"""The header of a document: what an import brought goes out again, and what answers here were sampled with stands in it."""
+"""Document headers: an imported header is exported again, with the settings that answers here were sampled with."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def brought(person: User, header: str, frames: str = VISIBLE) -> Conversation:
     return import_transcript(person, f"{header}\n{frames}".encode()).conversation
 
 
-def test_import_and_download_lose_nothing_but_hidden_text(ada: User) -> None:
+def test_import_and_export_lose_only_hidden_text(ada: User) -> None:
     text = downloaded(ada, brought(ada, HEADER, HIDDEN + VISIBLE))
     expected = document.parse(f"{HEADER}\n{VISIBLE}")
     found = document.parse(text)
@@ -84,7 +84,7 @@ def test_import_and_download_lose_nothing_but_hidden_text(ada: User) -> None:
     assert dict(found.extra) == {**expected.extra, "imported": True}
 
 
-def test_json_goes_the_same_way(ada: User) -> None:
+def test_json_exports_have_the_same_header(ada: User) -> None:
     source = interchange.dump_json(document.parse(f"{HEADER}\n{VISIBLE}"))
     row = import_transcript(ada, source.encode()).conversation
     header = json.loads(downloaded(ada, row, "json"))["header"]
@@ -92,17 +92,17 @@ def test_json_goes_the_same_way(ada: User) -> None:
     assert interchange.parse_json(downloaded(ada, row, "json")) == document.parse(downloaded(ada, row))
 
 
-def test_what_was_downloaded_twice_is_the_same(ada: User) -> None:
+def test_repeated_exports_are_equal(ada: User) -> None:
     once = downloaded(ada, brought(ada, HEADER))
     assert downloaded(ada, import_transcript(ada, once.encode()).conversation) == once
 
 
 @pytest.mark.parametrize("value", ["false", "'no'", "[]", "2.2"])
-def test_no_file_says_of_itself_that_it_was_written_here(value: str, ada: User) -> None:
+def test_an_imported_file_cannot_claim_to_be_written_here(value: str, ada: User) -> None:
     assert values(downloaded(ada, brought(ada, f"version: 2.2\nimported: {value}\n")))["imported"] is True
 
 
-def test_a_conversation_of_this_place_says_what_it_is_set_to(ada: User, conversation: Conversation) -> None:
+def test_a_conversation_from_here_states_its_settings(ada: User, conversation: Conversation) -> None:
     assert values(downloaded(ada, conversation)) == {"version": 2.2, "generation_settings": {"reasoning_effort": "medium"}}
 
 
@@ -114,7 +114,7 @@ async def ask(person: User, row: Conversation, effort: str = "low") -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_what_an_answer_was_sampled_with_takes_the_place_of_what_others_were(
+async def test_settings_of_an_answer_here_replace_imported_ones(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": 700})
@@ -128,7 +128,7 @@ async def test_what_an_answer_was_sampled_with_takes_the_place_of_what_others_we
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_the_header_says_what_was_used_and_not_what_was_asked_for(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_header_states_the_used_settings_not_the_requested_ones(ada: User, backend: ScriptedBackend) -> None:
     row = await Conversation.objects.acreate(owner=ada)
     await ask(ada, row, "high")
     backend.script = [RuntimeError("the server is not there")]
@@ -158,7 +158,7 @@ async def test_the_header_says_what_was_used_and_not_what_was_asked_for(ada: Use
         "profiles: [1, 2]",
     ],
 )
-def test_whatever_stands_in_a_header_is_only_a_value(line: str, ada: User) -> None:
+def test_header_contents_are_only_values(line: str, ada: User) -> None:
     row = brought(ada, f"version: 2.2\n{line}\n")
     for form, read in (("openchatml", document.parse), ("json", interchange.parse_json)):
         found = read(downloaded(ada, row, form))
@@ -168,7 +168,7 @@ def test_whatever_stands_in_a_header_is_only_a_value(line: str, ada: User) -> No
 
 
 @pytest.mark.parametrize("size", [40_000, 49_500, 63_000])
-def test_a_header_that_leaves_no_room_is_refused_and_any_other_can_be_downloaded(size: int, ada: User) -> None:
+def test_an_oversized_header_is_refused_and_any_other_can_be_exported(size: int, ada: User) -> None:
     header = f"version: 2.2\nlong: {'x' * size}\n"
     if size > document_headers.MAX_STORED:
         with pytest.raises(ImportRefusedError, match="header is too long"):
@@ -178,13 +178,13 @@ def test_a_header_that_leaves_no_room_is_refused_and_any_other_can_be_downloaded
         assert len(downloaded(ada, brought(ada, header))) > size
 
 
-def test_a_header_that_grows_when_it_is_written_is_refused_when_it_comes(ada: User) -> None:
+def test_a_header_that_grows_when_written_is_refused_on_import(ada: User) -> None:
     with pytest.raises(ImportRefusedError, match="header is too long"):
         brought(ada, f"version: 2.2\nlong: {'語' * 15_000}\n")
 
 
-def test_a_profile_that_frames_do_not_keep_to_is_not_claimed(ada: User, conversation: Conversation) -> None:
-    """What was repaired on its way in would break the rule that hid it, and nothing could read the whole download strictly."""
+def test_a_profile_that_frames_violate_is_not_claimed(ada: User, conversation: Conversation) -> None:
+    """Text repaired during import would violate the rule that hid it, and the export could not be read strictly."""
     row = brought(ada, HEADER, VISIBLE + "<|start|>assistant<|message|>without a channel<|end|>\n")
     assert values(downloaded(ada, row))["profiles"]["harmony"]["enabled"] is True
     from chatui.transfer import exports
@@ -195,7 +195,7 @@ def test_a_profile_that_frames_do_not_keep_to_is_not_claimed(ada: User, conversa
     assert values(whole)["profiles"]["harmony"] == {**yaml.safe_load(HEADER)["profiles"]["harmony"], "enabled": False}
 
 
-def test_what_was_imported_before_headers_were_kept_can_still_be_downloaded(ada: User) -> None:
+def test_imports_without_a_stored_header_can_still_be_exported(ada: User) -> None:
     row = brought(ada, HEADER)
     Conversation.objects.filter(pk=row.pk).update(document_header="")
     header = values(downloaded(ada, row))
@@ -207,14 +207,14 @@ def test_what_was_imported_before_headers_were_kept_can_still_be_downloaded(ada:
     }
 
 
-def test_a_header_that_cannot_be_read_any_more_costs_the_header_and_not_the_download(ada: User) -> None:
+def test_an_unreadable_header_is_dropped_and_the_export_works(ada: User) -> None:
     row = brought(ada, HEADER)
     Conversation.objects.filter(pk=row.pk).update(document_header="version: 2.2\n: [")
     assert len(document.parse(downloaded(ada, row)).frames) == 2
 
 
-def test_two_calls_of_one_id_can_be_downloaded(grace: User) -> None:
-    """Servers count their calls anew in each answer, and a document holds each id once."""
+def test_two_calls_with_one_id_can_be_exported(grace: User) -> None:
+    """Servers restart the numbering of calls in each answer, but ids must be unique in a document."""
     row = brought(grace, "version: 2.2\n")
     call = Frame(Header("assistant", "commentary", "functions.x", "call_0", constrain="json"), "{}", Terminator.CALL)
     first = transcripts.append(row, transcripts.active_leaf(row, grace), call, Author.MODEL)
@@ -226,7 +226,7 @@ def test_two_calls_of_one_id_can_be_downloaded(grace: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_capabilities_are_compared_when_sampling_and_cover_what_was_added(
+async def test_capabilities_are_checked_when_sampling_and_include_additions(
     ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

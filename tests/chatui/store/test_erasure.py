@@ -1,4 +1,4 @@
-"""Conversations that go for good: however long they are, with all that hangs on them, and without keeping others from writing."""
+"""Erasing conversations: any length, with all related rows, and without blocking other writers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def counts() -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_the_bin_is_emptied_of_a_chain_of_ten_thousand_messages(ada: User) -> None:
+def test_a_chain_of_ten_thousand_messages_is_erased_from_the_bin(ada: User) -> None:
     kept = long_conversation(ada, 4, "carrot")
     before = counts()
     assert min(before.values()) > 0
@@ -58,7 +58,7 @@ def test_others_can_write_between_two_batches(ada: User, monkeypatch: pytest.Mon
     assert not Message.objects.exists()
 
 
-def test_an_erasure_that_was_cut_off_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 40)
     monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
     erasure.close(row.pk)
@@ -68,7 +68,7 @@ def test_an_erasure_that_was_cut_off_is_made_again(ada: User, monkeypatch: pytes
     assert set(counts().values()) == {0}
 
 
-def test_what_somebody_took_out_of_the_bin_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_restored_from_the_bin_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [long_conversation(ada, 4) for _ in range(2)]
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     erase = erasure.erase_conversation
@@ -83,7 +83,7 @@ def test_what_somebody_took_out_of_the_bin_stays(ada: User, monkeypatch: pytest.
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_index_is_tidied_step_by_step_until_no_word_of_what_went_is_left(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_is_cleaned_in_steps_until_no_deleted_word_is_left(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
     rows = [long_conversation(ada, 200, word) for word in ("asparagus", "broccoli", "cabbage")]
     erasure.erase_conversation(rows[1].pk)

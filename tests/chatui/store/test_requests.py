@@ -1,4 +1,4 @@
-"""What was sent to a model is kept exactly, compressed and bounded, and never holds the key of the model server."""
+"""Stored model requests: exact, compressed and bounded, and without the key of the model server."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ KEY = "sk-CANARY-OF-THE-KEY"
 QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
 
 
-def test_a_request_comes_back_as_it_was_sent() -> None:
+def test_a_request_is_restored_as_sent() -> None:
     body = json.dumps({"input": QUESTION}, ensure_ascii=False)
     kept = requests.unpack(requests.pack("/v1/responses", body.encode()))
     assert kept == requests.StoredRequest("/v1/responses", body, len(body.encode()))
     assert QUESTION not in repr(kept)
 
 
-def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MAX_STORED", 100_000)  # to compress what is as long as it may be takes seconds
+def test_a_request_too_long_when_compressed_is_stored_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MAX_STORED", 100_000)  # compressing a request of the real limit takes seconds
     body = os.urandom(requests.MAX_STORED).hex().encode() * 2
     packed = requests.pack("/v1/responses", body)
     assert len(packed) < 1000
@@ -48,7 +48,7 @@ def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body(
 
 
 @pytest.mark.parametrize("packed", [b"", b"x", zlib.compress(b"x"), zlib.compress(b"[]"), zlib.compress(b'{"path": "/"}')])
-def test_what_is_no_packed_request_is_none(packed: bytes) -> None:
+def test_data_that_is_no_packed_request_gives_none(packed: bytes) -> None:
     assert requests.unpack(packed) is None
 
 
@@ -76,7 +76,7 @@ MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.asyncio
-async def test_each_back_end_tells_the_very_body_that_the_server_got_and_nothing_of_the_key(name: str, vocabulary: Vocabulary) -> None:
+async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: str, vocabulary: Vocabulary) -> None:
     make, path, options = MAKERS[name]
     heard: list[tuple[str, bytes]] = []
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *told: heard.append(told))
@@ -91,7 +91,7 @@ async def test_each_back_end_tells_the_very_body_that_the_server_got_and_nothing
 
 
 @pytest.mark.asyncio
-async def test_a_server_that_is_not_there_was_still_asked_something() -> None:
+async def test_a_request_to_an_unreachable_server_is_stored() -> None:
     heard: list[tuple[str, bytes]] = []
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *told: heard.append(told))
     await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
@@ -100,7 +100,7 @@ async def test_a_server_that_is_not_there_was_still_asked_something() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_of_it(
+async def test_a_turn_stores_its_request_and_the_owner_is_sent_nothing_of_it(
     ada: User, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": "INSTRUCTIONS-CANARY"})
@@ -120,7 +120,7 @@ async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_o
     assert [message["content"] for message in json.loads(kept.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]
 
 
-def test_keys_of_tools_that_the_server_runs_itself_are_left_out_and_nothing_else_is() -> None:
+def test_only_keys_of_server_tools_are_removed() -> None:
     schema = {"type": "object", "properties": {"token": {"type": "string", "title": "A token"}}}
     own = {"type": "function", "name": "look", "parameters": schema}
     theirs = {"type": "mcp", "server_url": "https://mcp.test/", "authorization": "s3cret-1", "headers": {"X-Any": ["s3cret-2"]}, "n": 1}

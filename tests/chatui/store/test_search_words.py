@@ -1,4 +1,4 @@
-"""Words of a text: folded the same way on both sides, found by their beginning, and in scripts without spaces at any place."""
+"""Search terms: folded the same way in texts and queries, matched by prefix, and anywhere in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from chatui.store import search_words
 from chatui.store.search_words import Query
 
 
-def found(query: str, text: str) -> list[str]:
-    """What of ``text`` is found."""
+def matches_in(query: str, text: str) -> list[str]:
+    """The parts of ``text`` that match."""
     return [text[start:end] for start, end in search_words.query(query).spans(text)]
 
 
 def is_indexed(query: Query, text: str) -> bool:
-    """Whether an index of terms would give this text for the query."""
+    """Whether an index of terms would return this text for the query."""
     held = search_words.terms(text, 1_000_000)
     return all(any(one.startswith(term.text) if term.is_prefix else one == term.text for one in held) for term in query.terms)
 
@@ -51,17 +51,17 @@ def is_indexed(query: Query, text: str) -> bool:
     ],
 )
 def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, expected: list[str]) -> None:
-    assert found(query, text) == expected
+    assert matches_in(query, text) == expected
 
 
 @pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])
-def test_no_sign_means_anything_in_a_query(odd: str) -> None:
+def test_no_character_has_a_special_meaning_in_a_query(odd: str) -> None:
     query = search_words.query(odd)
     assert all(character.isalnum() for term in query.terms for character in term.text)
     assert query.terms == search_words.query(odd.lower()).terms
 
 
-def test_terms_hold_nothing_that_cuts_or_quotes() -> None:
+def test_terms_contain_no_separators_or_quotes() -> None:
     everything = "".join(chr(point) for point in range(0x30000) if not 0xD800 <= point < 0xE000)
     for term in search_words.terms(" ".join(everything), 10_000_000):
         assert term == term.lower() or not term.isascii()
@@ -69,7 +69,7 @@ def test_terms_hold_nothing_that_cuts_or_quotes() -> None:
         assert {kind[0] for kind in kinds} <= {"L", "M", "N"}, ascii(term)
 
 
-def test_an_index_entry_has_a_limit_in_bytes() -> None:
+def test_an_index_entry_is_limited_in_bytes() -> None:
     text = " ".join(f"word{number}é" for number in range(5000))
     held = search_words.terms(text, 1000)
     assert held and sum(len(term.encode()) + 1 for term in held) <= 1000
@@ -77,16 +77,16 @@ def test_an_index_entry_has_a_limit_in_bytes() -> None:
 
 
 def test_a_very_long_word_is_found_by_its_beginning() -> None:
-    assert found("x" * 300, "x" * 400) == ["x" * 400]
+    assert matches_in("x" * 300, "x" * 400) == ["x" * 400]
 
 
-def test_a_query_holds_a_few_different_words() -> None:
+def test_a_query_has_a_limited_number_of_different_words() -> None:
     assert len(search_words.query("one two three four five six seven eight nine ten").wanted) == 8
     assert len(search_words.query("one One ONE").wanted) == 1
 
 
 @given(st.text(alphabet=st.sampled_from("abÉß東京都한국สวั हि123_\"*'- \n"), max_size=40), st.data())
-def test_what_is_in_a_text_is_found_in_it_by_index_and_by_eye(text: str, data: st.DataObject) -> None:
+def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.DataObject) -> None:
     there = list(search_words.words(text))
     if not there:
         return
@@ -101,14 +101,14 @@ def test_what_is_in_a_text_is_found_in_it_by_index_and_by_eye(text: str, data: s
 
 
 @given(st.text(max_size=30), st.text(max_size=200))
-def test_what_the_eye_finds_the_index_finds_too(typed: str, text: str) -> None:
+def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) -> None:
     query = search_words.query(typed)
     if query.spans(text):
         assert is_indexed(query, text)
 
 
 @given(st.text(max_size=80))
-def test_places_are_in_order_without_overlap_and_inside(text: str) -> None:
+def test_matches_are_ordered_disjoint_and_inside_the_text(text: str) -> None:
     spans = search_words.query(text).spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(first[1] < second[0] for first, second in pairwise(spans))

@@ -1,1 +1,1 @@
-"""Tests of the tools: how they are made, offered, checked and run."""
+"""Tests of tools: defining, offering, checking and running them."""

@@ -1,4 +1,4 @@
-"""Tools for tests: offered to everybody, as if the operator had declared them harmless, and able to read or send nothing that matters."""
+"""Offers tools to tests: for everybody, as if the operator had declared them harmless and without access to private data or the network."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.support import environment
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any], **values: Any) -> None:
-    """Offer these functions, under their own names. ``values``: other settings."""
+    """Offer these functions under their own names. ``values``: other settings."""
     tools = {function.__name__: tool_of(function, function.__name__, "tests") for function in functions}
     monkeypatch.setattr(catalogue, "tools", lambda: tools)
-    # Any address: with the demo, only its own tool is offered.
+    # Any address: the demo back end would offer only its own tool.
     settings = {
         "backend_url": "http://127.0.0.1:9",
         "tools": dict.fromkeys(tools, ()),

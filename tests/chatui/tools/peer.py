@@ -1,4 +1,4 @@
-"""A server on loopback that answers as a test says, well or badly, in a thread of its own; it keeps what it was asked."""
+"""A scripted HTTP server on loopback in a thread of its own: it responds well or badly as a test says, and records requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass
 class Peer:
-    """``answer`` may be replaced at any time. ``dropped``: set when a client left before its answer was over."""
+    """``answer`` may be replaced at any time. ``dropped`` is set when a client disconnects before the end of its response."""
 
     answer: Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
     port: int = 0
@@ -48,7 +48,7 @@ class Peer:
             leaving.cancel()
             answering.cancel()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # it was only looking, or left early
+            pass  # the client was only probing, or left early
         finally:
             writer.close()
 
@@ -116,7 +116,7 @@ async def half(_: Asked, writer: asyncio.StreamWriter) -> None:
 
 @contextmanager
 def peer(answer: Any) -> Iterator[Peer]:
-    """The server, until the block ends."""
+    """Run the server until the block ends."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -138,4 +138,4 @@ async def _end(server: asyncio.Server) -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await asyncio.sleep(0.02)  # for transports that were aborted
+    await asyncio.sleep(0.02)  # lets aborted transports close

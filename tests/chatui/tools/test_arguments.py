@@ -1,4 +1,4 @@
-"""Arguments are checked in bounded time, and nothing is fetched, whatever a schema says."""
+"""Validating tool arguments: in bounded time and without fetching anything, whatever the schema says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength
 
 
 @for_each(["Paris", "", "東京"])
-def test_what_fits_has_no_fault(city: str) -> None:
+def test_valid_arguments_have_no_error(city: str) -> None:
     assert fault(SCHEMA, {"city": city}) is None
 
 
@@ -28,11 +28,11 @@ def test_what_fits_has_no_fault(city: str) -> None:
         ({"city": "Oslo", "x": 1}, "'x' was unexpected"),
     ],
 )
-def test_what_does_not_fit_is_said(arguments: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_reported(arguments: dict[str, Any], said: str) -> None:
     assert said in (fault(SCHEMA, arguments) or "")
 
 
-def test_a_fault_quotes_no_more_than_a_line() -> None:
+def test_an_error_quotes_no_more_than_a_line() -> None:
     found = fault({"properties": {"a": {"type": "string"}}}, {"a": [["x" * 5000]]})
     assert found and len(found) <= 300
 
@@ -42,7 +42,7 @@ def doubling(levels: int) -> dict[str, Any]:
     return {"$defs": {**definitions, f"d{levels}": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/d0"}}}
 
 
-def test_no_pattern_and_no_nesting_stalls_the_check() -> None:
+def test_no_pattern_or_nesting_stalls_the_check() -> None:
     nested: dict[str, Any] = {"type": "integer"}
     for _ in range(6):
         nested = {"anyOf": [nested, nested]}
@@ -65,14 +65,14 @@ def test_no_pattern_and_no_nesting_stalls_the_check() -> None:
         doubling(30),
     ],
 )
-def test_a_schema_that_cannot_be_checked_safely_is_refused_at_once(schema: dict[str, Any]) -> None:
+def test_an_unsafe_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
     began = time.monotonic()
     with pytest.raises(ToolUnusableError):
         fault(schema, {"a": "x"})
     assert time.monotonic() - began < 1
 
 
-def test_a_schema_that_is_too_deep_is_refused() -> None:
+def test_a_too_deep_schema_is_refused() -> None:
     deep: dict[str, Any] = {}
     for _ in range(40):
         deep = {"properties": {"a": deep}}

@@ -1,4 +1,4 @@
-"""Who is offered which tool: what is not named, not allowed or not declared harmless does not exist."""
+"""Tool availability: who is offered which tool, depending on settings, groups and declarations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def two() -> str:
     return "2"
 
 
-def test_nothing_is_offered_unless_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_offered_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools={}, tools_without_approval=[])
     assert available.offered_to({"staff"}, is_demo=False) == {} and not available.has_any(is_demo=False)
 
@@ -37,14 +37,14 @@ def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypa
     assert asks == {"one": True, "two": False}
 
 
-def test_the_operator_says_what_a_tool_does_whatever_its_author_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operators_declaration_overrides_the_authors(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tool_facts={"one": ("private",)})
     facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in available.offered_to((), is_demo=False).items()}
     assert facts == {"one": (True, False), "two": (True, True)}, "and what nobody says is taken for both"
 
 
 @pytest.mark.parametrize("line", ["wiki=secret", "wiki", "wiki=private|neither", "wiki="])
-def test_facts_that_could_be_misread_are_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ambiguous_declarations_are_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOL_FACTS", line)
     with pytest.raises(ValidationError):
         Environment()
@@ -63,26 +63,26 @@ def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPa
     assert list(available.offered_to((), is_demo=False)) == list(tools)[:20]
 
 
-def test_the_demo_has_its_own_tools_and_no_server_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_has_its_own_tools_which_no_server_gets(monkeypatch: pytest.MonkeyPatch) -> None:
     named = {"get_current_weather": (), "current_time": ()}
     environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
     assert list(available.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
     assert list(available.offered_to((), is_demo=False)) == ["current_time"]
 
 
-def test_the_setting_is_read_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_is_parsed_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOLS", "current_time, wiki_search=staff|research teams")
     assert Environment().tools == {"current_time": (), "wiki_search": ("staff", "research teams")}
 
 
 @pytest.mark.parametrize("line", ["=staff", "wiki=", "wiki=|staff"])
-def test_a_line_that_could_mean_everybody_by_mistake_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_could_accidentally_mean_everybody_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOLS", line)
     with pytest.raises(ValidationError):
         Environment()
 
 
-def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_starting(
+def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     here = "tests.chatui.tools.test_available"

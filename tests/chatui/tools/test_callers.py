@@ -1,4 +1,4 @@
-"""A program's function takes what the program's own schema allows, no less and no more."""
+"""Functions of API clients accept exactly what the client's own schema allows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parameters_of(schema: dict[str, Any], is_nested: bool, **more: Any) -> Any:
 @pytest.mark.parametrize("is_nested", [False, True])
 @pytest.mark.parametrize("more", [{}, {"strict": False}, {"strict": None}])
 @pytest.mark.parametrize("arguments", MORE)
-def test_what_a_schema_does_not_name_is_let_through(arguments: dict[str, Any], more: dict[str, Any], is_nested: bool) -> None:
+def test_undeclared_properties_are_allowed(arguments: dict[str, Any], more: dict[str, Any], is_nested: bool) -> None:
     parameters = parameters_of(OPEN, is_nested, **more)
     assert fault(parameters, arguments) is None and fault(parameters, {"days": 3}) is not None
     assert parameters == OPEN, "servers that hold a model to it are told what the program said"
@@ -39,10 +39,10 @@ def test_a_strict_function_has_no_other_arguments(arguments: dict[str, Any], is_
     assert fault(parameters_of(OPEN, is_nested, strict=True), arguments) is not None
 
 
-def test_a_schema_that_says_that_it_is_closed_is() -> None:
+def test_additional_properties_false_is_respected() -> None:
     assert fault(parameters_of({**OPEN, "additionalProperties": False}, is_nested=False), MORE[0]) is not None
 
 
 @pytest.mark.parametrize("arguments", MORE)
-def test_what_foreign_servers_leave_open_stays_closed(arguments: dict[str, Any]) -> None:
+def test_schemas_of_foreign_servers_stay_closed(arguments: dict[str, Any]) -> None:
     assert fault(reduced(OPEN), arguments) is not None

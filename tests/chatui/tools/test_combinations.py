@@ -1,4 +1,4 @@
-"""Which tools go together: never one that reads private data and another one that sends something out."""
+"""Tool combinations: a tool that reads private data is never offered together with one that sends data out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_one_side_stays(tools: tuple[Tool, ...], expected: list[str]) -> None:
     assert offered(*tools) == expected
 
 
-def test_whatever_is_offered_no_two_tools_of_it_are_a_combination() -> None:
+def test_no_offered_set_contains_a_forbidden_combination() -> None:
     for tools in permutations((CLOCK, FILES, MAIL, BOTH, OTHER)):
         kept = combine({tool.name: tool for tool in tools}).offered
         assert list(kept) == [tool.name for tool in tools if tool.name in kept], "in the order in which they came"
@@ -53,20 +53,20 @@ def test_whatever_is_offered_no_two_tools_of_it_are_a_combination() -> None:
             assert not (one.reads_private_data and other.sends_outside)
 
 
-def test_what_is_left_out_names_the_reason() -> None:
+def test_a_tool_left_out_names_the_reason() -> None:
     found = combine({tool.name: tool for tool in (FILES, MAIL, WIKI)})
     assert found.left_out == {"mail": ("files", "wiki")}
 
 
-def test_what_was_read_before_in_the_conversation_keeps_every_way_out_away() -> None:
+def test_private_data_read_earlier_excludes_every_outbound_tool() -> None:
     assert offered(MAIL, used=("mail",)) == ["mail"], "the premise"
     assert offered(MAIL, FILES, used=("files",)) == ["files"]
-    assert offered(MAIL, CLOCK, used=("no_tool_any_more",)) == ["clock"], "what nobody knows any more may have read anything"
+    assert offered(MAIL, CLOCK, used=("no_tool_any_more",)) == ["clock"], "a forgotten tool counts as one that reads private data"
     assert offered(BOTH, used=("both",)) == ["both"], "no tool is a combination with itself"
     found = combine({"mail": MAIL, "clock": CLOCK}, ("files",))
     assert found.left_out == {"mail": ()}
 
 
-def test_the_operator_may_allow_any_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operator_can_allow_any_combination(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"tool_combinations": "any"})
     assert offered(BOTH, FILES, MAIL, used=("files",)) == ["both", "files", "mail"]

@@ -1,4 +1,4 @@
-"""Running a tool: replies of bounded length, threads that are counted, and failures that look like nothing else."""
+"""Running a tool: bounded replies, a limited number of threads, and distinguishable failures."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def run(function: Callable[..., Any], seconds: float = 5, max_chars: int = 1000)
 
 
 @for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])
-def test_what_a_tool_returns_is_kept_as_json(value: object) -> None:
+def test_the_result_of_a_tool_is_stored_as_json(value: object) -> None:
     assert json.loads(replies.bounded_json(value, 1000)) == value
 
 
 @for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
-def test_a_long_result_is_cut_while_it_is_written(value: object) -> None:
+def test_a_long_result_is_truncated_while_it_is_serialized(value: object) -> None:
     began = time.monotonic()
     cut = replies.bounded_json(value, 1000)
     assert len(cut) < 2200 and "cut here" in cut and time.monotonic() - began < 0.5
     json.loads(cut)
 
 
-def test_an_envelope_says_what_the_specification_asks_for() -> None:
+def test_an_envelope_follows_the_specification() -> None:
     envelope = json.loads(replies.succeeded('{"a": 1}', Provenance("wiki:search", 7)).text)
     assert (envelope["ok"], envelope["content"], envelope["error"]) == (True, {"a": 1}, None)
     assert (envelope["provenance"]["source"], envelope["provenance"]["duration_ms"]) == ("wiki:search", 7)
 
 
 @for_each([Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED])
-def test_a_failure_is_recognized_by_whoever_reads_the_transcript(code: Code) -> None:
+def test_a_failure_is_recognizable_in_the_transcript(code: Code) -> None:
     reply = replies.failed(code, 'It said "no".', Provenance("chatui"))
     assert read_reply(Frame(Header("tool", name="functions.x", call_id="c"), reply.text)).error is code
     assert reply.error is code and "no" not in repr(reply)
@@ -61,7 +61,7 @@ def test_a_coroutine_that_cancels_itself_failed_and_was_not_stopped() -> None:
 
 
 @for_each([SystemExit, KeyboardInterrupt, TimeoutError, RecursionError])
-def test_whatever_a_tool_raises_is_its_own_failure(error: type[BaseException]) -> None:
+def test_any_exception_of_a_tool_is_its_own_failure(error: type[BaseException]) -> None:
     def raises() -> None:
         """Raises."""
         raise error
@@ -70,7 +70,7 @@ def test_whatever_a_tool_raises_is_its_own_failure(error: type[BaseException]) -
         run(raises)
 
 
-def test_what_is_no_json_is_a_failure() -> None:
+def test_a_result_that_is_not_json_is_a_failure() -> None:
     def circles() -> list[Any]:
         """Returns a list that holds itself."""
         found: list[Any] = []
@@ -81,7 +81,7 @@ def test_what_is_no_json_is_a_failure() -> None:
         run(circles)
 
 
-def test_a_coroutine_that_blocks_blocks_neither_the_server_nor_its_deadline() -> None:
+def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> None:
     async def blocks() -> None:
         """Sleeps as one should not."""
         time.sleep(1.0)
@@ -99,7 +99,7 @@ def test_a_coroutine_that_blocks_blocks_neither_the_server_nor_its_deadline() ->
     assert asyncio.run(beats()) > 10
 
 
-def test_threads_are_counted_and_a_late_one_keeps_its_place_until_it_ends(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     places, go_on = threading.BoundedSemaphore(1), threading.Event()
     monkeypatch.setattr(execution, "_places", lambda: places)
     caplog.set_level("INFO", "chatui.tools.execution")
@@ -118,7 +118,7 @@ def test_threads_are_counted_and_a_late_one_keeps_its_place_until_it_ends(monkey
     assert "a late reply of a tool was dropped" in caplog.text and "tool.cancel (deadline)" in caplog.text
 
 
-def test_a_process_that_ends_tells_its_tools() -> None:
+def test_a_process_that_ends_cancels_its_tools() -> None:
     told, began = threading.Event(), threading.Event()
 
     def waits() -> str:

@@ -1,4 +1,4 @@
-"""What a person may ask for: an ask is theirs alone and is kept once; what they cannot see they can neither edit nor ask anew."""
+"""Asks (requests for a turn): each belongs to one person and is stored once; nobody can edit or regenerate what they cannot see."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HIDDEN_QUESTIONS = [
 
 
 @pytest.mark.asyncio
-async def test_the_same_ask_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
     mine = ask(text="What is mine?")
     hers, his = await begin(ada, mine), await begin(bela, replace(mine, text="What is his?"))
     await running.settle()
@@ -51,9 +51,7 @@ async def test_the_same_ask_of_two_people_is_two_turns(ada: User, bela: User, ba
 
 
 @pytest.mark.asyncio
-async def test_a_program_gets_a_turn_of_its_own_under_the_id_of_another_persons_ask(
-    ada: User, bela: User, backend: ScriptedBackend
-) -> None:
+async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
     his = await begin(bela, ask(text="What is his?"))
     hers = await running.ask_for_program(ada, ProgramAsk(his.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
     await running.settle()
@@ -62,7 +60,7 @@ async def test_a_program_gets_a_turn_of_its_own_under_the_id_of_another_persons_
 
 
 @pytest.mark.asyncio
-async def test_the_same_ask_is_one_turn_in_a_new_conversation_and_in_any_other(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend: ScriptedBackend) -> None:
     first = ask()
     started = [await begin(ada, first) for _ in range(3)]
     await running.settle()
@@ -74,7 +72,7 @@ async def test_the_same_ask_is_one_turn_in_a_new_conversation_and_in_any_other(a
 
 
 @pytest.mark.asyncio
-async def test_many_of_the_same_ask_at_once_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
     wanted = ask()
     begun = await asyncio.gather(*(stored(ada, wanted) for _ in range(8)))
     assert sum(each.is_new for each in begun) == 1 and len({each.turn.pk for each in begun}) == 1
@@ -82,7 +80,7 @@ async def test_many_of_the_same_ask_at_once_are_one_turn(ada: User, backend: Scr
 
 
 @pytest.mark.asyncio
-async def test_an_ask_of_an_account_that_is_gone_is_refused_as_one_of_nobody(ada: User) -> None:
+async def test_an_ask_of_a_deleted_account_is_refused(ada: User) -> None:
     await database_sync_to_async(User.objects.filter(pk=ada.pk).delete)()
     with pytest.raises(AskRefusedError) as refused:
         await stored(ada, ask())
@@ -97,13 +95,13 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
 
 
 @pytest.mark.parametrize("has_session", [True, False])
-def test_what_only_refers_to_a_person_does_not_wait_for_their_asks(has_session: bool) -> None:
-    """As PostgreSQL locks rows: lines of the audit log and messages of other asks name the account, and do not change its key."""
+def test_rows_that_refer_to_a_person_do_not_wait_for_their_asks(has_session: bool) -> None:
+    """PostgreSQL's row locks: audit log lines and messages of other asks refer to the account without changing its key."""
     query = asking._person((), has_session=has_session, is_new=True).query
     assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
 
 
-def test_nobody_asks_in_a_conversation_that_was_erased_meanwhile(conversation: Conversation) -> None:
+def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conversation) -> None:
     asking.touch(conversation)
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
@@ -113,7 +111,7 @@ def test_nobody_asks_in_a_conversation_that_was_erased_meanwhile(conversation: C
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
 @pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
 @pytest.mark.asyncio
-async def test_a_hidden_question_can_neither_be_edited_nor_asked_anew(
+async def test_a_hidden_question_can_neither_be_edited_nor_regenerated(
     ada: User, backend: ScriptedBackend, kind: Kind, header: Header
 ) -> None:
     turn = await run(ada, ask())
@@ -143,18 +141,18 @@ def keep(conversation: Conversation, header: Header) -> Message:
         [],
     ],
 )
-def test_a_socket_comes_with_one_origin_or_not_at_all(origins: list[bytes]) -> None:
+def test_a_socket_needs_at_most_one_origin_header(origins: list[bytes]) -> None:
     scope = {"headers": [(b"host", b"localhost:8000"), *((b"origin", each) for each in origins)], "client": ("127.0.0.1", 1)}
     assert not is_allowed(scope)
     assert is_allowed(scope | {"headers": [(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]}), "the premise"
 
 
-def test_of_two_hosts_none_is_believed() -> None:
+def test_two_host_headers_are_refused() -> None:
     headers = [(b"host", b"localhost:8000"), (b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]
     assert not is_allowed({"headers": headers, "client": ("127.0.0.1", 1)})
 
 
-def test_an_origin_that_only_begins_like_ours_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_origin_with_our_host_as_prefix_is_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = "https://chat.example"
     monkeypatch.setattr(origin, "environment", lambda: SimpleNamespace(origins=[ours]))
     allowed = [

@@ -1,4 +1,4 @@
-"""Going on with an answer that did not end: what the model is asked, what is kept, what the page shows, and who may not."""
+"""Continuing an answer that did not end: what the model is asked, what is stored, what the page shows, and who may not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cut_answer(text: str = "Two and ", thought: str = SECRET) -> list[Step]:
     return [*frame(ANALYSIS, thought), *cut(FINAL, text), ended(EndReason.LENGTH)]
 
 
-def rest(text: str = "two are four.") -> list[Step]:
+def continuation_steps(text: str = "two are four.") -> list[Step]:
     return [FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), ended()]
 
 
@@ -60,7 +60,7 @@ def continued(turn: Turn, **fields: object) -> Ask:
 
 
 async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
-    """The first script as an answer, each further one as what goes on from the turn before."""
+    """Run the first script as an answer and each further one as a continuation of the turn before."""
     turns: list[Turn] = []
     for script in scripts:
         backend.script = script
@@ -69,7 +69,7 @@ async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: 
 
 
 @database_sync_to_async
-def shown(person: User, turn: Turn) -> ShownAnswer:
+def shown_answer(person: User, turn: Turn) -> ShownAnswer:
     answer = windows.latest(turn.conversation, person).exchanges[-1].answer
     assert answer is not None
     return answer
@@ -85,8 +85,8 @@ def body(message: Message) -> str:
 
 
 @pytest.mark.asyncio
-async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_on_its_branch(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
     messages = await kept(first.conversation, ada)
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two are four."]
@@ -98,7 +98,7 @@ async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_o
 
 
 @pytest.mark.asyncio
-async def test_a_reasoning_summary_is_no_part_of_the_answer_that_is_continued(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User, backend: ScriptedBackend) -> None:
     @database_sync_to_async
     def shown_before() -> list[str]:
         job = ledger.load(store(ada, ask()).turn)
@@ -114,7 +114,7 @@ async def test_a_reasoning_summary_is_no_part_of_the_answer_that_is_continued(ad
 
 @pytest.mark.asyncio
 async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
-    await asked_and_continued(ada, backend, cut_answer(), rest())
+    await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     request = backend.requests[-1]
     assert [(one.header.role, one.header.channel, one.body) for one in request.frames] == [
         ("user", None, "What is 2 + 2?"),
@@ -125,7 +125,7 @@ async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: Us
 
 @pytest.mark.asyncio
 async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
-    scripts = ([*frame(ANALYSIS, SECRET), ended()], rest("Four."))
+    scripts = ([*frame(ANALYSIS, SECRET), ended()], continuation_steps("Four."))
     first, second = await asked_and_continued(ada, backend, *scripts)
     assert (first.state, first.error_code, second.state) == ("failed", "E-X-ONLY-THINKING", "completed")
     assert backend.requests[-1].cut_answer == Frame(Header("assistant", "final"), "")
@@ -135,7 +135,7 @@ async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada:
 
 @pytest.mark.asyncio
 async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
-    first, _ = await asked_and_continued(ada, backend, cut_answer(), rest())
+    first, _ = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     backend.script = answer()
     await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
     assert [(one.header.role, one.body) for one in backend.requests[-1].frames] == [
@@ -147,11 +147,11 @@ async def test_the_later_history_holds_one_whole_answer(ada: User, backend: Scri
 
 
 @pytest.mark.asyncio
-async def test_an_answer_can_be_gone_on_with_several_times(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_can_be_continued_several_times(ada: User, backend: ScriptedBackend) -> None:
     more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
-    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, rest("are four."))
+    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, continuation_steps("are four."))
     assert body((await kept(turns[0].conversation, ada))[-1]) == "Two and two two are four."
-    answer = await shown(ada, turns[-1])
+    answer = await shown_answer(ada, turns[-1])
     assert [part.kind for part in answer.parts] == ["final"]
     assert answer.siblings is not None and (answer.siblings.index, answer.siblings.count) == (4, 4)
     assert [request.cut_answer.body for request in backend.requests[1:] if request.cut_answer] == [
@@ -162,9 +162,11 @@ async def test_an_answer_can_be_gone_on_with_several_times(ada: User, backend: S
 
 
 @pytest.mark.asyncio
-async def test_a_block_of_code_that_was_cut_goes_on_as_one_block(ada: User, backend: ScriptedBackend) -> None:
-    turns = await asked_and_continued(ada, backend, cut_answer("Look:\n\n```python\nfor x in "), rest("y:\n    print(x)\n```\n\nDone."))
-    answer = await shown(ada, turns[-1])
+async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: ScriptedBackend) -> None:
+    turns = await asked_and_continued(
+        ada, backend, cut_answer("Look:\n\n```python\nfor x in "), continuation_steps("y:\n    print(x)\n```\n\nDone.")
+    )
+    answer = await shown_answer(ada, turns[-1])
     whole = "Look:\n\n```python\nfor x in y:\n    print(x)\n```\n\nDone."
     assert answer.parts[0].blocks == tuple(html.render_blocks(whole)) and len(answer.parts[0].blocks) == 3
     text = await database_sync_to_async(
@@ -176,15 +178,13 @@ async def test_a_block_of_code_that_was_cut_goes_on_as_one_block(ada: User, back
 
 
 @pytest.mark.asyncio
-async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_on_the_page_meanwhile(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stays_visible(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [*frame(ANALYSIS, "again"), gate, *rest()]
+    backend.script = [*frame(ANALYSIS, "again"), gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    meanwhile = await shown(ada, first)
+    meanwhile = await shown_answer(ada, first)
     assert (meanwhile.turn_id, meanwhile.state, meanwhile.continuation) == (str(started.turn.pk), "running", "")
     assert [part.blocks for part in meanwhile.parts] == [html.render_blocks(body(await Message.objects.aget(channel="final")))]
     gate.set()
@@ -200,7 +200,7 @@ async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_o
 @pytest.mark.parametrize(
     ("script", "state", "code"),
     [
-        (rest(""), "failed", "E-X-NO-MORE"),
+        (continuation_steps(""), "failed", "E-X-NO-MORE"),
         ([ended()], "failed", "E-X-NO-MORE"),
         ([*frame(ANALYSIS, "again"), ended()], "failed", "E-X-NO-MORE"),
         ([*frame(ANALYSIS, "again"), *frame(PREAMBLE, "I go on."), ended()], "failed", "E-X-NO-MORE"),
@@ -210,43 +210,43 @@ async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_o
     ids=["nothing", "no frame", "reasoning only", "announced only", "cut at once", "no server"],
 )
 @pytest.mark.asyncio
-async def test_e_x_no_more_where_nothing_is_added_the_cut_answer_stays_once_with_a_sentence(
+async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_sentence(
     script: list[Step], state: str, code: str, ada: User, backend: ScriptedBackend
 ) -> None:
     first, second = await asked_and_continued(ada, backend, cut_answer(), script)
     assert (second.state, second.error_code) == (state, code)
     assert await Message.objects.filter(channel="final").acount() == 1
-    answer = await shown(ada, first)
+    answer = await shown_answer(ada, first)
     assert (answer.turn_id, answer.state, answer.siblings) == (str(second.pk), state, None)
     assert answer.notice is not None and answer.notice.code == code
     assert answer.continuation == ("" if code == "E-X-NO-MORE" else "continue")
     if answer.continuation:
-        backend.script = rest()
+        backend.script = continuation_steps()
         await run(ada, continued(second))
         assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
 
 
 @pytest.mark.asyncio
-async def test_each_version_can_be_opened_again_and_gone_on_with_anew(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
-    before = (await shown(ada, second)).siblings
+async def test_each_version_can_be_reopened_and_continued_again(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    before = (await shown_answer(ada, second)).siblings
     assert before is not None and before.previous_id is not None and before.next_id is None
     await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{first.conversation_id}/branch/", {"message": before.previous_id}))()
-    old = await shown(ada, first)
+    old = await shown_answer(ada, first)
     assert (old.turn_id, old.continuation) == (str(first.pk), "continue")
     assert old.siblings is not None and (old.siblings.index, old.siblings.count) == (1, 2)
-    backend.script = rest("two make four.")
+    backend.script = continuation_steps("two make four.")
     await run(ada, continued(first))
     assert body((await kept(first.conversation, ada))[-1]) == "Two and two make four."
     assert await Message.objects.filter(channel="final").acount() == 3
 
 
 @pytest.mark.asyncio
-async def test_what_was_asked_after_a_cut_answer_stays_on_a_branch_of_its_own(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     backend.script = answer("You are welcome.")
     later = await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
-    backend.script = rest()
+    backend.script = continuation_steps()
     await run(ada, continued(first))
     assert [body(message) for message in (await kept(first.conversation, ada))[::2]] == ["What is 2 + 2?", "Two and two are four."]
     assert await Message.objects.filter(turn=later, channel="final").aexists()
@@ -254,7 +254,7 @@ async def test_what_was_asked_after_a_cut_answer_stays_on_a_branch_of_its_own(ad
 
 @pytest.mark.parametrize(("header", "way"), [(FINAL, "continue"), (ANALYSIS, "finish"), (PREAMBLE, "finish")])
 @pytest.mark.asyncio
-async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
+async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(header), FrameText("Half "), gate]
     started = await begin(ada, ask())
@@ -262,34 +262,34 @@ async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, wa
     await running.stop(Place(started.turn.pk, PROCESS))
     await running.settle()
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
-    assert (turn.state, (await shown(ada, turn)).continuation) == ("stopped", way)
+    assert (turn.state, (await shown_answer(ada, turn)).continuation) == ("stopped", way)
     label = "Continue" if way == "continue" else "Finish the answer"
     assert f"<span>{label}</span>" in await page(ada, turn)
-    backend.script = rest("of it.")
+    backend.script = continuation_steps("of it.")
     await run(ada, continued(turn))
     assert body((await kept(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
 
 
 @pytest.mark.asyncio
-async def test_a_whole_answer_offers_no_way_on_and_is_refused_one(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_complete_answer_cannot_be_continued(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
-    assert (await shown(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
+    assert (await shown_answer(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, continued(turn))
     assert caught.value.code is ProductCode.COMMAND
 
 
 @pytest.mark.asyncio
-async def test_an_answer_of_which_nothing_came_can_only_be_tried_again(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [BackendError(ProductCode.BACKEND)]
     turn = await run(ada, ask())
-    assert (await shown(ada, turn)).continuation == ""
+    assert (await shown_answer(ada, turn)).continuation == ""
     with pytest.raises(AskRefusedError):
         await begin(ada, continued(turn))
 
 
 @pytest.mark.asyncio
-async def test_nobody_goes_on_with_an_answer_of_somebody_else(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     other = await run(bela, ask())
     with pytest.raises(access.NotFoundError):
@@ -301,7 +301,7 @@ async def test_nobody_goes_on_with_an_answer_of_somebody_else(ada: User, bela: U
 
 
 @pytest.mark.asyncio
-async def test_no_message_hidden_or_not_can_be_named_to_go_on_from(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_continuation_cannot_name_a_message(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):
         with pytest.raises(access.NotFoundError):
@@ -310,10 +310,10 @@ async def test_no_message_hidden_or_not_can_be_named_to_go_on_from(ada: User, ba
 
 
 @pytest.mark.asyncio
-async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend: ScriptedBackend) -> None:
+async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     for turn in (first, started.turn):
         with pytest.raises(AskRefusedError) as caught:
@@ -325,9 +325,9 @@ async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend:
 
 
 @pytest.mark.asyncio
-async def test_the_same_wish_to_go_on_twice_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = rest()
+    backend.script = continuation_steps()
     wanted = continued(first)
     one, two = await begin(ada, wanted), await begin(ada, wanted)
     await running.settle()
@@ -336,7 +336,7 @@ async def test_the_same_wish_to_go_on_twice_is_one_turn(ada: User, backend: Scri
 
 
 @pytest.mark.asyncio
-async def test_reasoning_that_leaks_into_hidden_frames_of_the_rest_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
+async def test_leaked_reasoning_in_hidden_frames_of_a_continuation_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
     leak = Header("assistant", channel="analysis", intent="debug")
     script = [*frame(leak, f"analysis {SECRET}"), *cut(FINAL, "two"), *frame(ANALYSIS, SECRET), ended(EndReason.LENGTH)]
     first, second = await asked_and_continued(ada, backend, cut_answer(), script)
@@ -353,17 +353,17 @@ async def _swept(person: User, text: str) -> tuple[list[Message], Started]:
 
 
 @pytest.mark.asyncio
-async def test_what_is_saved_of_a_rest_whose_process_died_takes_the_place_of_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
     messages, started = await _swept(ada, "Two and two")
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
-    answer = await shown(ada, turn)
+    answer = await shown_answer(ada, turn)
     assert (answer.state, answer.continuation) == ("interrupted", "continue")
 
 
 @pytest.mark.asyncio
-async def test_what_was_saved_and_holds_nothing_new_is_not_kept_a_second_time(ada: User, backend: ScriptedBackend) -> None:
+async def test_saved_pieces_without_new_text_are_not_stored_again(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
     messages, _ = await _swept(ada, "Two and ")
     assert body(messages[-1]) == "Two and " and await Message.objects.filter(channel="final").acount() == 1
@@ -373,10 +373,10 @@ LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, backend: ScriptedBackend) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer(LONG))
     old = await Message.objects.aget(channel="final")
-    backend.script = rest("'x')\n```\n\nThe end.")
+    backend.script = continuation_steps("'x')\n```\n\nThe end.")
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(first.conversation_id))
         await socket.until("chatui:idle")
@@ -386,18 +386,18 @@ async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User,
     assert (created["kind"], created["continued_turn"]) == ("continue", str(first.pk))
     began = next(event for event in events if event["type"] == "chatui:message")
     assert (began["continued_message"], began["blocks"]) == (str(old.pk), 3)
-    assert min(event["block"] for event in events if "block" in event) == 3, "what is final already is not sent again"
+    assert min(event["block"] for event in events if "block" in event) == 3, "final text is not sent again"
     whole = [block.html for block in html.render_blocks(f"{LONG}'x')\n```\n\nThe end.")]
     assert "".join(whole[:3]) + shown_text(events) == "".join(whole)
     assert SECRET not in "".join(socket.raw)
 
 
 @pytest.mark.asyncio
-async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_cut(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: ScriptedBackend) -> None:
     thinking, writing = asyncio.Event(), asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
     [first] = await asked_and_continued(ada, backend, script)
-    backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *rest("")[2:]]
+    backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *continuation_steps("")[2:]]
     await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
     expected = [[block.html for block in html.render_blocks(text)] for text in ("I count. ", LONG, f"{LONG}'x'")]
@@ -414,10 +414,10 @@ async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_
 
 
 @pytest.mark.asyncio
-async def test_who_looks_at_another_branch_meanwhile_stays_there(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_reader_of_another_branch_stays_there(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     [first] = await asked_and_continued(ada, backend, cut_answer())
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     await begin(ada, continued(first))
     question: UUID = first.question_id
     await ActiveLeaf.objects.filter(person=ada).aupdate(message_id=question)
@@ -427,9 +427,7 @@ async def test_who_looks_at_another_branch_meanwhile_stays_there(ada: User, back
 
 
 @pytest.mark.asyncio
-async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_page_and_kept_as_one(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_a_continuation_that_turns_out_to_be_a_preamble_is_relabelled(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE), gate, *answer("Four.")]
     async with BrowserSocket(ada) as socket:
@@ -442,10 +440,10 @@ async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_pa
         await socket.until(*ENDS)
     assert [message["kind"] for message in snapshot["messages"]] == ["preamble"]
     turn = await Turn.objects.select_related("conversation").aget()
-    assert [part.kind for part in (await shown(ada, turn)).parts] == ["preamble", "final"]
+    assert [part.kind for part in (await shown_answer(ada, turn)).parts] == ["preamble", "final"]
 
 
-def test_who_follows_the_stream_hears_of_the_relabelling_once_behind_the_text() -> None:
+def test_stream_readers_get_one_relabelling_after_the_text() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE)):
         stream.take(event, key, 0)
@@ -456,12 +454,12 @@ def test_who_follows_the_stream_hears_of_the_relabelling_once_behind_the_text() 
 
 
 @pytest.mark.asyncio
-async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_cut_answer(
+async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_for_the_cut_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
     gate = asyncio.Event()
-    backend.script = [gate, *rest()]
+    backend.script = [gate, *continuation_steps()]
     second = (await begin(ada, continued(first))).turn
     await asyncio.wait_for(backend.waiting.wait(), 5)
 
@@ -481,7 +479,7 @@ async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_c
 
 
 @pytest.mark.asyncio
-async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begun(
+async def test_losing_access_to_the_model_refuses_the_continuation(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [first] = await asked_and_continued(ada, backend, cut_answer())
@@ -497,9 +495,9 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
 
 
 @pytest.mark.slow
-def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
+def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, conversation: Conversation) -> None:
     def work(answers: int) -> int:
-        """Calls of functions, which are the same on every machine."""
+        """Function calls, whose number is the same on every machine."""
         leaf = transcripts.active_leaf(conversation, ada)
         for number in range(answers):
             question = transcripts.append(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)

@@ -1,4 +1,4 @@
-"""A model server that fails in every way we know of, over real HTTP: what the person sees, what staff can read, and what is stored."""
+"""A model server that fails in every known way, over real HTTP: what users see, what staff can read, and what is stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HASTY = replace(PATIENT, first=0.7, idle=0.7)
 
 @dataclass(frozen=True)
 class Dialect:
-    """The same on each wire format: reasoning that holds the secret, and then some words of the answer."""
+    """The same reply in each wire format: reasoning that holds the secret, and then some words of the answer."""
 
     thought: bytes
     half: bytes
@@ -66,8 +66,8 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @dataclass
-class Seen:
-    """What came of one question: for the person's socket, page and transcript; and for the database."""
+class ObservedResult:
+    """The result of one question: on the user's socket, page and transcript, and in the database."""
 
     raw: str
     end: dict[str, Any]
@@ -78,7 +78,7 @@ class Seen:
     pieces: list[tuple[str, str]]
 
 
-async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> Seen:
+async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
     backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
@@ -93,7 +93,7 @@ async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect
     turn, messages = await stored(conversation)
     left = await database_sync_to_async(pieces.saved)(turn.pk)
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())()
-    return Seen(raw, events[-1], shown_text(events), page, turn, messages, left)
+    return ObservedResult(raw, events[-1], shown_text(events), page, turn, messages, left)
 
 
 @database_sync_to_async
@@ -108,7 +108,7 @@ async def garbage(writer: asyncio.StreamWriter) -> None:
 
 
 def endless_line(head: bytes) -> Answer:
-    """100 MB without a line break. Nobody reads that far: the connection is closed on it."""
+    """100 MB without a line break. Nobody reads that far: the client closes the connection."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(head + b"data: ")
@@ -120,7 +120,7 @@ def endless_line(head: bytes) -> Answer:
 
 
 def dripping(head: bytes) -> Answer:
-    """A byte now and then keeps a connection alive, but is no answer."""
+    """An occasional byte keeps the connection alive, but is no answer."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(head)
@@ -167,8 +167,8 @@ LATER: dict[str, Fault] = {
 }
 
 
-def assert_told(seen: Seen, code: ErrorCode) -> None:
-    """One sentence with its code, and the question still there; nothing of what the server said but to staff."""
+def assert_told(seen: ObservedResult, code: ErrorCode) -> None:
+    """One sentence with its code, the question still there, and nothing from the server except for staff."""
     assert (seen.end["type"], seen.end["code"]) == ("response.failed", code) and escape(code.sentence) in seen.end["html"]
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)
     assert code.value in seen.page and escape(code.sentence) in seen.page and QUESTION in seen.page
@@ -177,7 +177,7 @@ def assert_told(seen: Seen, code: ErrorCode) -> None:
     assert seen.turn.finished_at is not None and not seen.pieces
 
 
-async def test_a_server_that_is_not_there(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
+async def test_an_unreachable_server(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         seen = await asked_of(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)
@@ -193,9 +193,9 @@ async def test_a_server_that_fails_before_its_answer(fault: str, ada: User, monk
     assert_told(seen, code)
     assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is kept"
     thought = [message.text for message in seen.messages]
-    assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "what it thought is kept for staff"
+    assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "the reasoning is stored for staff"
     if code in (ProductCode.BACKEND_BUSY, ProductCode.BACKEND) and fault.startswith("answers"):
-        assert SECRET in seen.turn.error_detail, "what the server said is for staff"
+        assert SECRET in seen.turn.error_detail, "the server's error is for staff"
     asked = sum(request.method == "POST" for request in server.requests)
     assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)), "asked again only where that can help"
 

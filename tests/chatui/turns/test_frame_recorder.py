@@ -1,4 +1,4 @@
-"""Each frame is stored once and shown once, text waits for no database, and what is withdrawn is no answer for anybody at once."""
+"""The frame recorder: stores and publishes each frame once, streams text without waiting for the database, and hides withdrawn text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
     assert [step for step in happened if step != "kept"] == ["FrameOpened", "FrameText", "FrameClosed"] * 2
 
 
-async def test_text_goes_on_while_the_database_is_locked_and_the_turn_ends_when_all_is_stored(
+async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "SAVING_SECONDS", 0.1)
@@ -77,7 +77,7 @@ async def test_text_goes_on_while_the_database_is_locked_and_the_turn_ends_when_
     assert "Four." in shown_text(events) and events[-1]["state"] == "completed"
 
 
-async def test_a_frame_that_no_database_takes_fails_the_turn_and_says_so(
+async def test_a_frame_that_cannot_be_stored_fails_the_turn_with_a_message(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -89,7 +89,7 @@ async def test_a_frame_that_no_database_takes_fails_the_turn_and_says_so(
     assert (turn.state, turn.error_code, backend.closed) == ("failed", "E-X-INTERNAL", 1)
 
 
-async def test_what_was_withdrawn_is_hidden_in_what_a_dead_process_leaves(
+async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "TICK_SECONDS", 0.05)
@@ -105,9 +105,9 @@ async def test_what_was_withdrawn_is_hidden_in_what_a_dead_process_leaves(
     await asyncio.sleep(0.2)
     withdrawn.set()
     async with asyncio.timeout(10):
-        while len(await saved(turn_id)) < 2:  # at once, not when the clock says so
+        while len(await saved(turn_id)) < 2:  # at once, not when the timer fires
             await asyncio.sleep(0.02)
-    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # which says nothing, but lets the lease run out
+    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # simulates a crash: it publishes nothing and lets the lease expire
     monkeypatch.setattr(leases.leases, "keys", list)
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     [message] = [row async for row in Message.objects.filter(turn=turn_id)]
@@ -116,7 +116,7 @@ async def test_what_was_withdrawn_is_hidden_in_what_a_dead_process_leaves(
     await running.settle()
 
 
-async def test_an_answer_can_neither_be_edited_nor_asked_anew_as_if_it_were_a_question(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_cannot_be_edited_or_regenerated_as_a_question(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
     said = await Message.objects.aget(turn=turn, channel="final")
     assert said.is_visible, "the premise"

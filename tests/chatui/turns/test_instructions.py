@@ -1,4 +1,4 @@
-"""The operator's instructions belong to each request: in new, old, imported, edited, branched and continued conversations alike."""
+"""The operator's instructions are part of every request: in new, old, imported, edited, branched and continued conversations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IMPORTED = """version: 2.2
 
 
 def orders(backend: ScriptedBackend) -> list[list[str]]:
-    """Of each request the system and developer frames that it began with; there are none further down."""
+    """The leading system and developer frames of each request; there are none further down."""
     for request in backend.requests:
         roles = [item.header.role in ("system", "developer") for item in request.frames]
         assert roles == sorted(roles, reverse=True)
@@ -37,7 +37,7 @@ def say(settings: pytest_django.Settings, instructions: str) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": instructions})
 
 
-async def test_an_imported_conversation_is_under_them_and_not_under_the_files(
+async def test_an_imported_conversation_gets_them_instead_of_its_own(
     ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     say(settings, "Be kind.")
@@ -47,7 +47,7 @@ async def test_an_imported_conversation_is_under_them_and_not_under_the_files(
     assert [item.body for item in backend.requests[0].frames] == ["Be kind.", "Hello", "Ahoy", "And now?"]
 
 
-async def test_a_change_counts_from_the_next_request_on_in_old_conversations_too(
+async def test_a_change_applies_from_the_next_request_in_old_conversations_too(
     ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     first = await run(ada, ask())
@@ -60,7 +60,7 @@ async def test_a_change_counts_from_the_next_request_on_in_old_conversations_too
     assert orders(backend) == [[], ["Be kind."], ["Be brief."], []]
 
 
-async def test_an_edited_a_regenerated_and_a_continued_answer_are_under_them(
+async def test_edited_regenerated_and_continued_answers_get_them(
     ada: User, backend: ScriptedBackend, settings: pytest_django.Settings
 ) -> None:
     say(settings, "Be kind.")

@@ -1,4 +1,4 @@
-"""Turns whose process has died are closed unasked, questions that were never launched are answered, and live answers are left alone."""
+"""The reaper: closes turns of dead processes, answers questions that were never launched, and leaves live turns alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def set_lease(turn: Turn, seconds: float) -> None:
     await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() + timedelta(seconds=seconds))
 
 
-async def test_pages_that_wait_for_an_answer_of_a_dead_process_are_told(ada: User, backend: ScriptedBackend) -> None:
+async def test_pages_waiting_for_a_dead_process_are_told(ada: User, backend: ScriptedBackend) -> None:
     turn = (await stored(ada, ask(), "a process that died")).turn
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(turn.conversation_id))
@@ -50,7 +50,7 @@ async def test_pages_that_wait_for_an_answer_of_a_dead_process_are_told(ada: Use
     assert not await database_sync_to_async(pieces.saved)(turn.pk)
 
 
-async def test_of_several_frames_that_were_not_stored_only_the_last_is_cut_off(ada: User, backend: ScriptedBackend) -> None:
+async def test_of_several_unstored_frames_only_the_last_is_incomplete(ada: User, backend: ScriptedBackend) -> None:
     turn = (await stored(ada, ask(), "a process that died")).turn
     for text, channel in (
         ("hm", "analysis"),
@@ -64,7 +64,7 @@ async def test_of_several_frames_that_were_not_stored_only_the_last_is_cut_off(a
 
 
 @pytest.mark.parametrize(("terminator", "state"), [(Terminator.RETURN, "completed"), (Terminator.END, "interrupted")])
-async def test_of_a_whole_answer_only_the_end_of_its_turn_was_lost(
+async def test_a_whole_answer_only_lacks_the_end_of_its_turn(
     terminator: Terminator, state: str, ada: User, backend: ScriptedBackend
 ) -> None:
     started = await stored(ada, ask(), "a process that died")
@@ -83,7 +83,7 @@ async def test_of_a_whole_answer_only_the_end_of_its_turn_was_lost(
     assert entry.turns == 1 and entry.is_estimate and turn.finished_at is not None
 
 
-async def test_a_question_that_was_stored_and_never_launched_is_answered(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_stored_question_that_was_never_launched_is_answered(ada: User, backend: ScriptedBackend) -> None:
     fresh, forgotten = (await stored(ada, ask())).turn, (await stored(ada, ask())).turn
     await set_lease(forgotten, 9)
     await running._reap()
@@ -95,7 +95,7 @@ async def test_a_question_that_was_stored_and_never_launched_is_answered(ada: Us
     assert [started.turn.pk for started in await database_sync_to_async(running._never_launched)()] == [], "and none a second time"
 
 
-async def test_a_continuation_that_was_never_launched_goes_on_from_its_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "Two and")[:-1], gate]
     first = await begin(ada, ask())
@@ -112,7 +112,7 @@ async def test_a_continuation_that_was_never_launched_goes_on_from_its_answer(ad
     assert "Two and two." in (await Message.objects.aget(turn=forgotten, channel="final")).text
 
 
-async def test_nobody_closes_what_this_process_runs_however_late_its_lease_is(
+async def test_a_turn_of_this_process_is_never_closed_however_late_its_lease(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "TICK_SECONDS", 3600.0)
@@ -146,7 +146,7 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
     assert await state_of(turn) == "interrupted"
 
 
-async def test_a_search_that_fails_is_noted_as_an_outage_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_sweep_is_logged_as_an_outage_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     searched = asyncio.Event()
 
     async def fail() -> None:
@@ -171,7 +171,7 @@ async def test_stop_reaches_a_turn_of_another_process_through_the_database(ada: 
     assert (await state_of(started.turn), backend.closed) == ("stopped", 1)
 
 
-async def test_a_deletion_elsewhere_ends_the_request_to_the_model(ada: User, backend: ScriptedBackend) -> None:
+async def test_deletion_in_another_process_ends_the_model_request(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Half")[:-1], asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)

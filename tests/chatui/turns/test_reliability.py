@@ -1,4 +1,4 @@
-"""What a fault leaves behind: a database or a Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
+"""Recovery after a fault: a database or Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def texts(turn: Turn) -> list[str]:
 
 
 def failing(function: Callable[..., Any], times: int, error: type[Exception] = OperationalError) -> Callable[..., Any]:
-    """The same function, behind a database that refuses that many times."""
+    """Wrap a function so that the database refuses its first ``times`` calls."""
     left = [times]
 
     def call(*arguments: Any, **named: Any) -> Any:
@@ -97,7 +97,7 @@ async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: Use
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-async def test_one_failed_renewal_does_not_end_the_renewing(
+async def test_one_failed_renewal_does_not_end_lease_renewal(
     error: type[Exception], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
@@ -114,9 +114,7 @@ async def test_one_failed_renewal_does_not_end_the_renewing(
     assert (await end_of(started)).state == "completed"
 
 
-async def test_closing_an_account_stops_what_is_written_for_it(
-    ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_closing_an_account_stops_its_turns(ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
     monkeypatch.setattr(leases, "TICK_SECONDS", 0.02)
@@ -129,9 +127,7 @@ async def test_closing_an_account_stops_what_is_written_for_it(
     assert (await end_of(started)).state == "stopped"
 
 
-async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_short_database_failure_loses_no_text(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "load", failing(ledger.load, 1))
     monkeypatch.setattr(ledger, "store_frames", failing(ledger.store_frames, 2))
     monkeypatch.setattr(ledger, "finish", failing(ledger.finish, 2))
@@ -140,7 +136,9 @@ async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
     assert (await texts(turn))[-1].endswith("Four. <|return|>")
 
 
-async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_frame_whose_commit_was_not_confirmed_is_stored_once(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep, unheard = ledger.store_frames, [True]
 
     def keep_and_break(*arguments: Any) -> Any:
@@ -155,7 +153,7 @@ async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend
     assert (turn.state, len(await texts(turn))) == ("completed", 2)
 
 
-async def test_a_receiver_that_fails_does_not_make_a_turn_deaf(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User, backend: ScriptedBackend) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError
 
@@ -174,7 +172,7 @@ async def test_a_receiver_that_fails_does_not_make_a_turn_deaf(ada: User, backen
     assert (await end_of(started)).state == "completed"
 
 
-async def test_an_answer_is_written_to_its_end_and_seen_while_redis_is_away(
+async def test_an_answer_completes_and_is_visible_while_redis_is_away(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
@@ -189,7 +187,7 @@ async def test_an_answer_is_written_to_its_end_and_seen_while_redis_is_away(
     assert (await end_of(started)).state == "completed"
 
 
-async def test_a_turn_that_cannot_be_shown_still_has_its_end(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_cannot_be_rendered_still_ends(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
 
@@ -204,9 +202,7 @@ async def test_a_turn_that_cannot_be_shown_still_has_its_end(ada: User, backend:
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
 
 
-async def test_a_snapshot_that_cannot_be_made_leaves_stop_working(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stop_works_when_a_snapshot_cannot_be_made(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError
 
@@ -219,7 +215,7 @@ async def test_a_snapshot_that_cannot_be_made_leaves_stop_working(
     assert (await end_of(started)).state == "stopped"
 
 
-async def test_a_frame_that_was_kept_in_the_end_is_not_kept_a_second_time_from_its_pieces(ada: User) -> None:
+async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(ada: User) -> None:
     started = await keep_question(ada)
     turn = started.turn
     await database_sync_to_async(pieces.leave)(turn.pk, "Half")
@@ -232,7 +228,7 @@ async def test_a_frame_that_was_kept_in_the_end_is_not_kept_a_second_time_from_i
     assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|return|>"]
 
 
-async def test_the_same_ask_through_two_sockets_at_once_is_one_turn(ada: User) -> None:
+async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
     wanted = ask()
     thread_each = [asyncio.to_thread(_start_and_close, ada, wanted) for _ in range(3)]
     started = await asyncio.gather(*thread_each)
@@ -241,7 +237,7 @@ async def test_the_same_ask_through_two_sockets_at_once_is_one_turn(ada: User) -
 
 
 def _start_and_close(person: User, wanted: Ask) -> Started:
-    """In a thread of its own, as in a process of its own."""
+    """Run in a thread of its own, as if in another process."""
     try:
         return store(person, wanted)
     except IntegrityError:
@@ -250,7 +246,7 @@ def _start_and_close(person: User, wanted: Ask) -> Started:
         connection.close()
 
 
-async def test_an_answer_that_runs_does_not_take_the_reader_off_another_branch(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_running_answer_does_not_move_the_reader_off_another_branch(ada: User, backend: ScriptedBackend) -> None:
     first = await end_of(await begin(ada))
     gate = asyncio.Event()
     backend.script = [*frame(PREAMBLE, "Let me see"), gate, *answer("Five.")]
@@ -265,7 +261,7 @@ async def test_an_answer_that_runs_does_not_take_the_reader_off_another_branch(a
     assert leaf is not None and leaf.turn_id == first.pk
 
 
-async def test_a_process_that_ends_in_good_order_keeps_every_word_and_holds_no_lease(
+async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
@@ -298,7 +294,7 @@ async def test_a_page_that_asks_often_waits_for_one_snapshot(ada: User, backend:
     assert len(looks) <= 10 + 6, "ten answers, and one look again each tenth of a second"
 
 
-async def test_hidden_text_is_held_in_pieces_of_a_flush_and_a_snapshot_holds_what_was_numbered() -> None:
+async def test_hidden_text_is_stored_in_pieces_per_flush_and_a_snapshot_includes_them() -> None:
     stream, key = DebugStream(uuid4()), uuid4()
     stream.take(FrameOpened(Header("assistant", channel="analysis")), key)
     for _ in range(1000):

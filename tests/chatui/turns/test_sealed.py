@@ -1,4 +1,4 @@
-"""Sealed tokens: they open for the person and the purpose that they were sealed for, for a day, and for nobody else."""
+"""Sealed tokens: each opens only for the person and purpose it was sealed for, and only for a day."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def sealed(texts: list[str] = THOUGHTS, person: UUID = ADA) -> str:
     return token
 
 
-def test_a_token_opens_for_its_person_and_purpose_alone() -> None:
+def test_a_token_opens_only_for_its_person_and_purpose() -> None:
     token = sealed()
     assert tokens.unseal(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
     assert tokens.unseal(BELA, Purpose.REASONING, token) == tokens.unseal(ADA, Purpose.COMPACTION, token) == ()
 
 
-def test_a_token_that_was_changed_anywhere_opens_to_nothing() -> None:
+def test_a_tampered_token_opens_to_nothing() -> None:
     token = sealed()
     for place in (0, 5, 6, 40, 60, len(token) // 2, len(token) - 2):
         other = "A" if token[place] != "A" else "B"
@@ -40,7 +40,7 @@ def test_a_token_that_was_changed_anywhere_opens_to_nothing() -> None:
         assert tokens.unseal(ADA, Purpose.REASONING, wrong) == ()
 
 
-def test_a_token_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_expires_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     token, now = sealed(), time.time()
     lasts = tokens.LASTS_SECONDS[Purpose.REASONING]
     for age, is_good in ((lasts - 60, True), (lasts + 60, False), (-30, True), (-3600, False)):
@@ -48,14 +48,14 @@ def test_a_token_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
         assert bool(tokens.unseal(ADA, Purpose.REASONING, token)) is is_good, age
 
 
-def test_the_length_of_a_token_tells_only_its_bucket() -> None:
+def test_the_length_of_a_token_reveals_only_its_bucket() -> None:
     lengths = {len(sealed(["x" * count])) for count in range(0, 2000, 37)}
     assert len(lengths) == 1
     assert len({len(sealed(["ö" * count])) for count in range(0, 100_000, 997)}) <= 8
     assert tokens.seal(ADA, Purpose.REASONING, ["x" * tokens.LARGEST]) is None
 
 
-def test_a_key_that_was_changed_still_opens_what_it_sealed(settings: pytest_django.Settings) -> None:
+def test_after_key_rotation_old_tokens_still_open(settings: pytest_django.Settings) -> None:
     def use(**keys: object) -> None:
         settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update=keys)
 
@@ -68,7 +68,7 @@ def test_a_key_that_was_changed_still_opens_what_it_sealed(settings: pytest_djan
     assert tokens.unseal(ADA, Purpose.REASONING, token) == () and tokens.unseal(ADA, Purpose.REASONING, newer) == tuple(THOUGHTS)
 
 
-def test_what_was_thought_since_the_last_visible_frame_is_sealed_together() -> None:
+def test_reasoning_since_the_last_visible_frame_is_sealed_together() -> None:
     collected = SealedReasoning(ADA)
 
     def feed(*events: object) -> list[tuple[str, ...]]:

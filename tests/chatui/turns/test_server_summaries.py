@@ -1,4 +1,4 @@
-"""What a server sends by the name of a summary: lines where it is one, hidden text where it reads like reasoning."""
+"""Summaries written by the model server: shown as lines if they are real summaries, hidden if they read like reasoning."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None
     assert server_summaries.steps_in(text) == steps
 
 
-def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
+def test_many_empty_lines_are_parsed_quickly() -> None:
     text = " \n" * 200_000 + "**Comparing ways**"
     assert server_summaries.steps_in(text) == ["Comparing ways"]
     assert costs_at_most(1000, lambda: server_summaries.steps_in(text))
@@ -76,7 +76,7 @@ def test_headings_and_short_lines_are_a_summary(text: str) -> None:
         "사용자는 기차를 원한다",
     ],
 )
-def test_what_thinks_aloud_reads_like_reasoning(text: str) -> None:
+def test_thinking_aloud_reads_like_reasoning(text: str) -> None:
     assert server_summaries.read(text).is_reasoning
 
 
@@ -85,7 +85,7 @@ def read(notes: Notes, *texts: str) -> list[str]:
     return [step for text in texts for step in notes.server_steps(text)]
 
 
-def test_reasoning_by_the_name_of_a_summary_is_hidden_text_before_any_line_is_judged() -> None:
+def test_reasoning_labelled_as_summary_is_hidden_before_any_line_is_judged() -> None:
     notes, line = Notes(is_trusted=True), "compare the ways to travel"
     assert read(notes, "**Comparing ways**") == ["Comparing ways"], "the premise: the server is believed"
     assert notes.judge("Looked at how to compare the ways to travel").reason is None, "the premise: the line passes"
@@ -102,7 +102,7 @@ def test_the_text_under_a_heading_is_hidden() -> None:
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_a_summary_that_is_not_trusted_is_hidden_text(is_trusted: bool) -> None:
+def test_an_untrusted_summary_is_hidden(is_trusted: bool) -> None:
     notes = Notes(is_trusted=is_trusted)
     notes.open([Frame(Header(Role.USER), QUESTION)])
     for event in (FrameOpened(summary_frame.ASIDE), FrameText("look at each of the ways there are in turn"), FrameClosed(Terminator.END)):
@@ -112,7 +112,7 @@ def test_a_summary_that_is_not_trusted_is_hidden_text(is_trusted: bool) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_trusted_server_that_sends_its_thoughts_shows_nothing_of_them(
+async def test_a_trusted_server_that_sends_reasoning_shows_none_of_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
@@ -128,7 +128,7 @@ async def test_a_trusted_server_that_sends_its_thoughts_shows_nothing_of_them(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
+async def test_an_untrusted_servers_summary_is_replaced_by_a_summarizer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
@@ -138,7 +138,7 @@ async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
     assert watched.steps == [STEP]
 
 
-def test_a_summarizer_gets_reasoning_and_neither_calls_nor_what_is_kept_for_staff() -> None:
+def test_a_summarizer_gets_reasoning_without_calls_or_staff_only_text() -> None:
     notes = Notes()
     for header in (ANALYSIS, BROKEN, Header(Role.ASSISTANT, "analysis", recipient="functions.look"), Header(Role.TOOL, name="look")):
         for event in (FrameOpened(header), FrameText(f"Written as {header.role}, {header.intent}, {header.recipient}."), FrameClosed(None)):

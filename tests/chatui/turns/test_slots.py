@@ -1,4 +1,4 @@
-"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is ever lost."""
+"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[in
 
 
 @pytest.mark.asyncio
-async def test_first_come_first_served_and_each_is_told_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
     slots, done, told = Slots(1), list[str](), dict[str, list[int]]()
     ends = {name: asyncio.Event() for name in "abcd"}
@@ -46,14 +46,14 @@ async def test_first_come_first_served_and_each_is_told_its_place(monkeypatch: p
         ends[name].set()
         await asyncio.sleep(0.03)
     assert done == list("abcd")
-    assert told["d"][-1] == 0 and sorted(told["d"], reverse=True) == told["d"], "a place only ever gets better"
+    assert told["d"][-1] == 0 and sorted(told["d"], reverse=True) == told["d"], "a place in the queue only improves"
     assert set(told["d"]) == {3, 2, 1, 0}
     ends["d"].set()
     await asyncio.gather(*tasks)
 
 
 @pytest.mark.asyncio
-async def test_whoever_gives_up_leaves_the_queue() -> None:
+async def test_giving_up_leaves_the_queue() -> None:
     slots, done, told, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
     first, second, third = (asyncio.create_task(hold(slots, name, done, told, end)) for name in "abc")
     await asyncio.sleep(0)
@@ -65,7 +65,7 @@ async def test_whoever_gives_up_leaves_the_queue() -> None:
 
 
 @pytest.mark.asyncio
-async def test_no_slot_is_lost_or_made_whatever_ends_when() -> None:
+async def test_slots_are_neither_lost_nor_duplicated_in_any_order_of_events() -> None:
     slots, running, most, luck = Slots(3), 0, 0, random.Random(7)
 
     async def one() -> None:
@@ -87,7 +87,7 @@ async def test_no_slot_is_lost_or_made_whatever_ends_when() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_question_that_waits_is_kept_says_its_place_and_can_be_stopped(
+async def test_a_waiting_question_is_stored_shows_its_place_and_can_be_stopped(
     ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Slots(1)
@@ -111,7 +111,7 @@ async def test_a_question_that_waits_is_kept_says_its_place_and_can_be_stopped(
 
 
 async def begin(socket: BrowserSocket) -> dict[str, Any]:
-    """Ask, and follow. The snapshot, with the conversation."""
+    """Ask and subscribe. Returns the snapshot and the conversation."""
     await socket.send_message()
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.send("subscribe", conversation=accepted["conversation"])
@@ -139,7 +139,7 @@ class Person:
 
 
 class Queue:
-    """People who ask, end and give up, with all that must hold after each step."""
+    """People who ask, finish and give up, with the invariants checked after each step."""
 
     def __init__(self, most: int, limits: dict[str, int]) -> None:
         self.most, self.limits = most, limits
@@ -194,14 +194,14 @@ class Queue:
             assert len(self.running) == self.most or any(left[group] <= 0 for group in mine), "somebody waits for nothing"
             for group in mine:
                 left[group] -= 1
-            assert person.told and person.told == sorted(person.told, reverse=True), "a place only ever gets better"
+            assert person.told and person.told == sorted(person.told, reverse=True), "a place in the queue only improves"
             assert 1 <= person.told[-1] <= len(self.people)
             later = self.people[self.people.index(person) :]
             assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"
 
 
 @pytest.mark.asyncio
-async def test_members_of_a_full_group_wait_and_nobody_of_another_group_behind_them() -> None:
+async def test_members_of_a_full_group_wait_without_blocking_other_groups() -> None:
     queue = Queue(10, LIMITS)
     first, second = await queue.ask("students"), await queue.ask("students", "a group without a limit")
     third, fourth = await queue.ask("students"), await queue.ask("students")
@@ -219,7 +219,7 @@ async def test_members_of_a_full_group_wait_and_nobody_of_another_group_behind_t
 
 
 @pytest.mark.asyncio
-async def test_who_waits_for_the_process_is_not_told_of_those_who_wait_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
     queue = Queue(2, {"students": 1})
     student, other = await queue.ask("students"), await queue.ask()
@@ -241,7 +241,7 @@ async def test_who_waits_for_the_process_is_not_told_of_those_who_wait_for_their
 
 
 @pytest.mark.asyncio
-async def test_somebody_of_two_groups_is_not_overtaken_for_ever() -> None:
+async def test_a_member_of_two_groups_is_not_starved() -> None:
     queue = Queue(10, {"students": 1, "staff": 1})
     student, staff = await queue.ask("students"), await queue.ask("staff")
     both = await queue.ask("students", "staff")
@@ -271,7 +271,7 @@ STEPS = st.lists(
 
 @settings(max_examples=example_count(150), deadline=None)
 @given(STEPS, st.integers(1, 5))
-def test_whatever_happens_no_slot_is_lost_nobody_waits_for_nothing_and_everybody_gets_a_turn(steps: list, most: int) -> None:
+def test_random_sequences_lose_no_slot_and_starve_nobody(steps: list, most: int) -> None:
     async def play() -> None:
         queue = Queue(most, LIMITS)
         for what, which in steps:
@@ -287,7 +287,7 @@ def test_whatever_happens_no_slot_is_lost_nobody_waits_for_nothing_and_everybody
     asyncio.run(play())
 
 
-def test_a_limit_is_a_number_above_zero_for_each_group() -> None:
+def test_a_group_limit_is_a_positive_number() -> None:
     assert Environment(group_answers_at_once="students=20, on call = 5 ,a=b=1").group_answers_at_once == {  # type: ignore[arg-type]
         "students": 20,
         "on call": 5,
@@ -299,7 +299,7 @@ def test_a_limit_is_a_number_above_zero_for_each_group() -> None:
 
 
 @pytest.mark.django_db
-def test_a_check_names_groups_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_check_names_unknown_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     assert group_limits_check(None) == []
     change(monkeypatch, {"group_answers_at_once": {"students": 1, "stuff": 2}})
     Group.objects.create(name="students")

@@ -1,4 +1,4 @@
-"""What a turn asks of the database: few statements, and as many in a conversation of ten thousand messages as in one of ten."""
+"""The number of SQL statements per turn: few, and as many in a conversation of ten thousand messages as in one of ten."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
-"""Of any kind of turn, with what begins a transaction. The ledger has two at the end, and two more for the first turn of a person.
+"""For any kind of turn, including the start of a transaction. The ledger has two at the end, and two more in a person's first turn.
 
-One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
+One of them reads which tools are switched off in the conversation, because the demo offers some. Without tools it is not sent."""
 
 NEW_CONVERSATION = """
 BEGIN
@@ -69,10 +69,10 @@ UPDATE conversation: answered just now
 
 
 class Statements(list[str]):
-    """Every statement that the product's threads send, transaction control included, but for those of the clock that renews leases."""
+    """Every statement sent by the product's threads, including transaction control, except those of the lease renewal timer."""
 
     def since(self, mark: int) -> str:
-        """Those behind a mark, for a failing test to show."""
+        """The statements after a mark, for a failing test to show."""
         return "\n".join(statement[:160] for statement in self[mark:])
 
 
@@ -88,7 +88,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
         found.append(sql)
         return executemany(cursor, sql, params)
 
-    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a turn. So are the limits of usage.
+    # The admin pages' rows are read every two seconds for all viewers and are not part of a turn. Neither are the usage limits.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     monkeypatch.setattr(limits, "_by_group", dict)
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
@@ -100,7 +100,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
 async def turn(
     socket: BrowserSocket, backend: ScriptedBackend, statements: Statements, command: dict[str, Any]
 ) -> tuple[dict[str, Any], int, int]:
-    """One turn as a page asks for it: its acceptance, and how many statements it took to the model's first token and in all."""
+    """One turn as a page asks for it: its acceptance, and the number of statements until the first token and in total."""
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     backend.waiting.clear()
@@ -142,7 +142,7 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
 
 
 @pytest.mark.parametrize(("is_new", "asked"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
-async def test_the_statements_of_a_turn_are_these(
+async def test_a_turn_sends_exactly_these_statements(
     ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, asked: str
 ) -> None:
     async with BrowserSocket(ada) as socket:
@@ -158,7 +158,7 @@ async def test_the_statements_of_a_turn_are_these(
 async def test_a_first_answer_waits_for_few_threads(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each wait is one for the interpreter, too, which many turns that begin at once share."""
+    """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
     waits: list[str] = []
     run, post = Pool.run, Writer.post
 
@@ -175,7 +175,7 @@ async def test_a_first_answer_waits_for_few_threads(
         monkeypatch.setattr(Pool, "run", noted)
         monkeypatch.setattr(Writer, "post", noted_write)
         await turn(socket, backend, statements, send(None))
-    # The summary asks for its model server by itself, and no answer waits for it.
+    # The summary asks its model server independently, and no answer waits for it.
     assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"]
 
 
@@ -194,7 +194,7 @@ def listed(text: str) -> list[str]:
     return [line.partition(":")[0] for line in text.strip().splitlines()]
 
 
-async def test_limits_of_groups_take_no_statement_of_their_own(
+async def test_group_limits_add_no_statement(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with BrowserSocket(ada) as socket:
@@ -221,7 +221,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
 
 
 @pytest.mark.slow
-async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
     monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
 
@@ -244,7 +244,7 @@ async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedB
     assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in asked), "people are told how much was left out"
 
 
-async def test_reasoning_above_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
+async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Four.", thought="hidden " * 100)
     async with BrowserSocket(ada) as socket:
         await socket.send(client_id=str(uuid4()), **send(None))

@@ -1,4 +1,4 @@
-"""Reasoning summaries through the real turn: what people see, what staff see, and that the answer never waits."""
+"""Reasoning summaries in whole turns: what users see, what staff see, and that the answer never waits."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ STEP = "Compared three ways to travel"
 NEUTRAL = re.compile(r'<p class="thought">Thought for [^<]+</p>')
 
 
-class Watched:
-    """A turn that a page follows, and what it left behind."""
+class WatchedTurn:
+    """A turn that a page follows, and the rows it left."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -54,7 +54,7 @@ class Watched:
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    """Wait until it is so."""
+    """Wait until ``condition`` holds."""
     async with asyncio.timeout(60):
         while not reached():
             await asyncio.sleep(0.005)
@@ -62,9 +62,9 @@ async def until(reached: Callable[[], bool]) -> None:
 
 async def watch(
     person: User, gate: asyncio.Event | None = None, reached: Callable[[], bool] = lambda: True, text: str = QUESTION
-) -> Watched:
-    """Ask, follow, let the model go on to its answer once ``reached`` is so and all of it was sent, and wait for the end."""
-    watched = Watched()
+) -> WatchedTurn:
+    """Ask and follow; let the model answer once ``reached`` holds and everything was sent; wait for the end."""
+    watched = WatchedTurn()
     async with BrowserSocket(person) as socket:
         await socket.send_message(text)
         accepted = (await socket.until("chatui:accepted"))[-1]
@@ -73,9 +73,9 @@ async def watch(
         watched.steps_before = watched.events[-1].get("steps", [])
         if gate is not None:
             await until(reached)
-            await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: a flush that is due comes before
+            await asyncio.sleep(2 * publisher.FLUSH_SECONDS)  # of this event loop: a pending flush comes before
             gate.set()
-        # A short turn may be over before it can be followed; then nothing more comes.
+        # A short turn may be over before it can be followed; then no more events come.
         if watched.events[-1]["type"] != "chatui:idle":
             watched.events = await socket.until(*ENDS, "chatui:idle")
         await running.settle()
@@ -85,7 +85,7 @@ async def watch(
 
 
 async def until_step(socket: BrowserSocket) -> None:
-    """Until the page shows a line: it may have been there when the page began to follow."""
+    """Until the page shows a line, which may have been there when the page began to follow."""
     while True:
         event = (await socket.until("chatui:summary", "chatui:snapshot"))[-1]
         if event["type"] == "chatui:summary" or event["steps"]:
@@ -107,7 +107,7 @@ async def kept(turn: Turn) -> list[Message]:
     return [message async for message in Message.objects.filter(turn=turn).order_by("position")]
 
 
-async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_answer(
+async def test_a_step_is_shown_during_thinking_and_stored_before_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
@@ -129,7 +129,7 @@ async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_a
     assert page.index("<details") < page.index("Take the bicycle.")
 
 
-async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_that_is_hidden(
+async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_hidden(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
@@ -195,7 +195,7 @@ ATTACKS: dict[str, Says] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-async def test_e_x_summary_blocked_what_must_not_be_shown_is_left_out_and_the_person_sees_the_neutral_line(
+async def test_e_x_summary_blocked_a_blocked_line_is_replaced_by_the_neutral_one(
     attack: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
@@ -242,7 +242,7 @@ async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedB
     ],
     ids=["hangs", "fails", "breaks", "breaks oddly", "garbage", "flood", "cut", "hidden", "ends", "empty", "nothing to tell"],
 )
-async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
+async def test_a_broken_summarizer_does_not_delay_the_answer(
     says: Says, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(says)
@@ -267,10 +267,10 @@ async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
     assert summarizer.running == 0, "no request outlives the turn"
 
 
-async def test_the_request_is_broken_off_when_the_answer_begins(
+async def test_the_summary_request_is_cancelled_when_the_answer_begins(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that does both has its hands free for the answer."""
+    """A server that does both is free for the answer again."""
     thinking, writing, summarizer = asyncio.Event(), asyncio.Event(), Summarizer(60.0)
     install(monkeypatch, backend, summarizer)
     backend.script = [*thinks(thinking)[:-3], writing, *thinks()[-3:]]
@@ -284,9 +284,7 @@ async def test_the_request_is_broken_off_when_the_answer_begins(
         await running.settle()
 
 
-async def test_what_a_summary_took_is_booked_also_where_the_answer_broke_it_off(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_usage_of_a_cancelled_summary_is_booked(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(60.0)
     install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
@@ -296,7 +294,7 @@ async def test_what_a_summary_took_is_booked_also_where_the_answer_broke_it_off(
     assert all(row.is_estimate and row.input_tokens > 0 and row.turns == 0 and row.person_id == ada.pk for row in rows)
 
 
-async def test_what_a_summary_took_is_booked_while_its_turn_runs_so_that_a_process_that_dies_takes_none_of_it_along(
+async def test_summary_usage_is_booked_during_the_turn_and_survives_a_crash(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
@@ -316,7 +314,7 @@ async def test_what_a_summary_took_is_booked_while_its_turn_runs_so_that_a_proce
     assert count.reserved_tokens == 0 and count.day_turns == 1
 
 
-async def test_only_a_few_summaries_are_asked_for_at_the_same_time(
+async def test_only_a_few_summaries_are_requested_at_the_same_time(
     ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(0.2)
@@ -332,10 +330,10 @@ async def test_only_a_few_summaries_are_asked_for_at_the_same_time(
     assert await Turn.objects.filter(state="completed").acount() == 6
 
 
-async def test_steps_come_at_a_steady_pace_whatever_is_thought(
+async def test_steps_come_at_a_steady_pace_however_much_is_thought(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How often a step comes must not tell how much is written."""
+    """The pace of steps must not reveal how much is written."""
     assert summarizing.STEP_SECONDS >= 3.0
     summarizer = Summarizer(STEP, "Weighed the weather", "Looked at the distance", "Thought of the hills")
     install(monkeypatch, backend, summarizer)
@@ -388,7 +386,7 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     assert message.text.count("\n- ") + 1 == summary_notes.MAX_STEPS == len(summarizer.requests)
 
 
-async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_the_time(
+async def test_a_late_page_sees_the_steps_and_after_the_answer_began_the_time(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thinking, writing, summarizer = asyncio.Event(), asyncio.Event(), Summarizer(STEP, "none")
@@ -411,9 +409,7 @@ async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_
         await running.settle()
 
 
-async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_turn_without_an_answer_keeps_the_shown_steps(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     summarizer = Summarizer(STEP, "none")
     install(monkeypatch, backend, summarizer)
     backend.script = [FrameOpened(ANALYSIS), FrameText(THOUGHT), asyncio.Event()]
@@ -423,7 +419,7 @@ async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen
         await socket.send("subscribe", conversation=accepted["conversation"])
         await until_step(socket)
         await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
-        # What the list of conversations is told may come before or after the end of the turn.
+        # The event for the conversation list may come before or after the end of the turn.
         types = [event["type"] for event in await socket.until(*ENDS) if event["type"] != "chatui:answered"]
         await running.settle()
     assert types[-2:] == ["chatui:thought", "response.cancel"]
@@ -432,7 +428,7 @@ async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen
     assert f'<li dir="auto">{STEP}</li>' in await page_of(ada, turn)
 
 
-async def test_the_model_never_sees_a_summary_again_and_copies_and_titles_go_without_it(
+async def test_summaries_are_left_out_of_prompts_copies_and_titles(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
@@ -452,7 +448,7 @@ async def test_the_model_never_sees_a_summary_again_and_copies_and_titles_go_wit
     assert STEP not in "".join(frame.body for frame in backend.requests[-1].frames)
 
 
-async def test_where_nobody_sums_up_a_calm_line_tells_the_time(
+async def test_without_a_summarizer_a_neutral_line_shows_the_time(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None)
@@ -462,7 +458,7 @@ async def test_where_nobody_sums_up_a_calm_line_tells_the_time(
     assert NEUTRAL.search(await page_of(ada, turn))
 
 
-async def test_an_answer_without_hidden_work_says_nothing_of_it(
+async def test_an_answer_without_hidden_work_shows_no_thinking_line(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, Summarizer(STEP))
@@ -472,15 +468,13 @@ async def test_an_answer_without_hidden_work_says_nothing_of_it(
     assert "thought" not in await page_of(ada, watched.turn)
 
 
-async def test_the_thinking_that_comes_after_the_answer_is_not_counted(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_thinking_after_the_answer_is_not_counted(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, backend, None)
     backend.script = [*frame(FINAL, "pong"), *frame(ANALYSIS, THOUGHT), ended()]
     assert (await watch(ada)).turn.thought_seconds is None
 
 
-# What a server sums up by itself
+# Summaries written by the model server
 
 
 def server_summary(*parts: str) -> list[Any]:
@@ -491,7 +485,7 @@ def server_summary(*parts: str) -> list[Any]:
 TRUSTED = {"kind": "responses", "url": "http://127.0.0.1:9", "summaries": "server"}
 
 
-async def test_a_trusted_servers_own_summary_is_checked_and_shown_as_steps(
+async def test_a_trusted_servers_summary_is_checked_and_shown_as_steps(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
@@ -516,7 +510,7 @@ async def test_a_trusted_servers_own_summary_is_checked_and_shown_as_steps(
     assert ["Long words" in m.text for m in hidden] == [True, False], "staff see what the server sent, and what was blocked"
 
 
-async def test_a_summary_of_a_server_that_comes_right_before_the_answer_is_not_too_late(
+async def test_a_server_summary_right_before_the_answer_is_not_too_late(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
@@ -540,10 +534,10 @@ async def test_a_model_cannot_forge_a_summary(name: str, ada: User, backend: Scr
     assert "<details" not in page and ("part-preamble" in page) == (name == "tool_activity")
 
 
-async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_summary_unchecked(
+async def test_a_back_end_that_becomes_trusted_early_shows_no_unchecked_summary(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The admin pages may change a back end between the two looks at it that a turn takes."""
+    """The admin pages may change a back end between the two times that a turn reads it."""
     install(monkeypatch, backend, None)
     backend.script = [*frame(SUMMARY, SECRET), *answer()]
     watched = await watch(ada)
@@ -563,7 +557,7 @@ async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBacken
 @pytest.mark.parametrize(
     ("says", "is_shown"), [("allow", True), ("Allow.", True), ("block", False), ("", False), ("allow it", False), ("I allow", False)]
 )
-async def test_a_reviewed_line_is_shown_only_if_the_review_says_allow(
+async def test_a_reviewed_line_is_shown_only_if_the_review_allows_it(
     says: str, is_shown: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
@@ -581,7 +575,7 @@ async def test_a_reviewed_line_is_shown_only_if_the_review_says_allow(
 
 
 @pytest.mark.parametrize(("says", "is_shown"), [("allow", True), ("block", False)])
-async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_off(
+async def test_a_line_by_a_model_is_reviewed_unless_reviews_are_off(
     says: str, is_shown: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
@@ -594,7 +588,7 @@ async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_of
     assert "may leak" in asked and "may harm" in asked
 
 
-async def test_a_line_that_the_check_refuses_is_not_sent_to_the_review(
+async def test_a_line_that_fails_the_check_is_not_sent_to_the_review(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marker = "kvtrwqmz4711"
@@ -606,7 +600,7 @@ async def test_a_line_that_the_check_refuses_is_not_sent_to_the_review(
     assert not [request for request in summarizer.requests if "decide whether" in request.frames[0].body]
 
 
-async def test_hidden_words_are_in_no_event_of_a_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_summary_events_contain_no_hidden_text(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = "kvtrwqmz4711"
     gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", f"Found {marker[::-1]}", STEP, "none")
     install(monkeypatch, backend, summarizer)

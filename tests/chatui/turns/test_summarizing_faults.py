@@ -1,4 +1,4 @@
-"""What goes wrong with a summary costs the summary, never the answer, and shows nothing that was not checked."""
+"""Faults in reasoning summaries affect only the summary, never the answer, and nothing unchecked is shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def broken(*arguments: object, **named: object) -> Any:
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800"])
-async def test_a_line_that_no_database_takes_is_blocked_and_the_answer_kept(
+async def test_a_line_that_cannot_be_stored_is_blocked_and_the_answer_stored(
     odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(f"Looked at {odd} the timetable", "none")
@@ -43,7 +43,7 @@ async def test_a_line_that_no_database_takes_is_blocked_and_the_answer_kept(
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800"])
-async def test_a_servers_own_summary_that_no_database_takes_is_blocked_and_the_answer_kept(
+async def test_a_server_summary_that_cannot_be_stored_is_blocked_and_the_answer_stored(
     odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
@@ -54,7 +54,7 @@ async def test_a_servers_own_summary_that_no_database_takes_is_blocked_and_the_a
     assert watched.turn.state == "completed"
 
 
-async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
+async def test_reasoning_that_cannot_be_stored_is_still_summarized(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
@@ -67,7 +67,7 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
 
 
 @pytest.mark.parametrize("fault", [failing, broken])
-async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
+async def test_a_summary_that_cannot_be_stored_does_not_lose_the_answer(
     fault: Any, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "store_summary", fault)
@@ -79,11 +79,11 @@ async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
     assert [(message.name, message.channel) for message in await kept(watched.turn)] == [("", "analysis"), ("", "final")]
 
 
-async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answer(
+async def test_a_check_that_fails_as_the_answer_begins_does_not_lose_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
-    monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer looks at the line
+    monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer triggers the check of the line
     monkeypatch.setattr(summary_notes, "check", broken)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
@@ -93,10 +93,8 @@ async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answ
     assert STEP not in watched.raw
 
 
-async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was lost with the fault is missing in the index, so that a copy of it would pass."""
+async def test_after_a_fault_no_more_summary_is_shown(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text lost with the fault is missing in the index, so a copy of it would pass the check."""
     install(monkeypatch, backend, None, **TRUSTED)
     feed, failed = summary_notes.Notes.feed, asyncio.Event()
 
@@ -115,7 +113,7 @@ async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
     assert STEP not in watched.raw
 
 
-async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_time(
+async def test_a_summarizer_with_three_empty_replies_is_not_asked_again(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, summarizer = asyncio.Event(), Summarizer("")
@@ -126,7 +124,7 @@ async def test_a_summarizer_that_says_nothing_three_times_is_not_asked_a_fourth_
     assert (watched.turn.state, watched.steps, len(summarizer.requests)) == ("completed", [], 3)
 
 
-async def test_a_servers_summary_that_comes_too_late_for_its_review_is_not_shown(
+async def test_a_server_summary_too_late_for_its_review_is_not_shown(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED, summary_review=True)

@@ -82,9 +82,7 @@ async def _drips(writer: asyncio.StreamWriter) -> None:
 
 @pytest.mark.usefixtures("closing")
 @pytest.mark.parametrize(("review", "verdict", "is_shown"), [("false", "", True), ("true", "allow", True), ("true", "block", False)])
-async def test_a_line_comes_over_http_is_checked_and_shown(
-    review: str, verdict: str, is_shown: bool, ada: User, configure: Configure
-) -> None:
+async def test_a_line_over_http_is_checked_and_shown(review: str, verdict: str, is_shown: bool, ada: User, configure: Configure) -> None:
     gate, asked = asyncio.Event(), []
 
     async def small(writer: asyncio.StreamWriter) -> None:
@@ -117,7 +115,7 @@ async def test_a_line_comes_over_http_is_checked_and_shown(
     [_hangs, _drips, stub.responds("500 Internal Server Error", b"{}"), stub.plays(b"data: garbage\n\n" * 50), stub.plays(b"")],
     ids=["hangs", "drips", "fails", "garbage", "nothing"],
 )
-async def test_a_bad_summarizer_holds_up_no_token_and_is_hung_up_on(small: Answer, ada: User, configure: Configure) -> None:
+async def test_a_bad_summarizer_delays_no_token_and_is_disconnected(small: Answer, ada: User, configure: Configure) -> None:
     gate = asyncio.Event()
     async with stub.running(thinks(gate)) as big, stub.running(small) as other:
         configure(TWO.format(big=big.url, small=other.url, review="false"))
@@ -129,7 +127,7 @@ async def test_a_bad_summarizer_holds_up_no_token_and_is_hung_up_on(small: Answe
                 while not [request for request in other.requests if request.method == "POST"]:
                     await asyncio.sleep(0.01)
             gate.set()
-            # A summarizer may take twice as long, so an answer that waited for one would not be here in time.
+            # The summarizer's limit is longer than this: an answer that waited for it would be late.
             await socket.until("response.delta", "response.delta.flush", timeout=summarizing.ASK_SECONDS / 2)
             await socket.until(*ENDS, timeout=summarizing.ASK_SECONDS / 2)
             await running.settle()
@@ -146,10 +144,10 @@ def relay(llama_server: str) -> Iterator[Relay]:
 
 @pytest.mark.llama
 @pytest.mark.usefixtures("closing")
-async def test_the_real_server_is_model_and_summarizer(
+async def test_the_real_server_as_model_and_summarizer(
     llama_server: str, relay: Relay, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is too small to sum anything up. What it says instead is shown or blocked, and nothing hidden comes with it."""
+    """The model is too small to summarize. Its text is shown or blocked, and nothing hidden is shown with it."""
     monkeypatch.setattr(summarizing, "MIN_CHARS", 20)
     answered, words_of = asyncio.Event(), own_requests.text_of
 
@@ -179,6 +177,6 @@ async def test_the_real_server_is_model_and_summarizer(
         summary_frame.steps_of(frame_of(message).body)
         async for message in Message.objects.filter(name="reasoning_summary", is_visible=True)
     ]
-    assert kept == ([steps] if steps else []), "what was shown is what is kept"
+    assert kept == ([steps] if steps else []), "the shown text equals the stored text"
     assert "RAW-COT-CANARY" not in raw and "bicycle" in raw
     assert (await Turn.objects.aget()).state == "completed"

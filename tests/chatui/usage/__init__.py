@@ -1,1 +1,1 @@
-"""Tests of limits and of the ledger."""
+"""Tests of usage limits and of the ledger."""

@@ -169,7 +169,7 @@ def test_the_largest_limit_of_a_persons_groups_applies_for_each_kind_separately(
     limit(large, day_turns=9, day_tokens=100, month_turns=60)
     limits.clear_cache()
     assert limits_of(ada) == Limits(day_turns=9, day_tokens=None, month_turns=70)
-    assert limits_of(bela) == Limits(day_turns=1), "who is in none of them has those for everybody"
+    assert limits_of(bela) == Limits(day_turns=1), "a person in none of the groups has the limits for everybody"
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Which requests are attempts of a person to see hidden channels, which are another site's or the browser's, and which are none."""
+"""Attempts to see hidden channels: telling requests of a user from those caused by another site or by the browser itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 IMAGE = {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
-# What Chromium, Firefox and Safari send.
+# The headers of Chromium, Firefox and Safari.
 HEADERS: list[tuple[dict[str, str], Cause]] = [
     ({}, Cause.PERSON),
     ({"Sec-Fetch-Site": "none", **NAVIGATION}, Cause.PERSON),
@@ -36,29 +36,27 @@ HEADERS: list[tuple[dict[str, str], Cause]] = [
 ]
 
 
-def lines() -> list[tuple[str, str, str, str, str]]:
+def audit_lines() -> list[tuple[str, str, str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("code", "action", "way", "actor_name", "owner_name"))
 
 
 @pytest.mark.parametrize(("headers", "cause"), HEADERS)
-def test_the_browser_says_who_caused_a_request(headers: dict[str, str], cause: Cause) -> None:
+def test_fetch_metadata_tells_who_caused_a_request(headers: dict[str, str], cause: Cause) -> None:
     assert cause_of(headers) is cause
 
 
 @pytest.mark.parametrize(("headers", "cause"), HEADERS)
-def test_only_what_a_person_asked_for_warns_of_them_and_all_of_it_is_refused_and_recorded(
+def test_only_the_persons_own_requests_raise_a_warning_but_all_are_refused_and_logged(
     headers: dict[str, str], cause: Cause, bela: User, conversation: Conversation
 ) -> None:
     client = signed_in(bela)
     for _ in range(6):
         assert client.get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
-    assert lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
+    assert audit_lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
     assert [warned.attempts for warned in attempts.unacknowledged()] == ([6] if cause is Cause.PERSON else [])
 
 
-def test_another_site_that_makes_a_browser_ask_does_not_count_as_its_persons_refused_attempts(
-    bela: User, grace: User, conversation: Conversation
-) -> None:
+def test_a_cross_site_request_does_not_count_as_the_persons_attempt(bela: User, grace: User, conversation: Conversation) -> None:
     for headers in ({}, {"Sec-Fetch-Site": "cross-site", **NAVIGATION}):
         for _ in range(3):
             signed_in(bela).get(f"/c/{conversation.pk}/debug/", headers=headers)
@@ -69,7 +67,7 @@ def test_another_site_that_makes_a_browser_ask_does_not_count_as_its_persons_ref
 
 
 @pytest.mark.parametrize("place", ["open", "close"])
-def test_a_form_without_a_token_is_an_attempt_at_an_address_of_hidden_channels_and_nowhere_else(
+def test_a_form_without_a_token_is_an_attempt_only_at_hidden_channel_addresses(
     place: str, bela: User, grace: User, conversation: Conversation
 ) -> None:
     def post(person: User | None, path: str) -> int:
@@ -80,35 +78,35 @@ def test_a_form_without_a_token_is_an_attempt_at_an_address_of_hidden_channels_a
 
     assert post(bela, f"debug/{place}/") == post(None, f"debug/{place}/") == post(grace, f"debug/{place}/") == 403
     action = f"{place} debug view"
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("bela", "")], "who may see them only had an old form"
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("bela", "")], (
+        "who may see them only had an old form"
+    )
     assert post(bela, "rename/") == 403 and post(bela, "debug/") == 403
-    assert lines()[2:] == [("E-PERM-VISIBILITY", "debug page", "page", "bela", "ada")]
+    assert audit_lines()[2:] == [("E-PERM-VISIBILITY", "debug page", "page", "bela", "ada")]
 
 
-def test_another_method_is_an_attempt_as_well(bela: User, grace: User, conversation: Conversation) -> None:
+def test_another_http_method_is_an_attempt_too(bela: User, grace: User, conversation: Conversation) -> None:
     for person in (bela, grace):
         client = signed_in(person)
         assert client.get(f"/c/{conversation.pk}/debug/open/").status_code == 405
         assert client.put(f"/c/{conversation.pk}/debug/raw/").status_code == 405
         assert client.head(f"/c/{conversation.pk}/download/whole/").status_code == 405
     actions = ["open debug view", "debug raw text", "whole download"]
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in actions]
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in actions]
 
 
 @pytest.mark.parametrize("place", ["messages/{}/text/", "at/{}/"])
-def test_asking_for_a_hidden_frame_by_its_id_is_an_attempt_and_looks_like_any_id_that_does_not_exist(
-    place: str, ada: User, bela: User, grace: User
-) -> None:
+def test_a_hidden_frame_id_is_an_attempt_and_looks_like_an_unknown_id(place: str, ada: User, bela: User, grace: User) -> None:
     row = long_conversation(ada, 4)
     visible, *_, hidden = row.messages.order_by("position")
     row.messages.filter(pk=hidden.pk).update(is_visible=False)
     assert signed_in(ada).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code in (200, 302)
     assert signed_in(bela).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code == 404
-    assert lines() == [], "the premise: not what is visible"
+    assert audit_lines() == [], "the premise: not what is visible"
     own = Conversation.objects.create(owner=bela)
     for person, conversation in ((ada, row), (bela, row), (grace, row)):
         assert signed_in(person).get(f"/c/{conversation.pk}/{place.format(hidden.pk)}").status_code == 404
     assert signed_in(bela).get(f"/c/{own.pk}/{place.format(hidden.pk)}").status_code == 404
     action = "message text" if "text" in place else "link to message"
-    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
+    assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
     assert attempts.attempts_of(bela) == 2

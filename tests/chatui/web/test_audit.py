@@ -1,4 +1,4 @@
-"""The page of the audit log: who may read it, filters, pages by number, counts, and files that are recorded."""
+"""The page of the audit log: access, filters, paging, counts, and logged exports."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def log(ada: User, grace: User, conversation: Conversation) -> None:
     record("third thing", SHELL, "group readers")
 
 
-def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
-    """What the lines of the page say was done."""
+def shown_actions(client: Client, query: str = "", status: int = 200) -> list[str]:
+    """The actions in the lines of the page."""
     response = client.get(f"/audit/?{query}")
     assert response.status_code == status
     return re.findall(
@@ -41,9 +41,9 @@ def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
 
 
 @pytest.mark.usefixtures("log")
-def test_permitted_staff_read_every_line_the_newest_first(grace: User) -> None:
+def test_permitted_staff_read_every_line_newest_first(grace: User) -> None:
     page = signed_in(grace).get("/audit/").content.decode()
-    assert shown(signed_in(grace)) == ["third thing", "second thing", "first thing"]
+    assert shown_actions(signed_in(grace)) == ["third thing", "second thing", "first thing"]
     for said in (
         "words of a reason",
         "E-PERM-VISIBILITY",
@@ -58,14 +58,14 @@ def test_permitted_staff_read_every_line_the_newest_first(grace: User) -> None:
 
 @pytest.mark.usefixtures("log")
 @pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank"])
-def test_for_everybody_else_there_is_no_such_page(name: str, request: pytest.FixtureRequest) -> None:
+def test_others_do_not_find_the_page(name: str, request: pytest.FixtureRequest) -> None:
     client = signed_in(request.getfixturevalue(name))
     assert client.get("/audit/").status_code == 404
     assert client.post("/audit/export/csv/").status_code == 404
     assert AuditEvent.objects.count() == 3
 
 
-def test_the_permission_alone_without_being_staff_opens_nothing() -> None:
+def test_the_permission_without_staff_status_opens_nothing() -> None:
     assert signed_in(make_person("paul", "view_auditevent")).get("/audit/").status_code == 404
     assert signed_in(make_person("pia", "view_auditevent", staff=True)).get("/audit/").status_code == 200
 
@@ -94,27 +94,27 @@ def test_the_permission_alone_without_being_staff_opens_nothing() -> None:
     ],
 )
 def test_filters(query: str, expected: list[str], grace: User) -> None:
-    assert shown(signed_in(grace), query) == expected
+    assert shown_actions(signed_in(grace), query) == expected
 
 
-def test_the_filter_offers_the_admin_pages_by_their_new_and_by_their_old_word(grace: User) -> None:
+def test_the_filter_has_the_old_and_new_action_names_of_the_admin_pages(grace: User) -> None:
     for way in ("office", "admin"):
         record(f"by {way}", Visitor(grace, "192.0.2.7", way))
     client = signed_in(grace)
     page = client.get("/audit/").content.decode()
     assert '<option value="admin">' in page and '<option value="office">' in page
-    assert shown(client, "way=office") == ["by office"]
-    assert shown(client, "way=admin") == ["by admin"]
+    assert shown_actions(client, "way=office") == ["by office"]
+    assert shown_actions(client, "way=admin") == ["by admin"]
 
 
 @pytest.mark.usefixtures("log")
 def test_lines_of_one_conversation(grace: User, conversation: Conversation) -> None:
-    assert shown(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]
+    assert shown_actions(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]
 
 
 @pytest.mark.usefixtures("log")
 @pytest.mark.parametrize("query", ["since=never", "conversation=x", "until=2026-13-01", "code=a%00b", "way=%0a", "person=a%00b"])
-def test_a_filter_that_makes_no_sense_shows_no_line_and_says_so(query: str, grace: User) -> None:
+def test_an_invalid_filter_shows_no_line_and_an_error(query: str, grace: User) -> None:
     response = signed_in(grace).get(f"/audit/?{query}")
     assert (
         response.status_code == 400
@@ -123,13 +123,13 @@ def test_a_filter_that_makes_no_sense_shows_no_line_and_says_so(query: str, grac
     )
 
 
-def test_what_people_wrote_is_text_on_the_page(grace: User) -> None:
+def test_user_text_is_escaped(grace: User) -> None:
     record("test", Visitor(grace, "", "page"), "<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
     page = signed_in(grace).get("/audit/?person=%22%3E%3Cscript%3E").content.decode() + signed_in(grace).get("/audit/").content.decode()
     assert "<script>alert" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
 
 
-def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paging_works_in_both_directions(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 9):
         record(f"act {number}", Visitor(grace, "", "page"))
@@ -140,12 +140,12 @@ def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pyte
         found = re.search(r'href="([^"]+)" rel="next"', page)
         address = found[1].replace("&amp;", "&") if found else ""
     assert seen == [["8", "7", "6"], ["5", "4", "3"], ["2", "1"]]
-    record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is shown twice or left out
+    record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is repeated or skipped
     back = re.search(r'href="([^"]+)" rel="prev"', page)
-    assert back and shown(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
+    assert back and shown_actions(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
 
 
-def test_newer_lines_end_where_the_log_ends(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newer_lines_end_at_the_end_of_the_log(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 6):
         record(f"act {number}", Visitor(grace, "", "page"))
@@ -164,7 +164,7 @@ def test_attempts_are_counted_by_person_and_day(grace: User, ada: User) -> None:
     assert rows == [["ada", "3"], ["not", "signed", "in", "1"]]
 
 
-def test_attempts_that_were_only_counted_count_before_and_after_they_are_summed_up(
+def test_aggregated_attempts_are_counted_before_and_after_the_summary(
     grace: User, bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rows() -> list[list[str]]:
@@ -185,7 +185,7 @@ def test_attempts_that_were_only_counted_count_before_and_after_they_are_summed_
     )
 
 
-def test_a_look_is_one_row_with_its_counts_and_a_file_has_both_lines(grace: User, conversation: Conversation) -> None:
+def test_a_view_is_one_row_with_its_counts_and_an_export_has_both_lines(grace: User, conversation: Conversation) -> None:
     client = signed_in(grace)
     assert client.post(f"/c/{conversation.pk}/debug/open/", OPENING).status_code == 302
     for place in ("", "raw/", "raw/"):
@@ -193,7 +193,7 @@ def test_a_look_is_one_row_with_its_counts_and_a_file_has_both_lines(grace: User
     assert "so far 1 × page, 2 × raw text; last" in collapsed(client.get("/audit/").content.decode())
     client.post(f"/c/{conversation.pk}/debug/close/")
     page = collapsed(client.get("/audit/").content.decode())
-    assert shown(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
+    assert shown_actions(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
     got = [json.loads(line) for line in client.post("/audit/export/jsonl/", {"whose": "ada"}).content.decode().splitlines()]
     assert [(line["number"], line["action"], line["owner_name"]) for line in got] == [
         (1, "open debug view", "ada"),
@@ -202,7 +202,7 @@ def test_a_look_is_one_row_with_its_counts_and_a_file_has_both_lines(grace: User
 
 
 @pytest.mark.usefixtures("log")
-def test_a_file_holds_the_filtered_lines_and_the_taking_is_recorded(grace: User) -> None:
+def test_an_export_has_the_filtered_lines_and_is_logged(grace: User) -> None:
     client = signed_in(grace)
     response = client.post("/audit/export/jsonl/", {"person": "grace"}, REMOTE_ADDR="192.0.2.7")
     got = [json.loads(line) for line in response.content.decode().splitlines()]
@@ -217,7 +217,7 @@ def test_a_file_holds_the_filtered_lines_and_the_taking_is_recorded(grace: User)
 
 
 @pytest.mark.usefixtures("log")
-def test_a_file_that_would_be_too_long_is_refused_and_nothing_is_recorded(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_long_export_is_refused_without_a_log_line(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_of_log, "EXPORT_MOST", 2)
     response = signed_in(grace).post("/audit/export/jsonl/")
     assert response.status_code == 400 and "More than 2 lines" in response.content.decode()
@@ -226,7 +226,7 @@ def test_a_file_that_would_be_too_long_is_refused_and_nothing_is_recorded(grace:
 
 
 @pytest.mark.usefixtures("log")
-def test_if_the_taking_cannot_be_recorded_there_is_no_file(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_log_line_there_is_no_export(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
@@ -238,7 +238,7 @@ def test_if_the_taking_cannot_be_recorded_there_is_no_file(grace: User, monkeypa
     assert response.status_code == 500 and "first thing" not in response.content.decode()
 
 
-def test_the_page_costs_a_few_queries_however_many_lines_there_are(grace: User, django_assert_max_num_queries: object) -> None:
+def test_the_page_needs_a_few_queries_however_many_lines(grace: User, django_assert_max_num_queries: object) -> None:
     for number in range(60):
         record("act", Visitor(grace, f"192.0.2.{number}", "page"))
     client = signed_in(grace)
@@ -250,7 +250,7 @@ PERMISSIONS = ["view_hidden_channels", "view_any_conversation", "view_auditevent
 
 
 @pytest.mark.parametrize("name", PERMISSIONS)
-def test_a_permission_through_a_group_counts_as_long_as_the_person_is_in_it(name: str, sam: User, conversation: Conversation) -> None:
+def test_a_permission_through_a_group_lasts_as_long_as_membership(name: str, sam: User, conversation: Conversation) -> None:
     group = Group.objects.create(name="some of us")
     group.permissions.add(Permission.objects.get(codename=name))
     asks = {
@@ -270,10 +270,8 @@ def test_a_permission_through_a_group_counts_as_long_as_the_person_is_in_it(name
     assert may() == set()
 
 
-def test_staff_in_a_group_that_may_see_hidden_channels_see_no_other_persons_until_the_group_may(
-    sam: User, conversation: Conversation
-) -> None:
-    """Admins do not read other people's conversations by default: not even those who may see hidden channels."""
+def test_staff_who_may_see_hidden_channels_need_another_permission_for_other_people(sam: User, conversation: Conversation) -> None:
+    """Admins cannot read other people's conversations by default, not even with the permission for hidden channels."""
     group = Group.objects.create(name="debuggers")
     sam.groups.add(group)
     group.permissions.add(Permission.objects.get(codename="view_hidden_channels"))

@@ -1,4 +1,4 @@
-"""The pages of the debug view as staff meet them: the way in, each page's line in the log, the time that ends, and two people."""
+"""The debug view's pages for staff: opening, audit log lines, expiry, and approval by a second person."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def turn(conversation: Conversation) -> Turn:
 
 @pytest.fixture
 def vera(db: None) -> User:
-    """A second person with the same permissions as grace."""
+    """Another person with the same permissions as grace."""
     return make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
 
 
 def pages(turn: Turn) -> dict[str, str]:
-    """Every page and part of the debug view, by the action that its line in the log has."""
+    """Every page and part of the debug view, by the action in its audit log line."""
     at, hidden = f"/c/{turn.conversation_id}/debug/", Message.objects.get(channel="analysis")
     return {
         "debug page": at,
@@ -75,7 +75,7 @@ def opened(person: User, turn: Turn) -> Client:
     return client
 
 
-def test_each_page_shows_hidden_text_as_text_and_is_counted_in_the_look(grace: User, turn: Turn) -> None:
+def test_each_page_escapes_hidden_text_and_is_counted_in_the_view(grace: User, turn: Turn) -> None:
     client = opened(grace, turn)
     for number, (action, path) in enumerate(pages(turn).items(), 1):
         response = client.get(path)
@@ -90,7 +90,7 @@ def test_each_page_shows_hidden_text_as_text_and_is_counted_in_the_look(grace: U
     assert ESCAPED in client.get(pages(turn)["debug page"]).content.decode()
 
 
-def test_when_the_time_is_over_each_page_leads_back_to_the_question_and_shows_nothing(grace: User, turn: Turn) -> None:
+def test_after_expiry_each_page_leads_to_the_form_and_shows_nothing(grace: User, turn: Turn) -> None:
     client = opened(grace, turn)
     DebugRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     before = AuditEvent.objects.count()
@@ -115,7 +115,7 @@ def test_a_view_of_one_conversation_opens_no_other(grace: User, bela: User, turn
 @pytest.mark.parametrize(
     "fields", [{}, {"reason": "short"}, {"reason": "          "}, {"reason": OPENING["reason"], "minutes": "525600"}, {"minutes": "15"}]
 )
-def test_e_x_reason_a_form_without_reason_or_time_comes_back_with_a_sentence(fields: dict[str, str], grace: User, turn: Turn) -> None:
+def test_e_x_reason_a_form_without_reason_or_time_is_returned_with_a_sentence(fields: dict[str, str], grace: User, turn: Turn) -> None:
     client = signed_in(grace)
     page = client.post(f"/c/{turn.conversation_id}/debug/open/", fields)
     text = page.content.decode()
@@ -123,12 +123,12 @@ def test_e_x_reason_a_form_without_reason_or_time_comes_back_with_a_sentence(fie
     assert not DebugRequest.objects.exists()
 
 
-def test_the_reason_that_was_typed_stays_in_the_form_as_text(grace: User, turn: Turn) -> None:
+def test_the_typed_reason_stays_in_the_form_escaped(grace: User, turn: Turn) -> None:
     page = signed_in(grace).post(f"/c/{turn.conversation_id}/debug/open/", {"reason": '"><b>', "minutes": "15"})
     assert 'value="&quot;&gt;&lt;b&gt;"' in page.content.decode()
 
 
-def test_the_bar_tells_the_seconds_that_are_left_and_offers_to_close(grace: User, turn: Turn) -> None:
+def test_the_bar_shows_the_remaining_seconds_and_a_close_button(grace: User, turn: Turn) -> None:
     client = opened(grace, turn)
     page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
     seconds = int(page.split('data-seconds="')[1].split('"')[0])
@@ -171,7 +171,7 @@ def test_a_declined_request_leads_back_to_the_form(grace: User, vera: User, turn
     assert "Before you open this view" in page and "HIDDEN" not in page
 
 
-def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversation(
+def test_the_number_of_queries_does_not_grow_with_the_conversation(
     grace: User, turn: Turn, django_assert_max_num_queries: pytest_django.DjangoAssertNumQueries
 ) -> None:
     client, last = opened(grace, turn), Message.objects.latest("position")
@@ -193,15 +193,15 @@ def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversatio
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content
 
 
-def test_a_whole_request_is_not_loaded_for_a_page_of_the_owners(ada: User, turn: Turn) -> None:
+def test_the_owners_page_does_not_load_whole_requests(ada: User, turn: Turn) -> None:
     with CaptureQueriesContext(connection) as asked:
         assert b"That." in signed_in(ada).get(f"/c/{turn.conversation_id}/").content
     loaded = [query["sql"] for query in asked if '"chatui_turn"."request"' in query["sql"]]
-    # Turns whose process died are looked for whole, but what still runs has kept no request yet.
+    # Turns of dead processes are read completely, but a running turn has stored no request yet.
     assert [query for query in loaded if "'running'" not in query] == []
 
 
-def test_markers_of_reasoning_are_headings_and_what_is_between_them_stays_escaped(turn: Turn, grace: User) -> None:
+def test_reasoning_markers_are_headings_and_the_text_stays_escaped(turn: Turn, grace: User) -> None:
     thought = Message.objects.get(channel="analysis")
     transcripts.replace_text(thought.pk, Frame(Header("assistant", channel="analysis"), f"Well.<|start_reflect|>{THOUGHT}"))
     client = opened(grace, turn)

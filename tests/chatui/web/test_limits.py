@@ -1,4 +1,4 @@
-"""What costs much is limited for each person: whoever asks too often waits, nothing is done for them, and nobody else waits."""
+"""Rate limits per user for expensive requests: a refused request does nothing, and others are not affected."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def question(conversation: Conversation, ada: User) -> Message:
     return message
 
 
-def test_share_links_are_made_up_to_a_number(question: Message, ada: User) -> None:
+def test_share_links_are_rate_limited(question: Message, ada: User) -> None:
     path, client = f"/c/{question.conversation_id}/share/", signed_in(ada)
     assert statuses(client, 32, "POST", path, leaf=str(question.pk), days="7") == [302] * 30 + [REFUSED] * 2
     assert ShareLink.objects.count() == 30
     assert client.get(path).status_code == 200, "looking at them is not making them"
 
 
-def test_archives_of_everything_are_sent_up_to_a_number(question: Message, ada: User, bela: User) -> None:
+def test_exports_of_everything_are_rate_limited(question: Message, ada: User, bela: User) -> None:
     assert statuses(signed_in(ada), 8, "GET", "/download/") == [200] * 6 + [REFUSED] * 2
     assert statuses(signed_in(bela), 1, "GET", "/download/") == [200]
 
 
-def test_uploads_are_read_up_to_a_number(ada: User, bela: User) -> None:
+def test_uploads_are_rate_limited(ada: User, bela: User) -> None:
     client = signed_in(ada)
     assert statuses(client, 22, "POST", "/import/", file="") == [400] * 20 + [REFUSED] * 2, "those that are refused count as well"
     assert client.get("/import/").status_code == 200

@@ -1,4 +1,4 @@
-"""Many models have a search beside the choice; a page with few loads nothing of it."""
+"""The model menu has a search field only if there are many models; otherwise nothing of it is loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE = '[[backend]]\nname="a"\nkind="chat"\nurl="http://127.0.0.1:9"\nmodels=[{}
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("count", "has_search"), [(3, False), (20, False), (21, True), (600, True)])
-def test_a_search_comes_with_many_models_only_and_none_is_left_out(configure: Configure, ada: User, count: int, has_search: bool) -> None:
+def test_the_search_appears_only_with_many_models_and_all_are_listed(configure: Configure, ada: User, count: int, has_search: bool) -> None:
     configure(FILE.format(",".join(f'"org/model-{number}"' for number in range(count))))
     page = signed_in(ada).get("/").content.decode()
     assert page.count('<option value="a/org/model-') == count

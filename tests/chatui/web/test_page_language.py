@@ -1,4 +1,4 @@
-"""Which catalogue of sentences a page loads for its scripts."""
+"""The message catalogue that a page loads for its scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MADE = ROOT / "static" / "js" / "language" / "catalogues"
     ("asks", "named"), [("de-DE,de;q=0.9", "de"), ("ko", "ko"), ("zh-CN", "zh-hans"), ("en", ""), ("fr", ""), ("x/../y", "")]
 )
 @pytest.mark.django_db
-def test_a_page_loads_the_catalogue_of_its_language_before_its_own_script_and_no_other(asks: str, named: str, ada: User) -> None:
+def test_a_page_loads_its_languages_catalogue_before_its_scripts(asks: str, named: str, ada: User) -> None:
     client = Client(headers={"accept-language": asks})
     client.force_login(ada)
     page = client.get("/").content.decode()
@@ -27,7 +27,7 @@ def test_a_page_loads_the_catalogue_of_its_language_before_its_own_script_and_no
         assert page.index("language/catalogues/") < page.index("js/chat"), "the page's own script says sentences as soon as it runs"
 
 
-def test_every_catalogue_is_loaded_by_its_language() -> None:
+def test_every_catalogue_is_loaded_for_its_language() -> None:
     names = {path.stem for path in MADE.glob("*.js")}
     assert names == {modules.path_of(code).stem for code in domains.TRANSLATED} >= {"de", "ko", "zh-hans"}
     assert {catalogue_of(name) for name in names} == {f"js/language/catalogues/{name}.js" for name in names}

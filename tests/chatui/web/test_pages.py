@@ -77,7 +77,7 @@ def test_the_fragment_of_an_exchange_shows_the_same(ada: User, conversation: Con
     assert "It is <code>4</code>." in fragment and "HIDDEN" not in fragment
 
 
-def test_copy_gives_the_markdown_of_a_visible_message_only(ada: User, conversation: Conversation, talk: object) -> None:
+def test_copy_returns_the_markdown_of_visible_messages_only(ada: User, conversation: Conversation, talk: object) -> None:
     client = signed_in(ada)
     final, hidden = Message.objects.get(channel="final"), Message.objects.get(channel="analysis")
     response = client.get(f"/c/{conversation.pk}/messages/{final.pk}/text/")
@@ -86,7 +86,7 @@ def test_copy_gives_the_markdown_of_a_visible_message_only(ada: User, conversati
     assert client.get(f"/c/{conversation.pk}/messages/{hidden.pk}/text/").status_code == 404
 
 
-def test_the_owner_downloads_what_they_may_see_as_a_valid_transcript(ada: User, conversation: Conversation, talk: object) -> None:
+def test_the_owner_exports_the_visible_part_as_a_valid_transcript(ada: User, conversation: Conversation, talk: object) -> None:
     conversation.model = "gpt-oss-20b"
     conversation.save()
     response = signed_in(ada).get(f"/c/{conversation.pk}/download/")
@@ -96,7 +96,7 @@ def test_the_owner_downloads_what_they_may_see_as_a_valid_transcript(ada: User, 
     assert (transcript.model, dict(transcript.settings), dict(transcript.extra)) == ("gpt-oss-20b", {"reasoning_effort": "medium"}, {})
 
 
-def test_permitted_staff_download_it_whole(grace: User, conversation: Conversation, talk: object) -> None:
+def test_permitted_staff_export_all_of_it(grace: User, conversation: Conversation, talk: object) -> None:
     client = signed_in(grace)
     assert client.get(f"/c/{conversation.pk}/download/whole/").status_code == 403, "not before the opt-in"
     client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
@@ -114,9 +114,7 @@ def test_the_debug_page_shows_every_frame_after_the_opt_in(grace: User, conversa
     assert "HIDDEN-THOUGHT" not in client.get(f"/c/{conversation.pk}/debug/").content.decode()
 
 
-def test_the_debug_page_without_the_permission_is_refused_without_a_word_of_content(
-    ada: User, conversation: Conversation, talk: object
-) -> None:
+def test_the_debug_page_without_permission_is_refused_without_content(ada: User, conversation: Conversation, talk: object) -> None:
     for path in ("debug/", "download/whole/"):
         response = signed_in(ada).get(f"/c/{conversation.pk}/{path}")
         assert response.status_code == 403
@@ -162,20 +160,20 @@ def test_branches_can_be_switched_and_none_is_lost(ada: User, conversation: Conv
     ("state", "code"),
     [("failed", "E-X-BACKEND"), ("incomplete", "E-X-LENGTH"), ("interrupted", "E-STREAM-TRUNCATED")],
 )
-def test_a_turn_that_went_wrong_says_so_on_its_page(state: str, code: str, ada: User, conversation: Conversation) -> None:
+def test_a_failed_turn_says_so_on_its_page(state: str, code: str, ada: User, conversation: Conversation) -> None:
     turn = turn_for(keep(conversation, None, Header("user"), "Hello?"), state, code)
     Turn.objects.filter(pk=turn.pk).update(error_detail="UPSTREAM-WORDS")
     page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
     assert code in page and "UPSTREAM" not in page and "Retry" in page
 
 
-def test_a_turn_whose_process_died_is_closed_when_its_page_is_opened(ada: User, conversation: Conversation) -> None:
+def test_a_turn_of_a_dead_process_is_closed_when_its_page_is_opened(ada: User, conversation: Conversation) -> None:
     turn = turn_for(keep(conversation, None, Header("user"), "Hello?"), "running")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert "E-STREAM-TRUNCATED" in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
 
 
-def test_a_page_of_many_messages_asks_the_database_a_fixed_number_of_times(
+def test_a_page_of_many_messages_needs_a_fixed_number_of_queries(
     ada: User, conversation: Conversation, django_assert_max_num_queries: object
 ) -> None:
     parent: Message | None = None
@@ -187,7 +185,7 @@ def test_a_page_of_many_messages_asks_the_database_a_fixed_number_of_times(
         assert "Answer 29" in client.get(f"/c/{conversation.pk}/").content.decode()
 
 
-def test_strangers_are_sent_to_the_sign_in_page_and_back(ada: User, conversation: Conversation) -> None:
+def test_anonymous_visitors_are_redirected_to_sign_in_and_back(ada: User, conversation: Conversation) -> None:
     response = Client().get(f"/c/{conversation.pk}/")
     assert response["Location"] == f"/sign-in/?next=/c/{conversation.pk}/"
     answer = Client().post(response["Location"], {"username": "ada", "password": PASSWORD})
@@ -196,7 +194,7 @@ def test_strangers_are_sent_to_the_sign_in_page_and_back(ada: User, conversation
     assert outside["Location"] == "/"
 
 
-def test_too_many_wrong_passwords_have_to_wait_even_with_the_right_one(ada: User) -> None:
+def test_sign_in_is_rate_limited_even_with_the_right_password(ada: User) -> None:
     client = Client()
     for _ in range(10):
         assert client.post("/sign-in/", {"username": "ada", "password": "wrong"}).status_code == 200
@@ -214,7 +212,7 @@ def test_signing_out_ends_the_session(ada: User) -> None:
 NEW = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
 
 
-def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_ours() -> None:
+def test_the_first_account_needs_the_code_and_gets_every_permission() -> None:
     code = first_account.new_code()
     assert code is not None
     client = Client()
@@ -231,11 +229,11 @@ def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_
 
 
 def summary(response: Any) -> str:
-    """What a form says on top."""
+    """The error summary of a form."""
     return collapsed(response.content.decode().partition('class="form-problem"')[2].partition("</div>")[0])
 
 
-def test_a_form_says_on_top_what_is_wrong_further_down_and_leads_there(ada: User) -> None:
+def test_a_form_has_an_error_summary_with_links(ada: User) -> None:
     fields = {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"}
     client = signed_in(ada)
     assert summary(client.get("/password/")) == ""
@@ -247,7 +245,7 @@ def test_a_form_says_on_top_what_is_wrong_further_down_and_leads_there(ada: User
     assert ids.count("id_new_password1") == 1, "the place that the link leads to"
 
 
-def test_the_first_account_and_a_new_password_say_so_as_well(ada: User) -> None:
+def test_the_first_account_and_password_forms_have_it_as_well(ada: User) -> None:
     link = password_links.create(Visitor(None, "", "shell"), ada, voids_password=False)
     assert '<a href="#id_new_password1">' in summary(Client().post(link, {"new_password1": "short", "new_password2": "short"}))
     assert "correct username and password" in summary(Client().post("/sign-in/", {"username": "ada", "password": "wrong"}))
@@ -256,7 +254,7 @@ def test_the_first_account_and_a_new_password_say_so_as_well(ada: User) -> None:
     assert '<a href="#id_password1">Password</a>: This password has 5 characters' in said
 
 
-def test_a_wrong_code_makes_no_account_and_guesses_are_limited() -> None:
+def test_a_wrong_setup_code_makes_no_account_and_guesses_are_limited() -> None:
     code = first_account.new_code()
     client = Client()
     for _ in range(10):
@@ -265,14 +263,14 @@ def test_a_wrong_code_makes_no_account_and_guesses_are_limited() -> None:
     assert not User.objects.exists()
 
 
-def test_once_there_is_an_account_there_is_no_setup(ada: User) -> None:
+def test_there_is_no_setup_once_an_account_exists(ada: User) -> None:
     assert first_account.new_code() is None
     assert Client().get("/setup/")["Location"] == "/"
     assert Client().post("/setup/", NEW | {"code": "x"})["Location"] == "/"
     assert first_account.create("mallory", PASSWORD) is None
 
 
-def test_staff_make_other_people_on_the_admin_pages(grace: User) -> None:
+def test_staff_create_accounts_in_the_admin_pages(grace: User) -> None:
     grace.user_permissions.add(*_permissions("add_user", "change_user", "view_user"))
     client = signed_in(grace)
     response = client.post(
@@ -287,7 +285,7 @@ def _permissions(*names: str) -> list[Permission]:
     return list(Permission.objects.filter(codename__in=names))
 
 
-def test_the_operators_pages_are_shown_when_they_are_there(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operators_pages_are_shown_if_they_exist(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "help.md").write_text("# Our help\n\n<script>alert(1)</script>\n\n!!! note\n    Mind the gap.\n")
     (tmp_path / "announcement.md").write_text("Maintenance *tonight*.")
     change(monkeypatch, {"pages_dir": tmp_path})
@@ -304,7 +302,7 @@ def test_the_shipped_pages_render() -> None:
     assert operator_pages.announcement() is None
 
 
-def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_conversation_offers_the_operators_examples_escaped(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert signed_in(ada).get("/").content.decode().count('data-action="example"') == 3, "the shipped ones"
     (tmp_path / "examples.md").write_text("# Ours\n\n- What is <b>new</b>?\n- " + "x" * 500 + "\n\nNo item.\n")
     change(monkeypatch, {"pages_dir": tmp_path})
@@ -315,7 +313,7 @@ def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, 
     assert 'data-action="example"' not in signed_in(ada).get("/").content.decode()
 
 
-def test_a_repaired_frame_shows_staff_its_header_as_it_came(grace: User, conversation: Conversation) -> None:
+def test_staff_see_the_original_header_of_a_repaired_frame(grace: User, conversation: Conversation) -> None:
     keep(conversation, None, Header("assistant", channel="fin al", name="CURIOUS-NAME"), "odd")
     client = signed_in(grace)
     client.post(f"/c/{conversation.pk}/debug/open/", OPENING)

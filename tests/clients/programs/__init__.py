@@ -1,1 +1,1 @@
-"""What each client does. Run by ``python -m tests.clients`` in environments of their own: arguments are the base address and a key."""
+"""The client programs. Run by ``python -m tests.clients`` in separate environments, with the base address and a key as arguments."""

@@ -1,1 +1,1 @@
-"""Responses in the background."""
+"""Tests of background responses."""

@@ -1,4 +1,4 @@
-"""Responses in the background: polled, followed, left and taken up again, with the same events under the same numbers."""
+"""Background responses: polled, followed, and resumed after a disconnect with the same events under the same sequence numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def program(key: str, backend: ScriptedBackend) -> Iterator[Program]:
 
 
 async def ended(program: Program, answer_id: str) -> dict[str, Any]:
-    """Poll until it is over."""
+    """Poll until the response has ended."""
     for _ in range(400):
         found: dict[str, Any] = json_of(await program.get(f"/v1/responses/{answer_id}"))
         if found["status"] not in ("queued", "in_progress"):
@@ -50,7 +50,7 @@ async def ended(program: Program, answer_id: str) -> dict[str, Any]:
 
 
 async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]:
-    """The pieces of a stream, which is left behind the one with ``until``."""
+    """Read a stream up to the chunk that contains ``until``, and disconnect."""
     chunks: Any = aiter(response)  # type: ignore[arg-type]
     async for chunk in chunks:
         yield chunk
@@ -60,7 +60,7 @@ async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]
     await sync_to_async(response.close)()
 
 
-async def test_a_response_is_written_while_nobody_waits_and_is_polled(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_background_response_is_written_and_polled(program: Program, backend: ScriptedBackend) -> None:
     wait = asyncio.Event()
     backend.script = [wait, *answer("It is four.", SECRET)]
     begun = await program.ask(ASKED)
@@ -75,7 +75,7 @@ async def test_a_response_is_written_while_nobody_waits_and_is_polled(program: P
     assert "marmalade" not in json.dumps(found)
 
 
-async def test_a_stream_that_was_left_is_taken_up_again_without_a_gap(program: Program, backend: ScriptedBackend) -> None:
+async def test_an_abandoned_stream_resumes_without_a_gap(program: Program, backend: ScriptedBackend) -> None:
     wait = asyncio.Event()
     backend.script = [*frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait, *answer("four.", SECRET)[-5:]]
     response = await program.post("/v1/responses", ASKED | {"stream": True})
@@ -98,7 +98,7 @@ async def test_a_stream_that_was_left_is_taken_up_again_without_a_gap(program: P
     assert behind == []
 
 
-async def test_what_was_withdrawn_is_not_told_to_whoever_comes_later(program: Program, backend: ScriptedBackend) -> None:
+async def test_withdrawn_text_is_not_sent_to_later_readers(program: Program, backend: ScriptedBackend) -> None:
     wait = asyncio.Event()
     backend.script = [*frame(FINAL, "Some marmalade")[:-1], wait, FrameWithdrawn(), FrameClosed(Terminator.END), *answer()]
     response = await program.post("/v1/responses", ASKED | {"stream": True})
@@ -113,7 +113,7 @@ async def test_what_was_withdrawn_is_not_told_to_whoever_comes_later(program: Pr
     assert b"response.failed" in again
 
 
-async def test_a_response_in_the_background_is_cancelled(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_background_response_can_be_cancelled(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     begun = await program.ask(ASKED)
     await asyncio.wait_for(backend.waiting.wait(), 10)
@@ -124,9 +124,7 @@ async def test_a_response_in_the_background_is_cancelled(program: Program, backe
     assert events[-1]["response"]["status"] == "cancelled"
 
 
-async def test_a_key_that_is_taken_back_stops_what_it_began(
-    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_revoking_a_key_stops_its_responses(program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     await program.ask(ASKED)
@@ -136,7 +134,7 @@ async def test_a_key_that_is_taken_back_stops_what_it_began(
     assert (await Turn.objects.aget()).state == "stopped"
 
 
-async def test_a_key_that_cannot_be_checked_for_long_counts_as_taken_back(
+async def test_a_key_that_cannot_be_checked_for_long_counts_as_revoked(
     program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(_: object) -> bool:
@@ -151,7 +149,7 @@ async def test_a_key_that_cannot_be_checked_for_long_counts_as_taken_back(
     await asyncio.wait_for(running.settle(), 10)
 
 
-async def test_only_its_own_person_takes_up_a_stream_and_only_so_many_at_once(program: Program, bela: User) -> None:
+async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: Program, bela: User) -> None:
     begun = await program.ask(ASKED)
     await ended(program, begun["id"])
     path = f"/v1/responses/{begun['id']}?stream=true"
@@ -172,7 +170,7 @@ async def test_only_its_own_person_takes_up_a_stream_and_only_so_many_at_once(pr
     assert (await program.get(path)).status_code == 404
 
 
-async def test_what_is_not_in_the_background_or_too_long_ago_is_read_as_a_whole(program: Program) -> None:
+async def test_foreground_and_old_responses_are_read_as_a_whole(program: Program) -> None:
     for asked in ({"input": "Now."}, ASKED):
         begun = await program.ask(asked)
         await ended(program, begun["id"])

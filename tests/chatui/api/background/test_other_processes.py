@@ -1,4 +1,4 @@
-"""A response that another process writes, followed by readers that are slow, leave early or fall silent, over messages that get lost."""
+"""Following a response written by another process: with slow, early-leaving or silent readers, and lost messages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.asyncio
 OTHER = "another process"
 
 
-class Written:
-    """A recording in the other process: ``most`` events, and then what comes."""
+class RemoteRecording:
+    """A recording in the other process: at most ``most`` events at once, and then those that come."""
 
     views_hidden = False
 
@@ -33,8 +33,8 @@ class Written:
             yield {"sequence_number": number}
 
 
-class Wire:
-    """The bus of both processes. ``loses``: whether a message is lost on the way."""
+class FakeBus:
+    """The bus between both processes. ``loses`` decides whether a message is lost."""
 
     def __init__(self) -> None:
         self.heard: dict[str, Any] = {}
@@ -62,15 +62,15 @@ class Wire:
 
 
 @pytest.fixture
-def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    made = Wire()
+def wire(monkeypatch: pytest.MonkeyPatch) -> FakeBus:
+    made = FakeBus()
     monkeypatch.setattr(other_processes, "bus", lambda: made)
     return made
 
 
 @pytest.fixture
-def written(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> Written:
-    made = Written(5000)
+def written(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> RemoteRecording:
+    made = RemoteRecording(5000)
     monkeypatch.setattr(recordings, "recording_of", lambda key: made)
     return made
 
@@ -84,14 +84,14 @@ async def read(recording: FollowedElsewhere, after: int = -1) -> list[int]:
         return [body["sequence_number"] async for body in events if body is not None]
 
 
-async def test_each_event_comes_once_and_in_order(wire: Wire, written: Written) -> None:
+async def test_each_event_arrives_once_and_in_order(wire: FakeBus, written: RemoteRecording) -> None:
     other_processes.listen()
     assert await read(followed(), 17) == list(range(18, 5000))
     await asyncio.sleep(0.05)
     assert list(wire.heard) == [GROUP]
 
 
-async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: Wire, written: Written) -> None:
+async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, written: RemoteRecording) -> None:
     other_processes.listen()
     async with aclosing(followed().follow(-1, lambda: 5.0)) as events:
         async for body in events:
@@ -102,8 +102,8 @@ async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: Wire, written:
 
 
 @pytest.mark.parametrize("lost", ["body", "read", "over", "follow"])
-async def test_messages_that_get_lost_cost_time_and_no_events(
-    lost: str, wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch
+async def test_lost_messages_cost_time_but_no_events(
+    lost: str, wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.4)
@@ -119,7 +119,7 @@ async def test_messages_that_get_lost_cost_time_and_no_events(
     assert await read(followed()) == list(range(1000))
 
 
-async def test_a_reader_that_leaves_while_redis_is_asked_leaves_nothing_behind(wire: Wire, written: Written) -> None:
+async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: FakeBus, written: RemoteRecording) -> None:
     wire.is_settled.clear()
     task = asyncio.create_task(other_processes.found(uuid4(), OTHER, uuid4()))
     await asyncio.sleep(0.05)
@@ -128,20 +128,20 @@ async def test_a_reader_that_leaves_while_redis_is_asked_leaves_nothing_behind(w
     assert not wire.heard
 
 
-async def test_a_reader_that_falls_silent_is_forgotten(wire: Wire, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_reader_is_dropped(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
     other_processes.listen()
     owner = UUID(int=7)
     events = FollowedElsewhere(uuid4(), OTHER, owner, views_hidden=False).follow(-1, lambda: 5.0)
     await anext(events)
-    await asyncio.sleep(0.6)  # as where a process is stopped, or a client reads nothing
+    await asyncio.sleep(0.6)  # as if a process were stopped or a client read nothing
     assert not [task for task in asyncio.all_tasks() if "_serve" in repr(task.get_coro())]
     assert [body["sequence_number"] async for body in events if body is not None] == list(range(1, 5000))
     assert recordings.readers[owner] == 0
 
 
-async def test_a_process_that_is_gone_ends_the_stream(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_process_ends_the_stream(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
     with pytest.raises(LostError):

@@ -1,1 +1,1 @@
-"""Tools of programs and of ours, called in their answers."""
+"""Tests of tool calls in API requests: the client's functions and the product's own tools."""

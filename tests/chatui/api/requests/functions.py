@@ -1,4 +1,4 @@
-"""A program's function, and models that call it."""
+"""A function of an API client, and models that call it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOCK = {"type": "function", "name": "clock", "parameters": None}
 
 
 def nested(*tools: dict[str, Any]) -> list[dict[str, Any]]:
-    """The functions as Chat Completions has them."""
+    """The functions in the format of Chat Completions."""
     return [{"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}} for tool in tools]
 
 
@@ -40,10 +40,10 @@ def weather(call_id: str = "c1", **arguments: Any) -> list[Step]:
 
 
 def calls_of(answer: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and arguments of each call in a response."""
+    """The name and arguments of each call in a response."""
     return [(item["name"], json.loads(item["arguments"])) for item in answer["output"] if item["type"] == "function_call"]
 
 
 async def first_call(program: Program) -> dict[str, Any]:
-    """A response that ends in a call."""
+    """A response that ends with a call."""
     return await program.ask({"input": "How is the weather in Tokyo?", "tools": [WEATHER]})

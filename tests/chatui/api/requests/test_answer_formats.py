@@ -1,4 +1,4 @@
-"""Answers that a program wants in a format, over both of its wire formats: only what fits is told, and nothing else beside it."""
+"""Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMED: dict[str, Any] = {"name": "sum", "description": "The sum.", "schema": SCH
 OF_CLASS = {"$defs": {"Sum": SCHEMA}, "type": "object", "properties": {"first": {"$ref": "#/$defs/Sum"}}, "required": ["first"]}
 
 
-def says(text: str) -> list[Any]:
+def answer_steps(text: str) -> list[Any]:
     return [*frame(ANALYSIS, "hm"), *frame(PREAMBLE, "I look."), *frame(FINAL, text, Terminator.RETURN), ended()]
 
 
@@ -42,8 +42,8 @@ def program(ada: User, backend: ScriptedBackend) -> Program:
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_the_answer_is_what_fits_alone(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("Four."), [says('{"sum":4}')]
+async def test_only_the_matching_answer_is_returned(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps("Four."), [answer_steps('{"sum":4}')]
     found = await program.ask(body_of(path, **NAMED), path)
     assert json.loads(answer_of(path, found)) == {"sum": 4}
     assert "Four." not in json.dumps(found)
@@ -60,8 +60,8 @@ async def test_the_answer_is_what_fits_alone(path: str, program: Program, backen
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_a_stream_has_nothing_of_what_did_not_fit(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("Four."), [says('{"sum":4}')]
+async def test_a_stream_contains_nothing_of_a_mismatch(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps("Four."), [answer_steps('{"sum":4}')]
     events = await program.stream(body_of(path, **NAMED), path)
     assert "Four." not in json.dumps(events)
     if path == CHAT:
@@ -73,8 +73,8 @@ async def test_a_stream_has_nothing_of_what_did_not_fit(path: str, program: Prog
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_two_that_do_not_fit_are_an_error_with_its_code(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says('{"sum": "four"}')
+async def test_two_mismatches_are_an_error_with_its_code(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script = answer_steps('{"sum": "four"}')
     response = await program.post(path, body_of(path, **NAMED))
     error = json_of(response)["error"]
     assert (response.status_code, error["type"], error["code"]) == (500, "model_error", "model_error")
@@ -86,24 +86,24 @@ async def test_two_that_do_not_fit_are_an_error_with_its_code(path: str, program
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_any_object_may_be_asked_for(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says("[4]"), [says('{"any":"thing"}')]
+async def test_any_json_object_can_be_requested(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps("[4]"), [answer_steps('{"any":"thing"}')]
     found = await program.ask(body_of(path, "json_object"), path)
     assert json.loads(answer_of(path, found)) == {"any": "thing"}
     assert len(backend.requests) == 2
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_text_is_text(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says("Four.")
+async def test_plain_text_needs_no_format(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script = answer_steps("Four.")
     found = await program.ask(body_of(path, "text"), path)
     assert "Four." in answer_of(path, found)
     assert backend.requests[0].answer_format is None
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES])
-async def test_references_within_the_schema_are_written_out(path: str, program: Program, backend: ScriptedBackend) -> None:
-    backend.script = says('{"first":{"sum":4}}')
+async def test_references_within_the_schema_are_inlined(path: str, program: Program, backend: ScriptedBackend) -> None:
+    backend.script = answer_steps('{"first":{"sum":4}}')
     await program.ask(body_of(path, name="a", schema=OF_CLASS), path)
     [request] = backend.requests
     assert request.answer_format is not None
@@ -134,7 +134,7 @@ HOSTILE: list[dict[str, Any]] = [
         *({"name": "a", "schema": schema} for schema in HOSTILE),
     ],
 )
-async def test_what_is_no_format_is_refused_by_name(path: str, named: dict[str, Any], program: Program, backend: ScriptedBackend) -> None:
+async def test_an_invalid_format_is_refused_by_name(path: str, named: dict[str, Any], program: Program, backend: ScriptedBackend) -> None:
     response = await program.post(path, body_of(path, **named))
     error = json_of(response)["error"]
     assert (response.status_code, error["type"]) == (400, "invalid_request")
@@ -144,11 +144,11 @@ async def test_what_is_no_format_is_refused_by_name(path: str, named: dict[str, 
 
 
 @pytest.mark.parametrize(("said", "texts"), [("Four.", ""), ('{"sum":4}', '{"sum":4}')])
-async def test_beside_a_call_that_was_handed_back_no_other_answer_is_asked_for(
+async def test_after_a_returned_call_no_other_answer_is_requested(
     said: str, texts: str, program: Program, backend: ScriptedBackend
 ) -> None:
     backend.script = [*frame(FINAL, said), *weather(), ended(EndReason.TOOL_CALLS)]
-    backend.following = [says('{"sum":4}')]
+    backend.following = [answer_steps('{"sum":4}')]
     found = await program.ask({**body_of(RESPONSES, **NAMED), "tools": [WEATHER]})
     assert (found["status"], calls_of(found)) == ("completed", [("get-weather", {"city": "Tokyo"})])
     assert text_of(found).strip() == texts

@@ -1,4 +1,4 @@
-"""Functions of a program's own: the model calls them, the program carries them out, and the answer goes on with what they replied."""
+"""Functions of an API client: the model calls them, the client runs them, and the answer continues with their replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def program(key: str, backend: ScriptedBackend) -> Program:
     return Program(key)
 
 
-async def test_a_call_ends_the_response_and_is_never_run_here(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_call_ends_the_response_and_is_not_run_here(program: Program, backend: ScriptedBackend) -> None:
     found = await first_call(program)
     assert found["status"] == "completed" and [item["type"] for item in found["output"]] == ["reasoning", "function_call"]
     item = found["output"][1]
@@ -66,7 +66,7 @@ async def replies() -> list[str]:
     return [document.parse_frame(row.text).body async for row in Message.objects.filter(role="tool").order_by("position")]
 
 
-async def test_the_answer_goes_on_with_the_reply_by_the_previous_response(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_reply_to_the_previous_response_continues_the_answer(program: Program, backend: ScriptedBackend) -> None:
     first = await first_call(program)
     output = {"type": "function_call_output", "call_id": "c1", "output": '{"sky": "sunny"}'}
     second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
@@ -88,7 +88,7 @@ async def test_the_answer_goes_on_with_the_reply_by_the_previous_response(progra
 
 
 async def whole_transcript(turn: Turn) -> None:
-    """The conversation is valid OpenChatML, read strictly."""
+    """The conversation as OpenChatML, which must be valid when read strictly."""
 
     def read() -> None:
         messages = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
@@ -106,7 +106,7 @@ HISTORY: list[dict[str, Any]] = [
 ]
 
 
-async def test_the_answer_goes_on_statelessly(program: Program, backend: ScriptedBackend) -> None:
+async def test_the_answer_continues_statelessly(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("It is sunny.")
     found = await program.ask({"input": HISTORY, "tools": [WEATHER], "store": False})
     assert text_of(found) == "It is sunny. "
@@ -118,9 +118,7 @@ async def test_the_answer_goes_on_statelessly(program: Program, backend: Scripte
             await asyncio.sleep(0.02)
 
 
-async def test_what_was_given_as_called_before_is_told_by_the_name_that_the_program_gave(
-    program: Program, backend: ScriptedBackend
-) -> None:
+async def test_earlier_calls_keep_the_names_that_the_client_used(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("It is sunny.")
     found = await program.ask({"input": HISTORY, "tools": [WEATHER]})
     items = json_of(await program.get(f"/v1/responses/{found['id']}/input_items?order=asc"))["data"]
@@ -128,7 +126,7 @@ async def test_what_was_given_as_called_before_is_told_by_the_name_that_the_prog
     assert made["name"] == "get-weather" and made["arguments"] == '{"city": "Tokyo"}'
 
 
-async def test_a_question_behind_replies_is_answered(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_question_after_replies_is_answered(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("Sunny.")
     found = await program.ask({"input": [*HISTORY, {"role": "assistant", "content": "Sunny."}, {"role": "user", "content": "Sure?"}]})
     assert text_of(found) == "Sunny. " and [frame.header.role for frame in backend.requests[0].frames] == [
@@ -136,7 +134,7 @@ async def test_a_question_behind_replies_is_answered(program: Program, backend: 
     ]  # fmt: skip
 
 
-async def test_ids_that_are_counted_anew_stay_pairs(program: Program, backend: ScriptedBackend) -> None:
+async def test_calls_and_replies_stay_paired_if_ids_repeat(program: Program, backend: ScriptedBackend) -> None:
     backend.script = answer("Sunny.")
     again = [HISTORY[2] | {"arguments": '{"city": "Paris"}'}, HISTORY[3] | {"output": "rain"}]
     await program.ask({"input": [*HISTORY, *again]})
@@ -157,20 +155,20 @@ async def test_ids_that_are_counted_anew_stay_pairs(program: Program, backend: S
     ],
     ids=["nothing was called", "another call", "twice", "no reply", "nobody asked"],
 )
-async def test_a_reply_without_its_call_is_refused(given: object, program: Program, backend: ScriptedBackend) -> None:
+async def test_a_reply_without_a_call_is_refused(given: object, program: Program, backend: ScriptedBackend) -> None:
     response = await program.post("/v1/responses", {"input": given})
     assert response.status_code == 400 and json_of(response)["error"]["param"] == "input" and not backend.requests
     assert not await Message.objects.aexists()
 
 
-async def test_a_reply_to_another_call_than_that_of_the_previous_response_is_refused(program: Program) -> None:
+async def test_a_reply_to_a_call_of_another_response_is_refused(program: Program) -> None:
     first = await first_call(program)
     body = {"previous_response_id": first["id"], "input": [{"type": "function_call_output", "call_id": "c2", "output": "x"}]}
     response = await program.post("/v1/responses", body)
     assert (response.status_code, json_of(response)["error"]["code"]) == (400, "unknown_call")
 
 
-async def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_to_the_program(program: Program, backend: ScriptedBackend) -> None:
+async def test_invalid_arguments_are_returned_to_the_model_not_the_client(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(town="Tokyo"))
     backend.following = [calling(weather("c2", city="Tokyo", days=0)), calling(weather("c3", city="Tokyo", days=2))]
     events = await program.stream({"input": "How is the weather?", "tools": [WEATHER]})
@@ -181,7 +179,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_to_the_pr
     assert calls_of(again) == [("get-weather", {"city": "Tokyo", "days": 2})]
 
 
-async def test_several_calls_at_once_are_all_handed_back_unless_one_at_a_time_is_wanted(program: Program, backend: ScriptedBackend) -> None:
+async def test_parallel_calls_are_all_returned_unless_disabled(program: Program, backend: ScriptedBackend) -> None:
     both = calling(weather(), call("clock", "c2"), preamble=frame(PREAMBLE, "I look."))
     backend.script, backend.following = both, [both]
     body = {"input": "How is the weather?", "tools": [WEATHER, CLOCK]}
@@ -192,7 +190,7 @@ async def test_several_calls_at_once_are_all_handed_back_unless_one_at_a_time_is
     assert calls_of(json_of(await program.get(f"/v1/responses/{one['id']}"))) == calls_of(one)
 
 
-async def test_no_more_calls_are_handed_back_than_wanted(program: Program, backend: ScriptedBackend) -> None:
+async def test_max_tool_calls_limits_the_returned_calls(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), call("clock", "c2"))
     found = await program.ask({"input": "?", "tools": [WEATHER, CLOCK], "max_tool_calls": 1})
     assert calls_of(found) == [("get-weather", {"city": "Tokyo"})] and found["max_tool_calls"] == 1
@@ -208,7 +206,7 @@ async def test_no_more_calls_are_handed_back_than_wanted(program: Program, backe
         ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "clock"}]}, {"clock"}),
     ],
 )
-async def test_only_what_is_chosen_can_be_called(choice: object, offered: set[str], program: Program, backend: ScriptedBackend) -> None:
+async def test_only_chosen_functions_can_be_called(choice: object, offered: set[str], program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), call("clock", "c2"))
     backend.following = [answer("I could not.")]
     events = await program.stream({"input": "?", "tools": [WEATHER, CLOCK], "tool_choice": choice})
@@ -218,7 +216,7 @@ async def test_only_what_is_chosen_can_be_called(choice: object, offered: set[st
 
 
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "clock"}])
-async def test_an_answer_without_the_call_that_is_required_is_not_told(choice: object, program: Program, backend: ScriptedBackend) -> None:
+async def test_an_answer_without_the_required_call_is_not_returned(choice: object, program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(PREAMBLE, "I look."), *answer("I know it already.")]
     events = await program.stream({"input": "?", "tools": [WEATHER, CLOCK], "tool_choice": choice})
     assert "know it" not in json.dumps(events) and events[-1]["type"] == "response.failed"
@@ -247,14 +245,12 @@ async def test_an_answer_without_the_call_that_is_required_is_not_told(choice: o
         ("max_tool_calls", {"tools": [CLOCK], "max_tool_calls": 0}),
     ],
 )
-async def test_what_cannot_be_offered_is_refused_by_name(
-    field: str, body: dict[str, Any], program: Program, backend: ScriptedBackend
-) -> None:
+async def test_unsupported_tools_are_refused_by_name(field: str, body: dict[str, Any], program: Program, backend: ScriptedBackend) -> None:
     response = await program.post("/v1/responses", {"input": "?"} | body)
     assert response.status_code == 400 and json_of(response)["error"]["param"] == field and not backend.requests
 
 
-async def test_what_is_repeated_of_a_function_is_what_the_model_was_told(program: Program, backend: ScriptedBackend) -> None:
+async def test_the_echoed_function_is_the_one_the_model_got(program: Program, backend: ScriptedBackend) -> None:
     deep: Any = "x"
     for _ in range(200):
         deep = [deep]
@@ -279,13 +275,13 @@ async def test_what_is_repeated_of_a_function_is_what_the_model_was_told(program
     assert json_of(await program.get(f"/v1/responses/{found['id']}"))["tools"] == found["tools"]
 
 
-async def test_tools_of_other_kinds_are_skipped_and_the_response_says_which_are_there(program: Program, backend: ScriptedBackend) -> None:
+async def test_unknown_tool_types_are_skipped_and_the_response_lists_the_rest(program: Program, backend: ScriptedBackend) -> None:
     others = [{"type": "web_search"}, {"type": "namespace", "name": "n", "tools": []}, {"type": "custom", "name": "apply_patch"}]
     found = await program.ask({"input": "How is the weather?", "tools": [*others, WEATHER]})
     assert [tool["name"] for tool in found["tools"]] == ["get-weather"] and len(backend.requests[0].tools) == 1
 
 
-async def test_a_completion_has_the_calls_and_goes_on_with_their_replies(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_completion_returns_calls_and_continues_with_their_replies(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), preamble=frame(PREAMBLE, "I look."))
     asked = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(WEATHER)}
     found = (await program.ask(asked, CHAT))["choices"][0]
@@ -300,7 +296,7 @@ async def test_a_completion_has_the_calls_and_goes_on_with_their_replies(program
     ]  # fmt: skip
 
 
-async def test_a_streamed_completion_has_the_calls_in_its_deltas(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_streamed_completion_has_calls_in_its_deltas(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), call("clock", "c2"))
     body = {"messages": [{"role": "user", "content": "?"}], "tools": nested(WEATHER, CLOCK), "tool_choice": "required"}
     chunks = await program.stream(body, CHAT)
@@ -320,7 +316,7 @@ async def test_a_streamed_completion_has_the_calls_in_its_deltas(program: Progra
         ("tool_choice", {"tools": nested(CLOCK), "tool_choice": {"type": "function", "function": {"name": "other"}}}),
     ],
 )
-async def test_what_a_completion_cannot_take_is_refused_by_name(field: str, body: dict[str, Any], program: Program) -> None:
+async def test_unsupported_completion_fields_are_refused_by_name(field: str, body: dict[str, Any], program: Program) -> None:
     response = await program.post(CHAT, {"messages": [{"role": "user", "content": "?"}]} | body)
     assert response.status_code == 400 and json_of(response)["error"]["param"] == field
 
@@ -334,7 +330,7 @@ async def test_a_completion_can_be_limited_to_some_of_its_functions(program: Pro
     assert [tool.name for tool in backend.requests[0].tools] == ["clock"]
 
 
-async def test_text_behind_a_call_is_hidden(program: Program, backend: ScriptedBackend) -> None:
+async def test_text_after_a_call_is_hidden(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), frame(FINAL, "It is certainly sunny.", Terminator.RETURN))
     found = await first_call(program)
     assert "certainly" not in json.dumps(found) and calls_of(found)

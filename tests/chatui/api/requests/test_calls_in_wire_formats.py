@@ -1,4 +1,4 @@
-"""A program's functions over each wire format: what the model server is sent, and the call that comes back, in both formats of the API."""
+"""An API client's functions over each wire format of the model server and both API formats: the request sent, and the call returned."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Bac
 
 @pytest.mark.parametrize("kind", ["chat", "responses", "harmony"])
 @pytest.mark.parametrize("asks_by", ["responses", "chat"])
-async def test_a_call_is_handed_back_and_its_reply_goes_to_the_model(
+async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
     kind: str, asks_by: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
@@ -72,7 +72,7 @@ async def test_a_call_is_handed_back_and_its_reply_goes_to_the_model(
         of_token_ids(name, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(name)
     )  # fmt: skip
     async with model(monkeypatch, made, *answers, **options) as server:
-        told = await (by_responses if asks_by == "responses" else by_chat)(program)
+        told = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)
     first, second = (said(post, vocabulary) for post in posts(server))
     assert name in first and "The weather." in first and "22 degrees" not in first and "22 degrees" in second
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
@@ -80,13 +80,13 @@ async def test_a_call_is_handed_back_and_its_reply_goes_to_the_model(
 
 
 def said(post: dict[str, Any], words: Vocabulary) -> str:
-    """What a model server was sent, as text; of token ids without the markers."""
+    """The request to the model server, as text; for token ids without the markers."""
     if "prompt" not in post:
         return json.dumps(post, ensure_ascii=False)
     return words.decode([each for each in post["prompt"] if each < len(words.bytes_of)]).decode()
 
 
-async def by_responses(program: Program) -> str:
+async def call_over_responses(program: Program) -> str:
     first = await program.ask({"input": "How is the weather?", "tools": [FUNCTION]})
     assert calls_of(first) == [("weather-now", {"city": "Tokyo"})]
     call = first["output"][-1]["call_id"]
@@ -96,7 +96,7 @@ async def by_responses(program: Program) -> str:
     return json.dumps([first, second])
 
 
-async def by_chat(program: Program) -> str:
+async def call_over_chat(program: Program) -> str:
     asked: dict[str, Any] = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(FUNCTION)}
     first = (await program.ask(asked, CHAT))["choices"][0]
     [call] = first["message"]["tool_calls"]

@@ -1,4 +1,4 @@
-"""The product's own tools for programs: only those that the key names, only what runs without asking, and nothing of them is told."""
+"""The product's own tools in API requests: only those the key names, only those that need no approval, and invisible to the client."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def program(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
     return Program(key_of(ada, tools=("fetch", "asks_first")))
 
 
-async def test_a_call_of_one_of_them_is_the_call_that_was_required(program: Program) -> None:
+async def test_calling_one_satisfies_a_required_call(program: Program) -> None:
     response = await program.ask({"input": "Fetch it.", "tool_choice": "required"})
     assert RAN == ["marmalade"] and (response["status"], text_of(response)) == ("completed", "Done. ")
     assert text_of(json_of(await program.get(f"/v1/responses/{response['id']}"))) == "Done. "
 
 
-async def test_a_tool_that_the_key_names_runs_and_is_not_told(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_tool_named_by_the_key_runs_invisibly(program: Program, backend: ScriptedBackend) -> None:
     events = await program.stream({"input": "Fetch it.", "reasoning": {"summary": "auto"}})
     found = events[-1]["response"]
     assert RAN == ["marmalade"] and text_of(found) == "Done. " and [tool.name for tool in backend.requests[0].tools] == ["fetch"]
@@ -53,24 +53,24 @@ async def test_a_tool_that_the_key_names_runs_and_is_not_told(program: Program, 
 
 
 @pytest.mark.parametrize("choice", ["none", {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "clock"}]}])
-async def test_a_choice_without_it_leaves_it_out(choice: object, program: Program, backend: ScriptedBackend) -> None:
+async def test_a_tool_choice_without_it_excludes_it(choice: object, program: Program, backend: ScriptedBackend) -> None:
     await program.ask({"input": "Fetch it.", "tools": [CLOCK], "tool_choice": choice})
     assert RAN == [] and "fetch" not in [tool.name for tool in backend.requests[0].tools]
 
 
-async def test_a_key_that_names_none_has_none(ada: User, program: Program, backend: ScriptedBackend) -> None:
+async def test_a_key_without_tools_gets_none(ada: User, program: Program, backend: ScriptedBackend) -> None:
     other = Program(await database_sync_to_async(key_of)(ada))
     await other.ask({"input": "Fetch it."})
     assert RAN == [] and backend.requests[0].tools == ()
 
 
-async def test_what_needs_approval_is_never_offered(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_tool_that_needs_approval_is_never_offered(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(call("asks_first", "c1", key="x"))
     answered = await program.ask({"input": "Send it."})
     assert RAN == [] and text_of(answered) == "Done. " and [tool.name for tool in backend.requests[0].tools] == ["fetch"]
 
 
-async def test_calls_of_both_kinds_at_once(program: Program, backend: ScriptedBackend) -> None:
+async def test_parallel_calls_of_both_kinds(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(call("fetch", "c1", key="marmalade"), call("clock", "c2"))
     found = await program.ask({"input": "?", "tools": [CLOCK]})
     assert calls_of(found) == [("clock", {})] and RAN == ["marmalade"] and "armalade" not in json.dumps(found)
@@ -82,7 +82,7 @@ async def test_calls_of_both_kinds_at_once(program: Program, backend: ScriptedBa
     assert "noon" in items and "armalade" not in items and "MARMALADE" not in items
 
 
-async def test_a_function_of_the_programs_takes_the_place_of_a_tool_of_the_same_name(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_client_function_replaces_a_tool_of_the_same_name(program: Program, backend: ScriptedBackend) -> None:
     parameters = {"type": "object", "properties": {"key": {"type": "string"}}}
     mine: dict[str, Any] = {"type": "function", "name": "fetch", "parameters": parameters}
     found = await program.ask({"input": "?", "tools": [mine]})
@@ -90,7 +90,7 @@ async def test_a_function_of_the_programs_takes_the_place_of_a_tool_of_the_same_
 
 
 @pytest.mark.parametrize(("facts", "offered"), [("neither", {"clock", "fetch"}), ("private", {"clock"}), ("outside", {"clock"})])
-async def test_what_reads_or_sends_does_not_go_together_with_a_programs_functions(
+async def test_tools_that_read_or_send_are_not_combined_with_client_functions(
     facts: str, offered: set[str], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offering.offer(monkeypatch, fetch, tool_facts={"fetch": (facts,)})

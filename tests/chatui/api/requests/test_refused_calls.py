@@ -1,4 +1,4 @@
-"""A call of a program's function that was refused here is no call to the program: what stands in it may be anything."""
+"""A function call that was refused here is not returned to the API client: its content may be anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def program(ada: User) -> Program:
     return Program(key_of(ada))
 
 
-async def test_what_was_refused_is_in_no_list_of_what_was_said(program: Program, backend: ScriptedBackend) -> None:
+async def test_a_refused_call_is_in_no_output_list(program: Program, backend: ScriptedBackend) -> None:
     header = Header("assistant", channel="commentary", recipient=f"functions.{model_name('get-weather')}", call_id="c0", constrain="json")
     backend.script = calling([*frame(header, f"Let me think: {SECRET}", Terminator.CALL)])
     backend.following = [calling(weather("c1")), answer("Sunny.")]

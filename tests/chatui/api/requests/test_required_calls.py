@@ -1,4 +1,4 @@
-"""A call that a program requires: servers are held to it, over token ids the call is begun for the model, and none is made up."""
+"""Required tool calls: servers are asked to enforce them, over token ids the call is started for the model, and none is made up."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def names_of(tools: list[dict[str, Any]]) -> list[str]:
         (LISTED | {"mode": "auto"}, False, 1),
     ],
 )
-async def test_the_server_is_held_to_what_the_program_requires(
+async def test_the_server_is_asked_to_enforce_the_required_call(
     kind: str, choice: Any, is_forced: bool, offered: int, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
@@ -63,7 +63,7 @@ async def test_the_server_is_held_to_what_the_program_requires(
         found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": choice})
     [sent] = posts(server)
     assert sent.get("tool_choice") == ("required" if is_forced else None)
-    # A server that is held to one of one function is held to that one, and none has to know names.
+    # If only one function is required and offered, "required" is enough, and the server need not support names.
     assert names_of(sent.get("tools", [])) == [name, "other"][:offered]
     assert ("Do not answer before you have called" in json.dumps(sent)) is is_forced
     assert calls_of(found) == ([] if choice == "none" else [CALLED])
@@ -71,7 +71,7 @@ async def test_the_server_is_held_to_what_the_program_requires(
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity", "500 Internal Server Error", "501 Not Implemented"])
-async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
+async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
     kind: str, status: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, answers, options = FORMATS[kind](model_name("weather-now"))
@@ -101,7 +101,7 @@ async def test_a_server_that_refuses_the_choice_is_asked_in_words_alone(
         ("429 Too Many Requests", "insufficient_quota"),
     ],
 )
-async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
+async def test_an_unrelated_refusal_is_not_retried(
     kind: str, status: str, code: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, answers, options = FORMATS[kind](model_name("weather-now"))
@@ -114,7 +114,7 @@ async def test_what_has_nothing_to_do_with_the_choice_is_not_asked_again(
 
 
 async def without_a_call(server: Stub, program: Program, requests: int) -> list[Any]:
-    """What a program is told that asks in both formats, whole and streamed."""
+    """The results that a client gets in both formats, whole and streamed."""
     body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}
     chat = {"messages": [{"role": "user", "content": "?"}], "tools": nested(FUNCTION), "tool_choice": "required"}
     told = []
@@ -129,12 +129,12 @@ async def without_a_call(server: Stub, program: Program, requests: int) -> list[
 
 
 @pytest.mark.parametrize("kind", [*FORMATS, "harmony"])
-async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
+async def test_an_answer_instead_of_a_call_is_an_error(
     kind: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
     made, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
-    # Over token ids a call is begun twice behind the answer that is dropped.
+    # Over token ids the call is started twice after the answer that is dropped.
     requests = 3 if kind == "harmony" else 1
     async with model(monkeypatch, made, *[answers[1]] * 4 * requests, **options) as server:
         told = await without_a_call(server, program, requests)
@@ -145,9 +145,7 @@ async def test_an_answer_all_the_same_is_an_error_and_never_a_call(
         assert all("tool_choice" not in post and "before you have called" in said(post, vocabulary) for post in posts(server))
 
 
-async def test_over_token_ids_a_call_is_written_in_the_place_of_an_answer(
-    program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_over_token_ids_a_call_replaces_the_answer(program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     name = model_name("weather-now")
     made, answers, options = of_token_ids(name, vocabulary)
     thought = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
@@ -160,16 +158,16 @@ async def test_over_token_ids_a_call_is_written_in_the_place_of_an_answer(
         events = await program.stream(body)
     assert calls_of(found) == [CALLED] and text_of(found) == ""
     sent = posts(server)
-    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "what does not fit the schema is not handed back"
+    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "a mismatch is not returned"
     assert THOUGHT in said(sent[1], vocabulary) and all(ANSWER not in said(post, vocabulary) for post in sent)
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
-    assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "what was dropped is kept nowhere"
+    assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "dropped text is not stored"
     for told in (json.dumps(found), json.dumps(events)):
         assert ANSWER not in told and "marmalade" not in told
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-async def test_once_a_tool_of_ours_was_called_the_model_may_answer(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_call_of_our_own_tool_the_model_may_answer(kind: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from channels.db import database_sync_to_async
 
     program = Program(await database_sync_to_async(key_of)(ada, tools=("get_weather",)))

@@ -1,1 +1,1 @@
-"""The WebSocket for programs."""
+"""Tests of the WebSocket for API clients."""

@@ -1,4 +1,4 @@
-"""The WebSocket transport: one response after the other, gone on from without being stored, with a key that is looked at each time."""
+"""The WebSocket transport of the API: sequential responses, continued without being stored, with a key that is checked each time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def key(ada: User, backend: ScriptedBackend) -> str:
 
 
 class Socket:
-    """A connection of a program."""
+    """An API client's connection."""
 
     def __init__(self, key: str, path: str = "/v1/responses", **headers: str) -> None:
         sent = {"authorization": f"Bearer {key}"} | headers if key else headers
@@ -54,7 +54,7 @@ class Socket:
         return found
 
     async def response(self) -> list[dict[str, Any]]:
-        """The events up to the last of a response, or to an error before it."""
+        """The events up to the last of a response, or up to an earlier error."""
         events = [await self.next()]
         while events[-1]["type"] not in ("response.completed", "response.failed", "response.incomplete") and "status" not in events[-1]:
             events.append(await self.next())
@@ -90,7 +90,7 @@ async def test_responses_come_one_after_the_other_and_without_reasoning(key: str
     assert await Turn.objects.acount() == 2
 
 
-async def test_a_connection_goes_on_from_what_is_not_stored(key: str, backend: ScriptedBackend) -> None:
+async def test_a_connection_continues_unstored_responses(key: str, backend: ScriptedBackend) -> None:
     async with connected(key) as socket:
         first = (await socket.ask(UNSTORED | {"input": "First?"}))[-1]["response"]
         second = (await socket.ask(UNSTORED | {"input": "Second?", "previous_response_id": first["id"]}))[-1]["response"]
@@ -111,7 +111,7 @@ async def test_a_connection_goes_on_from_what_is_not_stored(key: str, backend: S
     assert not await Conversation.objects.aexists()
 
 
-async def test_a_failed_continuation_forgets_what_it_went_on_from(key: str) -> None:
+async def test_a_failed_continuation_forgets_its_previous_response(key: str) -> None:
     async with connected(key) as socket:
         first = (await socket.ask(UNSTORED | {"input": "First?"}))[-1]["response"]
         going_on = UNSTORED | {"previous_response_id": first["id"]}
@@ -119,7 +119,7 @@ async def test_a_failed_continuation_forgets_what_it_went_on_from(key: str) -> N
         assert (await socket.ask(going_on | {"input": "?"}))[-1]["error"]["code"] == "previous_response_not_found"
 
 
-async def test_a_connection_goes_on_from_what_is_stored_and_reads_the_same_as_http(key: str) -> None:
+async def test_a_connection_continues_stored_responses_like_http(key: str) -> None:
     async with connected(key) as socket:
         first = (await socket.ask({"type": "response.create", "input": "First?"}))[-1]["response"]
         again = json_of(await Program(key).get(f"/v1/responses/{first['id']}"))
@@ -140,7 +140,7 @@ async def test_a_connection_goes_on_from_what_is_stored_and_reads_the_same_as_ht
         ({"type": "response.create"}, "input"),
     ],
 )
-async def test_what_is_wrong_is_an_error_and_the_connection_stays(message: object, param: str | None, key: str) -> None:
+async def test_an_invalid_request_is_an_error_and_the_connection_stays(message: object, param: str | None, key: str) -> None:
     async with connected(key) as socket:
         await socket.send(message)
         error = await socket.next()
@@ -149,7 +149,7 @@ async def test_what_is_wrong_is_an_error_and_the_connection_stays(message: objec
         assert (await socket.ask({"type": "response.create", "input": "?"}))[-1]["type"] == "response.completed"
 
 
-async def test_without_a_good_key_there_is_no_connection(key: str, ada: User) -> None:
+async def test_without_a_valid_key_there_is_no_connection(key: str, ada: User) -> None:
     chat_only = await new_key(ada, for_responses=False)
     for wrong in (Socket(""), Socket("wrong"), Socket(chat_only), Socket("", cookie="sessionid=x", origin="http://testserver")):
         assert not await wrong.opened()
@@ -162,7 +162,7 @@ async def test_without_a_good_key_there_is_no_connection(key: str, ada: User) ->
     assert not await Socket(key).opened()
 
 
-async def test_a_key_that_is_taken_back_ends_its_connections(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_revoking_a_key_closes_its_connections(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_sockets, "CHECK_SECONDS", 0.05)
     sockets = [Socket(key) for _ in range(3)]
     assert all([await socket.opened() for socket in sockets])
@@ -175,14 +175,14 @@ async def test_a_key_that_is_taken_back_ends_its_connections(key: str, monkeypat
     assert not open_sockets._open and not open_sockets._of_person
 
 
-async def test_a_key_that_is_taken_back_gets_no_further_response(key: str) -> None:
+async def test_a_revoked_key_gets_no_further_response(key: str) -> None:
     async with connected(key) as socket:
         await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
         refused = await socket.ask({"type": "response.create", "input": "?"})
         assert refused[-1]["status"] == 401 and not await Turn.objects.aexists()
 
 
-async def test_whoever_goes_away_stops_the_model_and_whoever_asks_too_much_is_closed(key: str, backend: ScriptedBackend) -> None:
+async def test_disconnecting_stops_the_model_and_flooding_closes_the_connection(key: str, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     async with connected(key) as socket:
         await socket.send({"type": "response.create", "input": "?"})
@@ -202,7 +202,7 @@ async def test_whoever_goes_away_stops_the_model_and_whoever_asks_too_much_is_cl
     assert not open_sockets._waiting_chars
 
 
-async def test_what_waits_on_all_connections_of_a_person_is_bounded(
+async def test_the_queue_of_all_connections_of_a_person_is_bounded(
     key: str, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_sockets, "MAX_WAITING_CHARS", 500)
@@ -219,7 +219,7 @@ async def test_what_waits_on_all_connections_of_a_person_is_bounded(
     assert not open_sockets._waiting_chars
 
 
-async def test_a_connection_lasts_an_hour(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_is_closed_after_an_hour(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.api.socket.consumer.LIFE_SECONDS", 0.1)
     socket = Socket(key)
     assert await socket.opened()
@@ -228,7 +228,7 @@ async def test_a_connection_lasts_an_hour(key: str, monkeypatch: pytest.MonkeyPa
     await socket._talk.wait(10)
 
 
-async def test_a_conversation_is_compacted_to_what_only_this_server_reads(key: str, backend: ScriptedBackend, bela: User) -> None:
+async def test_a_compacted_conversation_is_readable_only_by_this_server(key: str, backend: ScriptedBackend, bela: User) -> None:
     program, other = Program(key), Program(await new_key(bela))
     stored = await program.ask({"input": "What is two and two?"})
     backend.script = answer("They added marmalade.", SECRET)

@@ -1,1 +1,1 @@
-"""Tests of one back end at several addresses."""
+"""Tests of a back end with several addresses."""

@@ -1,4 +1,4 @@
-"""Several addresses of one back end: failover before the first event, the least busy one first, and a rest for one that is down."""
+"""A back end with several addresses: failover before the first event, least busy address first, and a pause for one that is down."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def posts(server: stub.Stub) -> int:
     return sum(request.method == "POST" for request in server.requests)
 
 
-async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_address_fails_over_and_is_paused(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.set_level(logging.INFO)
     async with stub.running(constant_answer("Hello.")) as alive, stub.running(stub.responds("500 Oops", b"{}")) as broken:
         backend = pooled(nobody(), broken.url, alive.url)
@@ -56,14 +56,14 @@ async def test_a_dead_address_costs_nobody_an_answer_and_rests(caplog: pytest.Lo
     assert "sk-7261" not in caplog.text
 
 
-async def test_if_all_fail_the_last_error_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_if_all_addresses_fail_the_last_error_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = pooled(nobody(), nobody())
     for _ in range(2):
         result = await outcome(backend, sample_request("Hello!"))
         assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE and result.error.retryable
 
 
-async def test_what_another_address_would_refuse_too_is_asked_once() -> None:
+async def test_an_error_that_every_address_would_give_is_not_retried() -> None:
     async with (
         stub.running(stub.responds("400 Bad Request", b"{}")) as first,
         stub.running(stub.responds("400 Bad Request", b"{}")) as second,
@@ -74,7 +74,7 @@ async def test_what_another_address_would_refuse_too_is_asked_once() -> None:
         await backend.aclose()
 
 
-async def test_after_the_first_event_nothing_is_asked_again() -> None:
+async def test_no_failover_after_the_first_event() -> None:
     cut = stub.plays(stub.chunk(content="Half "))
     async with stub.running(cut) as first, stub.running(cut) as second:
         backend = pooled(first.url, second.url)
@@ -83,7 +83,7 @@ async def test_after_the_first_event_nothing_is_asked_again() -> None:
         await backend.aclose()
 
 
-async def test_the_least_busy_is_asked_and_a_conversation_comes_back_to_its_own() -> None:
+async def test_the_least_busy_address_is_used_and_conversations_are_sticky() -> None:
     may_end = asyncio.Event()
 
     async def slowly(writer: asyncio.StreamWriter) -> None:

@@ -1,1 +1,1 @@
-"""Tests of the wire format that is chosen by asking."""
+"""Tests of detecting the wire format of a server."""

@@ -1,4 +1,4 @@
-"""Where no kind is named, the wire format is chosen by asking the server, said with its reason, and never guessed in silence."""
+"""Detection of the wire format when no kind is configured: the server is asked, and the choice is reported with its reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_body(body: object) -> Answer:
 
 
 def by_path(**answers: Answer) -> Callable[[stub.Stub], Answer]:
-    """What each path is answered, by the last part of it."""
+    """Answer each request by the last part of its path."""
 
     def of(server: stub.Stub) -> Answer:
         async def answer(writer: asyncio.StreamWriter) -> None:
@@ -58,7 +58,7 @@ SEVERAL: dict[str, Any] = {"server_header": "llama.cpp", "models": {"data": [{"i
 async def chosen(
     answers: Callable[[stub.Stub], Answer], server: dict[str, Any], vocabulary: Callable[[], Vocabulary], *, trusted: bool = False
 ) -> tuple[str, str, stub.Stub]:
-    """The kind, why, and what the server saw. The answer to a question has to come in that kind."""
+    """The detected kind, the reason, and the paths that the server saw. The answer to a question must come in that kind."""
     async with stub.running(CHAT, **server) as running:
         running.answer = answers(running)
         backend = built(running.url, vocabulary, summaries_are_trusted=trusted)
@@ -107,7 +107,7 @@ async def test_token_ids_are_chosen_for_gpt_oss_on_llama_cpp_and_vllm(vocabulary
         ({"tokenize": as_body(GPT_OSS), "completion": LLAMA_IDS}, SEVERAL, True, False, "several models"),
     ],
 )
-async def test_chat_is_chosen_with_its_reason_where_ids_cannot_be_had(
+async def test_chat_is_chosen_with_a_reason_where_token_ids_are_unavailable(
     vocabulary: Vocabulary, answers: dict[str, Answer], server: dict[str, Any], has_vocabulary: bool, trusted: bool, why: str
 ) -> None:
     load = (lambda: vocabulary) if has_vocabulary else missing
@@ -116,7 +116,7 @@ async def test_chat_is_chosen_with_its_reason_where_ids_cannot_be_had(
 
 
 def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
-    """``completions`` is the end of two addresses: of vLLM's for ids, and of Chat Completions."""
+    """``completions`` ends two addresses: vLLM's for token ids, and that of Chat Completions."""
 
     def of(server: stub.Stub) -> Answer:
         async def answer(writer: asyncio.StreamWriter) -> None:
@@ -131,7 +131,7 @@ def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
     return of
 
 
-async def test_a_server_that_is_down_is_asked_at_the_first_contact(vocabulary: Vocabulary) -> None:
+async def test_a_server_that_is_down_is_probed_at_the_first_contact(vocabulary: Vocabulary) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     backend = built(f"http://127.0.0.1:{port}", lambda: vocabulary)
@@ -147,7 +147,7 @@ async def test_a_server_that_is_down_is_asked_at_the_first_contact(vocabulary: V
         await asyncio.wait(running.connections, timeout=5)
 
 
-async def test_a_key_that_is_refused_or_a_busy_server_decides_nothing(vocabulary: Vocabulary) -> None:
+async def test_a_refused_key_or_a_busy_server_decides_nothing(vocabulary: Vocabulary) -> None:
     async with stub.running(stub.responds("503 Service Unavailable", b"{}"), **VLLM) as busy:
         busy.answer = _with_chat({"tokenize": as_body(GPT_OSS), "completions": stub.responds("503 Service Unavailable", b"{}")})(busy)
         backend = built(busy.url, lambda: vocabulary)
@@ -156,7 +156,7 @@ async def test_a_key_that_is_refused_or_a_busy_server_decides_nothing(vocabulary
         assert refused.value.code is ProductCode.BACKEND_BUSY and backend.kind == "auto"
 
 
-async def test_a_server_that_is_silent_about_itself_is_asked_in_the_common_way_and_again_soon(vocabulary: Vocabulary) -> None:
+async def test_an_unidentified_server_gets_chat_and_is_probed_again_soon(vocabulary: Vocabulary) -> None:
     left = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -173,7 +173,7 @@ async def test_a_server_that_is_silent_about_itself_is_asked_in_the_common_way_a
     assert (choice.kind, choice.lasts) == ("chat", False) and "in time" in choice.why
 
 
-async def test_another_server_at_the_same_address_is_noticed_by_its_refusal(vocabulary: Vocabulary) -> None:
+async def test_a_replaced_server_at_the_same_address_is_noticed_by_its_refusal(vocabulary: Vocabulary) -> None:
     async with stub.running(CHAT, **LLAMA) as running:
         running.answer = by_path(tokenize=as_body(GPT_OSS), completion=LLAMA_IDS)(running)
         backend = built(running.url, lambda: vocabulary)
@@ -185,21 +185,21 @@ async def test_another_server_at_the_same_address_is_noticed_by_its_refusal(voca
         await backend.aclose()
 
 
-async def test_ids_are_believed_only_where_they_come(vocabulary: Vocabulary) -> None:
+async def test_token_ids_are_chosen_only_if_the_server_returns_them(vocabulary: Vocabulary) -> None:
     assert llama("x", 1)["tokens"] and vllm(1)["choices"], "the forms that the recordings have"
     empty = stub.plays(sse({"content": "", "tokens": [], "stop": True}))
     kind, why, _ = await chosen(_with_chat({"tokenize": as_body(GPT_OSS), "completion": empty}), LLAMA, lambda: vocabulary)
     assert kind == "chat" and "does not return the ids" in why
 
 
-async def test_a_description_without_an_end_of_brackets_says_nothing(vocabulary: Vocabulary) -> None:
+async def test_a_deeply_nested_description_is_ignored(vocabulary: Vocabulary) -> None:
     async with stub.running(CHAT, models=b"[" * 200_000) as running:
         backend = built(running.url, lambda: vocabulary)
         assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         await backend.aclose()
 
 
-async def test_a_server_that_drips_while_it_is_examined_holds_nobody_up(vocabulary: Vocabulary) -> None:
+async def test_a_slow_server_blocks_nobody_while_it_is_probed(vocabulary: Vocabulary) -> None:
     async def drips(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
         with contextlib.suppress(ConnectionError):

@@ -1,4 +1,4 @@
-"""The Chat Completions back end against a server that misbehaves in every way we know of."""
+"""The Chat Completions back end against a server that misbehaves in every known way."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def answered(
 
 
 def then(*actions: bytes | float | str) -> Any:
-    """Bytes are sent, numbers are seconds of silence, ``reset`` aborts the connection."""
+    """Bytes are sent, numbers are pauses in seconds, ``reset`` aborts the connection."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         for action in actions:
@@ -54,7 +54,7 @@ def then(*actions: bytes | float | str) -> Any:
     return answer
 
 
-async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> None:
+async def test_an_unreachable_server_is_a_retryable_error() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
@@ -76,7 +76,7 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
         ("302 Found", "Location: http://127.0.0.1:1/\r\n", ProductCode.BACKEND_SETUP, False, None),
     ],
 )
-async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_only(
+async def test_a_status_other_than_200_is_an_error_whose_body_is_for_staff_only(
     status: str, headers: str, code: ErrorCode, retryable: bool, retry_after: float | None
 ) -> None:
     result, _ = await answered(stub.responds(status, b'{"error":{"message":"failed_generation: SECRET"}}', headers))
@@ -86,7 +86,7 @@ async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_
     assert "SECRET" not in str(result.error) + repr(result.error)
 
 
-async def test_an_endless_error_body_is_read_no_further_than_its_bound() -> None:
+async def test_an_endless_error_body_is_read_only_up_to_a_limit() -> None:
     result, _ = await answered(stub.responds("500 Oops", b"x" * 500_000))
     assert result.error is not None
     assert 8_000 < len(result.error.detail) < 9_000
@@ -111,7 +111,7 @@ async def test_an_endless_error_body_is_read_no_further_than_its_bound() -> None
         ((SSE_HEAD, chunk(content="Half"), b"data: " + b"x" * 3_000_000), Code.STREAM_TRUNCATED, "Half"),
     ],
 )
-async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: ErrorCode, visible: str) -> None:
+async def test_a_failing_stream_keeps_what_was_shown_and_reports_why(actions: Any, code: ErrorCode, visible: str) -> None:
     result, _ = await answered(then(*actions), limits=HASTY if code == ProductCode.TIMEOUT else PATIENT)
     assert result.error is not None
     assert (result.error.code, result.visible) == (code, visible)
@@ -119,7 +119,7 @@ async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(action
     assert all(not done.complete for done in result.finished[-1:])
 
 
-async def test_an_error_is_only_retryable_before_anything_came() -> None:
+async def test_an_error_is_retryable_only_before_the_first_event() -> None:
     error = b'data: {"error":{"code":500,"message":"x"}}\n\n'
     first, _ = await answered(then(SSE_HEAD, error))
     later, _ = await answered(then(SSE_HEAD, REASONING, error))
@@ -128,14 +128,14 @@ async def test_an_error_is_only_retryable_before_anything_came() -> None:
     assert (first.error.retryable, later.error.retryable) == (True, False)
 
 
-async def test_a_server_that_drips_comments_or_single_bytes_meets_the_idle_deadline() -> None:
+async def test_comments_or_single_bytes_do_not_extend_the_idle_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (b":\n", 0.05)]
     result, _ = await answered(then(SSE_HEAD, chunk(content="Half"), *drip), limits=HASTY)
     assert result.error is not None
     assert (result.error.code, result.visible) == (ProductCode.TIMEOUT, "Half")
 
 
-async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() -> None:
+async def test_an_endless_stream_meets_the_overall_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (chunk(content="a"), 0.05)]
     limits = replace(PATIENT, overall=1.5)
     result, _ = await answered(then(SSE_HEAD, *drip), limits=limits)
@@ -144,7 +144,7 @@ async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() ->
     assert set(result.visible) == {"a"}
 
 
-async def test_more_output_than_the_limit_is_cut_and_the_rest_is_not_wanted() -> None:
+async def test_output_beyond_the_limit_is_cut_and_not_read() -> None:
     limits = replace(PATIENT, max_output_chars=10)
     result, server = await answered(then(SSE_HEAD, *[chunk(content="abc")] * 20, 5.0), limits=limits)
     assert result.visible == "abcabcabca"
@@ -153,14 +153,14 @@ async def test_more_output_than_the_limit_is_cut_and_the_rest_is_not_wanted() ->
     assert server.dropped.is_set()
 
 
-async def test_text_that_is_held_back_counts_against_the_limit_too() -> None:
+async def test_buffered_text_counts_towards_the_limit() -> None:
     limits = replace(PATIENT, max_output_chars=10)
     result, server = await answered(then(SSE_HEAD, *[chunk(content="analysisSECRET")] * 20, 5.0), limits=limits)
     assert (result.visible, result.hidden) == ("", "analysisSE")
     assert server.dropped.is_set()
 
 
-async def test_the_first_token_is_read_at_once_and_what_follows_at_frame_rate() -> None:
+async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> None:
     limits = replace(PATIENT, read_interval=0.05)
     tokens = [piece for _ in range(80) for piece in (chunk(content="a "), 0.004)]
     loop = asyncio.get_running_loop()
@@ -173,8 +173,8 @@ async def test_the_first_token_is_read_at_once_and_what_follows_at_frame_rate() 
     assert 2 < len(reads) < 40, "80 tokens"
 
 
-async def test_an_answer_that_has_come_is_not_slowed_down_however_small_its_pieces_are() -> None:
-    """Many servers send one HTTP chunk for each token; the pause between two reads is no pause between two tokens."""
+async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
+    """Many servers send one HTTP chunk for each token; the pause between two reads must not delay each token."""
     head = SSE_HEAD.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n")
     pieces = [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [chunk(content="a ")] * 500 + [chunk("stop"), DONE]]
     limits = replace(PATIENT, read_interval=0.05)
@@ -189,12 +189,12 @@ async def test_an_answer_that_has_come_is_not_slowed_down_however_small_its_piec
     assert took < 5, "with a pause after each piece it would be 25 seconds"
 
 
-async def test_events_that_are_no_json_are_skipped_and_the_answer_goes_on() -> None:
+async def test_invalid_json_events_are_skipped() -> None:
     result, _ = await answered(then(SSE_HEAD, b"data: {oops\n\n", b"data: 7\n\n", chunk(content="Hi"), chunk("stop"), DONE))
     assert (result.visible, result.error) == ("Hi", None)
 
 
-async def test_the_end_may_be_said_without_done_or_by_done_alone() -> None:
+async def test_a_finish_reason_or_done_ends_the_stream() -> None:
     without, _ = await answered(then(SSE_HEAD, chunk(content="Hi"), chunk("stop")))
     alone, _ = await answered(then(SSE_HEAD, chunk(content="Hi"), DONE))
     assert (without.error, without.visible, alone.error, alone.visible) == (None, "Hi", None, "Hi")
@@ -213,7 +213,7 @@ async def test_the_end_may_be_said_without_done_or_by_done_alone() -> None:
         {"channel": "analysis", "content": "SECRET"},
     ],
 )
-async def test_reasoning_is_one_hidden_frame_by_whatever_name_it_comes(delta: dict[str, Any]) -> None:
+async def test_reasoning_is_one_hidden_frame_under_every_field_name(delta: dict[str, Any]) -> None:
     result, _ = await answered(then(SSE_HEAD, chunk(**delta), chunk(content="Hi"), chunk("stop"), DONE))
     assert (result.hidden, result.visible) == ("SECRET", "Hi")
     assert [done.frame.header.channel for done in result.finished] == [Channel.ANALYSIS, Channel.FINAL]
@@ -229,26 +229,26 @@ async def test_reasoning_is_one_hidden_frame_by_whatever_name_it_comes(delta: di
         {"annotations": ["SECRET"]},
     ],
 )
-async def test_fields_that_are_not_known_are_hidden(delta: dict[str, Any]) -> None:
+async def test_unknown_fields_are_hidden(delta: dict[str, Any]) -> None:
     result, _ = await answered(then(SSE_HEAD, chunk(**delta), chunk(content="Hi"), chunk("stop"), DONE))
     assert result.visible == "Hi"
 
 
-async def test_reasoning_and_answer_in_one_delta_are_told_apart_and_reasoning_comes_first() -> None:
+async def test_reasoning_and_answer_in_one_delta_are_separated() -> None:
     both = chunk(content="Hel", reasoning="SECRET")
     result, _ = await answered(then(SSE_HEAD, both, chunk(content="lo"), chunk("stop"), DONE))
     assert [(done.frame.header.channel, done.frame.body) for done in result.finished] == [("analysis", "SECRET"), ("final", "Hello")]
     assert result.finished[-1].frame.terminator == Terminator.RETURN
 
 
-async def test_a_refusal_is_shown_and_said_to_be_one() -> None:
+async def test_a_refusal_is_shown_and_marked() -> None:
     result, _ = await answered(then(SSE_HEAD, chunk(refusal="I can't help with that."), chunk("stop"), DONE))
     assert result.visible == "I can't help with that."
     assert result.ended is not None
     assert result.ended.reason == EndReason.REFUSAL
 
 
-async def test_a_call_is_hidden_and_one_with_broken_arguments_does_not_claim_to_be_json() -> None:
+async def test_a_call_is_hidden_and_invalid_arguments_are_not_labelled_json() -> None:
     good = {"index": 0, "id": "c1", "function": {"name": "find", "arguments": '{"q":'}}
     rest = {"index": 0, "function": {"arguments": "1}"}}
     result, _ = await answered(
@@ -266,7 +266,7 @@ async def test_a_call_is_hidden_and_one_with_broken_arguments_does_not_claim_to_
     assert (forged.calls, forged.visible) == ([], "")
 
 
-async def test_what_a_model_writes_behind_a_call_is_hidden_and_flagged() -> None:
+async def test_text_after_a_call_is_hidden_and_flagged() -> None:
     call = chunk(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "find", "arguments": "{}"}}])
     result, _ = await answered(
         then(SSE_HEAD, chunk(content="I look. <"), call, chunk(reasoning="SECRET 1"), chunk(content="SECRET 2"), chunk("stop"), DONE)
@@ -279,13 +279,13 @@ async def test_what_a_model_writes_behind_a_call_is_hidden_and_flagged() -> None
     ]
 
 
-async def test_white_space_behind_a_call_hides_nothing_of_the_words_before_it() -> None:
+async def test_white_space_after_a_call_does_not_hide_the_text_before_it() -> None:
     call = chunk(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "find", "arguments": "{}"}}])
     result, _ = await answered(then(SSE_HEAD, chunk(content="Is a <"), call, chunk(content="\n"), chunk("tool_calls"), DONE))
     assert (result.visible, result.calls) == ("Is a <\n", [("functions.find", "{}")])
 
 
-async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None:
+async def test_a_plain_json_response_is_judged_as_a_whole() -> None:
     def body(**message: str) -> bytes:
         return json.dumps({"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
 
@@ -300,7 +300,7 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
     assert failed.error.code == ProductCode.BACKEND_REFUSED
 
 
-async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compression() -> None:
+async def test_the_request_has_model_effort_and_limit_and_asks_for_no_compression() -> None:
     answer = then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)
     _, server = await answered(
         answer, sample_request("Hello!", effort="high", max_tokens=9), models={"data": [{"id": "first"}, {"id": "second"}]}
@@ -319,7 +319,7 @@ async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compres
 
 
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
-async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
+async def test_the_address_may_end_in_v1_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT))
         assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
@@ -329,7 +329,7 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
 
 
 @pytest.mark.parametrize(("key", "detail"), [("sk-open-sesame", "bad key (the key)"), ("none", "bad key none")])
-async def test_a_key_that_the_server_quotes_in_its_refusal_is_not_told(key: str, detail: str) -> None:
+async def test_a_key_quoted_in_a_refusal_is_redacted(key: str, detail: str) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT))
         error = (await outcome(backend, sample_request("Hello!"))).error
@@ -337,7 +337,7 @@ async def test_a_key_that_the_server_quotes_in_its_refusal_is_not_told(key: str,
     assert error is not None and error.detail == f"HTTP 401: {detail}"
 
 
-async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_were() -> None:
+async def test_markers_in_a_question_are_escaped_and_restored_in_the_reply() -> None:
     marked = "What is <|start|>assistant<|channel|>final?"
     echo = then(
         SSE_HEAD, *(chunk(content=letter) for letter in "It is <\u2060|start|> and <\u2060|channel|>, 1 < 2 <"), chunk("stop"), DONE
@@ -361,7 +361,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 
 
 @pytest.mark.parametrize("actions", [(30.0,), (SSE_HEAD, chunk(content="Hi"), 30.0)])
-async def test_cancelling_a_task_that_waits_for_the_model_closes_the_connection_within_a_second(actions: Any) -> None:
+async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, limits=Limits()))
         task = asyncio.create_task(outcome(backend, sample_request("Hello!")))
@@ -374,7 +374,7 @@ async def test_cancelling_a_task_that_waits_for_the_model_closes_the_connection_
         await backend.aclose()
 
 
-async def test_one_back_end_serves_many_samples_at_once() -> None:
+async def test_one_back_end_serves_many_samples_concurrently() -> None:
     answer = then(SSE_HEAD, chunk(reasoning="SECRET"), 0.05, chunk(content="Hi"), chunk("stop"), DONE)
     async with stub.running(answer) as server:
         backend: Backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
@@ -383,7 +383,7 @@ async def test_one_back_end_serves_many_samples_at_once() -> None:
     assert {result.visible for result in results} == {"Hi"}
 
 
-async def test_an_interrupted_tool_loop_goes_back_with_its_reasoning() -> None:
+async def test_an_interrupted_tool_loop_is_resent_with_its_reasoning() -> None:
     call = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.find", call_id="c1", constrain="json")
     before = (
         Frame(Header(Role.USER), "Find it."),

@@ -1,4 +1,4 @@
-"""Chunks of a Chat Completions stream, without a server: what of them is the answer, and how it ended."""
+"""Parsing chunks of a Chat Completions stream, without a server: which text is the answer, and how the sample ended."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SECRET = "SECRETzzq"
 
 
 def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished], EndReason]:
-    """The frames, and how the sample ended."""
+    """The frames, and the reason why the sample ended."""
     reader, assembler = Deltas(lambda: "c", max_chars=max_chars), Assembler()
     events: list[RawEvent] = [event for choice in choices for event in reader.feed({"choices": [choice]})]
     rest, reason = reader.finish()
     return [done for event in [*events, *rest] if (done := assembler.feed(event))], reason
 
 
-def shown(frames: list[Finished]) -> str:
+def visible_text(frames: list[Finished]) -> str:
     return "".join(done.frame.body for done in frames if may_see(done.frame.header, Audience.END_USER))
 
 
@@ -33,17 +33,17 @@ def test_only_the_first_choice_is_read() -> None:
     assert [done.frame.body for done in frames] == ["Hi!"]
 
 
-def test_of_a_list_only_parts_that_say_that_they_are_text_are_the_answer() -> None:
+def test_only_list_parts_of_type_text_are_the_answer() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"text": SECRET}, {"type": None, "text": SECRET}, {"type": "thinking", "text": SECRET}, SECRET]
-    assert shown(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
+    assert visible_text(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
 
 
 def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
     frames, reason = read({"index": 0, "delta": {"refusal": f"<think>{SECRET}</think>I cannot help."}})
-    assert (shown(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
+    assert (visible_text(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
 
 
-def test_a_sample_that_the_limit_cut_ended_so_although_there_are_calls() -> None:
+def test_a_sample_cut_by_the_limit_is_reported_as_cut_despite_calls() -> None:
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
     for said, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
         assert read({"index": 0, "delta": call, "finish_reason": said})[1] is expected
@@ -55,28 +55,28 @@ def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
     assert (sum(len(done.frame.body) for done in frames), reason) == (60, EndReason.LENGTH)
 
 
-def test_a_label_behind_all_text_hides_it_unless_it_came_with_a_call() -> None:
+def test_a_label_after_all_text_hides_it_unless_a_call_came_with_it() -> None:
     text, label = {"delta": {"content": "I look it up."}}, {"channel": "commentary"}
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    assert shown(read(text, {"delta": label})[0]) == ""
-    assert shown(read(text, {"delta": label | call})[0]) == "I look it up."
+    assert visible_text(read(text, {"delta": label})[0]) == ""
+    assert visible_text(read(text, {"delta": label | call})[0]) == "I look it up."
 
 
-def test_a_label_behind_all_text_hides_it_in_a_stream_that_broke_as_well() -> None:
+def test_a_label_after_all_text_hides_it_in_a_broken_stream_too() -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     events = [event for delta in ({"content": SECRET}, {"channel": "analysis"}) for event in reader.feed({"choices": [{"delta": delta}]})]
     frames = [done for event in [*events, *reader.break_off()] if (done := assembler.feed(event))]
-    assert frames and shown(frames) == ""
+    assert frames and visible_text(frames) == ""
 
 
-def test_raw_output_that_a_filter_cut_proves_no_answer() -> None:
+def test_raw_output_cut_by_a_filter_proves_no_answer() -> None:
     raw = {"content": "analysisThe user asks.assistantfinalIt is sunny."}
-    assert shown(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
+    assert visible_text(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
     for cut in ("content_filter", "length"):
-        assert shown(read({"delta": raw, "finish_reason": cut})[0]) == ""
+        assert visible_text(read({"delta": raw, "finish_reason": cut})[0]) == ""
 
 
-def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     look = Mock(wraps=speaker.label_of_envelope)
     monkeypatch.setattr(speaker, "label_of_envelope", look)
     reader = Deltas(lambda: "c", max_chars=1000)
@@ -86,11 +86,11 @@ def test_what_stands_around_every_piece_is_looked_at_once(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, 1), (False, 0), ("", "thinking"), ([False], [0]), ("harmless", "analysis")])
-def test_what_stands_around_a_piece_hides_it_also_where_it_did_not_hide_the_one_before(before: object, then: object) -> None:
+def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: object) -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     name = "segment" if isinstance(then, str) else "is_thinking"
     told = [(before, "Hi"), (before, "!"), (then, SECRET)]
     chunks = [{"id": "1", name: value, "choices": [{"index": 0, "delta": {"content": text}}]} for value, text in told]
     events = [event for chunk in chunks for event in reader.feed(chunk)]
     frames = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
-    assert SECRET not in shown(frames) and any(SECRET in done.frame.body for done in frames)
+    assert SECRET not in visible_text(frames) and any(SECRET in done.frame.body for done in frames)

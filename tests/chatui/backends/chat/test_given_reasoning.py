@@ -1,4 +1,4 @@
-"""Reasoning goes back to its server in its own fields, whole and unchanged, or not at all; and calls go back as JSON that can be read."""
+"""Sending reasoning back to its server: in its own fields, whole and unchanged, or not at all; and tool calls with valid JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def collected(*deltas: dict[str, Any], max_chars: int = 1000) -> dict[str, Any] 
     return given.fields if given else None
 
 
-def test_text_is_joined_in_the_field_in_which_it_came() -> None:
+def test_text_is_joined_in_the_field_it_came_in() -> None:
     assert collected({"reasoning": "I "}, {"content": "x"}, {"reasoning": "look."}) == {"reasoning": "I look."}
     assert collected({"content": "x"}, {"reasoning": ""}) is None
 
@@ -49,18 +49,18 @@ def test_fragments_of_a_detail_are_joined_and_a_late_signature_counts() -> None:
     }
 
 
-def test_too_much_is_not_given_back_in_part() -> None:
+def test_oversized_reasoning_is_not_sent_back_in_part() -> None:
     assert collected({"reasoning": "x" * 600}, {"reasoning": "y" * 600}) is None
     assert collected({"reasoning_details": [{"type": "t", "text": "x" * 2000}]}) is None
 
 
 @pytest.mark.parametrize("field", ["reasoning_details", "reasoning", "thinking"])
-def test_malformed_fields_are_left_alone(field: str) -> None:
+def test_malformed_fields_are_ignored(field: str) -> None:
     for value in (None, 3, {"a": 1}, [3, None, "x"]):
         assert collected({field: value}) is None
 
 
-def test_a_preamble_stands_beside_reasoning_only_where_the_server_bears_it() -> None:
+def test_a_preamble_is_sent_with_reasoning_only_where_the_server_accepts_it() -> None:
     frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
     details = messages(frames, given_back={"c1": GivenReasoning({"reasoning_details": [{"data": "<|end|>"}]})})[0]
     assert (details["content"], details["reasoning_details"]) == ("I look.", [{"data": "<|end|>"}])
@@ -69,7 +69,7 @@ def test_a_preamble_stands_beside_reasoning_only_where_the_server_bears_it() -> 
     assert messages(frames)[0]["reasoning_content"] == "I must look.\n\nI look.", "without it, it is made of frames"
 
 
-def test_reasoning_items_go_back_in_the_place_of_those_that_are_made_of_frames() -> None:
+def test_reasoning_items_replace_those_made_from_frames() -> None:
     item = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "abc"}
     frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
     items = prompt(frames, {"c1": GivenReasoning(items=(item,))}).items
@@ -77,11 +77,11 @@ def test_reasoning_items_go_back_in_the_place_of_those_that_are_made_of_frames()
 
 
 @pytest.mark.parametrize("body", ["{oops", "[1]", "", '"x"', "[" * 100_000])
-def test_arguments_that_no_server_could_read_go_back_empty(body: str) -> None:
+def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> None:
     assert arguments(body) == "{}"
     [call, _] = messages([Frame(CALL, body, Terminator.CALL), REPLY])
     assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {}  # type: ignore[index]
 
 
-def test_a_function_without_parameters_says_so() -> None:
+def test_a_function_without_parameters_has_an_empty_schema() -> None:
     assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}

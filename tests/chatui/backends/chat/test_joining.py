@@ -1,4 +1,4 @@
-"""Chunks that were read together are joined only where that changes nothing but their number."""
+"""Joining chunks that were read together: only their number changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def texts(*chunks: Any, name: str = "content") -> list[Any]:
     return [read["choices"][0]["delta"].get(name) if isinstance(read, dict) and read.get("choices") else read for read in found]
 
 
-def test_texts_of_chunks_that_are_otherwise_the_same_become_one() -> None:
+def test_chunks_that_differ_only_in_text_are_joined() -> None:
     assert texts(chunk(content="a"), chunk(content=" b"), chunk(content=" c")) == ["a b c"]
     assert texts(chunk(reasoning="a"), chunk(reasoning=" b"), name="reasoning") == ["a b"]
     assert texts(chunk(role="assistant", content=""), chunk(content="a"), chunk(content="b")) == ["", "ab"]
@@ -51,12 +51,12 @@ def test_texts_of_chunks_that_are_otherwise_the_same_become_one() -> None:
         {"id": "1", "choices": [*chunk(content="b")["choices"], *chunk(content="c")["choices"]]},
     ],
 )
-def test_what_differs_in_anything_else_stays_by_itself(other: object) -> None:
+def test_chunks_that_differ_otherwise_stay_separate(other: object) -> None:
     found = [read for _, read in joined((EVENT, deepcopy(each)) for each in (chunk(content="a"), other, chunk(content="d")))]
     assert found == [chunk(content="a"), other, chunk(content="d")]
 
 
-def test_a_named_event_is_no_piece() -> None:
+def test_a_named_event_is_not_joined() -> None:
     events = [(EVENT, chunk(content="a")), (Event("error", ""), chunk(content="b"))]
     assert [read for _, read in joined(events)] == [chunk(content="a"), chunk(content="b")]
 
@@ -82,6 +82,6 @@ def told(chunks: list[dict[str, Any]]) -> list[object]:
 
 
 @given(st.lists(st.sampled_from(DELTAS), max_size=12))
-def test_the_frames_are_the_same(said: list[dict[str, Any]]) -> None:
+def test_joined_chunks_give_the_same_frames(said: list[dict[str, Any]]) -> None:
     chunks = [*(chunk(**delta) for delta in said), chunk("stop")]
     assert told([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == told(deepcopy(chunks))

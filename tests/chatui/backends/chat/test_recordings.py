@@ -1,4 +1,4 @@
-"""What real servers sent for a real (tiny) gpt-oss model, replayed over real HTTP: people see the answer and nothing of the reasoning."""
+"""Recorded streams of real servers with a real (tiny) gpt-oss model, replayed over HTTP: the answer is visible, the reasoning is not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LITERAL = (
 )
 STOP, LENGTH, CALLS = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS
 
-# recording: what people see, how it ended, which calls
+# recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "llamacpp/x-chat-greet.sse": (GREETING, STOP, []),
     "llamacpp/x-chat-badheader.sse": ("", ProductCode.BACKEND, []),
@@ -72,12 +72,12 @@ async def replayed(name: str, seed: int | None = None) -> Outcome:
 
 
 def recorded(name: str) -> bytes:
-    """The raw bytes; in synthetic streams two lines of provenance come first, as comments."""
+    """The raw bytes; synthetic streams begin with two comment lines about their origin."""
     return (RECORDINGS / name).read_bytes()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-async def test_people_see_exactly_the_answer_of_a_recorded_stream(name: str) -> None:
+async def test_exactly_the_answer_of_a_recorded_stream_is_visible(name: str) -> None:
     visible, end, calls = EXPECTED[name]
     for seed in (None, 1, 2):
         result = await replayed(name, seed)
@@ -86,20 +86,20 @@ async def test_people_see_exactly_the_answer_of_a_recorded_stream(name: str) -> 
         assert (result.ended.reason if result.ended else result.error and result.error.code) == end
 
 
-async def test_every_recording_is_expected_or_read_below() -> None:
+async def test_every_recording_is_tested_here() -> None:
     lying = {f"{path.parent.name}/{path.name}" for path in RECORDINGS.glob("*/*") if "-raw-" not in path.name}
     assert lying - set(EXPECTED) == {"llamacpp/x-chat-langs.sse", "vllm/v-chat-langs.sse", "vllm/v-chat-long-cut-in-final.sse"}
 
 
 @pytest.mark.parametrize("name", ["llamacpp/x-chat-langs.sse", "vllm/v-chat-langs.sse"])
-async def test_characters_that_were_cut_between_tokens_arrive_whole(name: str) -> None:
+async def test_characters_split_between_tokens_arrive_whole(name: str) -> None:
     visible = (await replayed(name, 3)).visible
     assert "한국어: 안녕하세요!" in visible
     assert "👨\u200d👩\u200d👧\u200d👦" in visible
     assert "\ufffd" not in visible
 
 
-async def test_an_answer_that_was_cut_by_its_length_limit_is_kept_and_marked() -> None:
+async def test_an_answer_cut_by_its_length_limit_is_kept_and_marked() -> None:
     result = await replayed("vllm/v-chat-long-cut-in-final.sse")
     assert result.visible.startswith("# How a transistor works")
     assert result.ended is not None
@@ -107,17 +107,17 @@ async def test_an_answer_that_was_cut_by_its_length_limit_is_kept_and_marked() -
     assert (result.finished[-1].complete, result.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
-async def test_usage_is_what_the_server_says() -> None:
+async def test_usage_is_what_the_server_reports() -> None:
     ended = (await replayed("vllm/v-chat-greet.sse")).ended
     assert ended is not None
     assert ended.usage is None or ended.usage.completion_tokens
 
 
-async def test_reasoning_is_taken_once_where_a_server_sends_it_twice() -> None:
+async def test_reasoning_that_a_server_sends_twice_is_taken_once() -> None:
     assert (await replayed("synthetic/synth_33_chat_both_reasoning_fields.txt")).hidden == "RAW-COT"
 
 
-async def test_larger_recordings_of_other_servers_show_what_is_expected_of_them(shared_dir: Path) -> None:
+async def test_larger_recordings_of_other_servers_show_the_expected_text(shared_dir: Path) -> None:
     import json
 
     streams = shared_dir / "data" / "streams"

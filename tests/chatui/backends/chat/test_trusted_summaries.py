@@ -1,4 +1,4 @@
-"""Summaries of the reasoning over Chat Completions: hidden, unless the operator trusts that server's to be none of the raw reasoning."""
+"""Reasoning summaries over Chat Completions: hidden, unless the operator trusts that the server sends no raw reasoning as summaries."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def visible(finished: list[Finished]) -> list[tuple[str | None, str]]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_summary_is_hidden_where_nobody_trusts_it(script: str) -> None:
+def test_an_untrusted_summary_is_hidden(script: str) -> None:
     assert visible(read(SCRIPTS[script], trusted=False)) == [(None, "By train.")]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_trusted_summary_is_shown_once_and_raw_reasoning_still_never(script: str) -> None:
+def test_a_trusted_summary_is_shown_once_and_raw_reasoning_never(script: str) -> None:
     finished = read(SCRIPTS[script], trusted=True)
     assert visible(finished) == [("reasoning_summary", "I compared routes."), (None, "By train.")]
     frames: list[Frame] = [done.frame for done in finished]
@@ -72,7 +72,7 @@ def test_a_trusted_summary_is_shown_once_and_raw_reasoning_still_never(script: s
     assert [frame.body for frame in frames_for_prompt(frames)] == ["By train."], "the model does not see it again"
 
 
-def test_trust_is_in_what_says_of_itself_that_it_is_a_summary_and_in_nothing_else() -> None:
+def test_only_details_labelled_as_summary_are_trusted() -> None:
     for delta in (
         {"reasoning": RAW},
         {"reasoning_content": RAW},
@@ -85,7 +85,7 @@ def test_trust_is_in_what_says_of_itself_that_it_is_a_summary_and_in_nothing_els
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("trusted", [False, True])
-async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> None:
+async def test_the_operators_trust_setting_reaches_the_back_end(trusted: bool) -> None:
     raw = (
         stub.chunk(**details(part("summary", "I compared routes.")))
         + stub.chunk(content="By train.")
@@ -100,7 +100,7 @@ async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> 
 
 
 @pytest.mark.asyncio
-async def test_a_summary_that_breaks_off_is_closed_as_broken() -> None:
+async def test_an_interrupted_summary_is_closed_as_incomplete() -> None:
     async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
         backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=True)
         result = await outcome(backend, sample_request("How?"))

@@ -1,4 +1,4 @@
-"""A server that is asked to keep its raw reasoning to itself, in the words that it knows; what comes anyway is hidden."""
+"""Asking a server to leave out its raw reasoning, in the field it knows; reasoning that comes anyway is hidden."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def backend_at(url: str, kind: str = "chat", vocabulary: Vocabulary | None = Non
 
 
 @pytest.mark.parametrize("wants_reasoning", [True, False])
-async def test_the_server_is_asked_to_leave_it_out_and_what_comes_anyway_is_hidden(wants_reasoning: bool) -> None:
+async def test_the_server_is_asked_to_omit_reasoning_and_any_that_comes_is_hidden(wants_reasoning: bool) -> None:
     async with stub.running(constant_answer("Hello.")) as server:
         backend = backend_at(server.url, wants_reasoning=wants_reasoning)
         result = await outcome(backend, sample_request("Hello!"))
@@ -39,7 +39,7 @@ async def test_the_server_is_asked_to_leave_it_out_and_what_comes_anyway_is_hidd
     assert (result.visible, result.hidden) == ("Hello.", "THOUGHT-Hello.")
 
 
-async def test_open_router_is_asked_in_its_own_words() -> None:
+async def test_open_router_is_asked_with_its_own_field() -> None:
     backend = ChatCompletionsBackend(Endpoint("https://openrouter.ai/api/v1", model="m", limits=PATIENT, wants_reasoning=False))
     payload = await backend._payload(sample_request("Hello!"))
     assert payload["reasoning"] == {"exclude": True} and "include_reasoning" not in payload

@@ -1,4 +1,4 @@
-"""A model server with a small context: it refuses what is too long, in the words of one product, and answers the rest."""
+"""A model server with a small context: it refuses prompts that are too long with the error of a given product, and answers others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.sampling import PATIENT
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 Refusal = Callable[[int, int], bytes]
-"""The body for a limit and a prompt, both in tokens."""
+"""Makes the error body for a limit and a prompt length, both in tokens."""
 
 
 def error(message: str, **fields: object) -> Refusal:
-    """With ``{limit}`` and ``{prompt}`` in the message."""
+    """``message`` may contain ``{limit}`` and ``{prompt}``."""
 
     def body(limit: int, prompt: int) -> bytes:
         said = {"message": message.format(limit=limit, prompt=prompt), "type": "invalid_request_error", "code": 400, **fields}
@@ -48,7 +48,7 @@ REFUSALS: dict[str, Refusal] = {
 
 
 def texts(body: Any) -> list[str]:
-    """The texts of a request, of either format."""
+    """The texts of a request, in either format."""
     found = [body["instructions"]] if body.get("instructions") else []
     for message in body.get("messages") or body["input"]:
         content = message.get("content") or message.get("output") or message.get("arguments") or ""
@@ -57,12 +57,12 @@ def texts(body: Any) -> list[str]:
 
 
 def tokens(body: Any) -> int:
-    """A tokenizer of its own: one for each three letters, and ten for each message."""
+    """A simple tokenizer: one token for every three letters, and ten for each message."""
     return sum(len(text) // 3 + 10 for text in texts(body))
 
 
 class Limited:
-    """``limit`` may be changed. ``refused`` counts refusals; ``server`` holds the requests."""
+    """``limit`` may be changed. ``refused`` counts refusals; ``server`` has the requests."""
 
     def __init__(self, kind: str, limit: int, refusal: Refusal, *, counts: bool = True, status: str = "400 Bad Request") -> None:
         self.kind, self.limit, self.refusal, self.counts, self.status = kind, limit, refusal, counts, status

@@ -1,4 +1,4 @@
-"""What is left out of a request that is too long: whole turns, the oldest first, and no call without its reply."""
+"""Trimming a request that is too long: whole turns are left out, the oldest first, and no call without its reply."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def long_request(turns: int = 20) -> SampleRequest:
     return SampleRequest((ORDERS, *(frame for number in range(turns) for frame in turn(number)), question("And now?")))
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_a_request_that_fits_is_unchanged() -> None:
     request = long_request()
     for most in (None, 1e9):
         found = fit(request, most)
@@ -60,18 +60,18 @@ def test_the_oldest_turns_are_left_out_and_instructions_stay() -> None:
     assert found.request.frames[1].body.startswith(f"Question {found.turns_left_out}?")
 
 
-def test_the_last_question_and_the_instructions_always_stay() -> None:
+def test_the_last_question_and_the_instructions_are_never_left_out() -> None:
     found = fit(long_request(), 1)
     assert found.request.frames == (ORDERS, question("And now?")) and found.turns_left_out == 20 and found.is_minimal
 
 
-def test_an_answer_without_a_question_goes_first_and_counts_as_none() -> None:
+def test_an_answer_without_a_question_is_left_out_first_and_not_counted() -> None:
     request = SampleRequest((answer("Once upon a time. " * 200), *turn(0), question("And now?")))
     found = fit(request, fit(request, None).weight - 100)
     assert found.turns_left_out == 0 and found.request.frames[0].header.role == Role.USER
 
 
-def test_of_a_cut_answer_the_reasoning_goes_first_and_then_its_beginning() -> None:
+def test_a_cut_answer_loses_its_reasoning_first_and_then_its_beginning() -> None:
     thought = Frame(ANALYSIS, "hm " * 400)
     cut = answer("\n".join(f"Line {number} of the answer." for number in range(400)))
     request = SampleRequest((ORDERS, *turn(0), question("Write a lot."), thought), cut_answer=cut)
@@ -88,7 +88,7 @@ def test_of_a_cut_answer_the_reasoning_goes_first_and_then_its_beginning() -> No
     assert weight((fit(request, 10).request.cut_answer or cut).body) > 40, "the model still sees where it continues"
 
 
-def test_a_call_and_its_reply_behind_the_next_question_are_left_out_together() -> None:
+def test_a_call_and_its_later_reply_are_left_out_together() -> None:
     request = SampleRequest((*turn(0), question("Look!"), call("c1"), question("Well?"), reply("c1"), answer("It is."), question("Now?")))
     _, turns = history.turns(request.frames)
     assert [history.questions(each) for each in turns] == [1, 2, 1]
@@ -96,7 +96,7 @@ def test_a_call_and_its_reply_behind_the_next_question_are_left_out_together() -
     assert (found.request.frames, found.turns_left_out) == ((question("Now?"),), 3)
 
 
-def test_fitting_takes_as_long_as_the_conversation_is_long() -> None:
+def test_fitting_takes_linear_time() -> None:
     short, long = long_request(500), long_request(5000)
     assert cost(lambda: fit(long, 1000)) < 30 * cost(lambda: fit(short, 1000))
 
@@ -105,7 +105,7 @@ def document(name: str, words: int = 300) -> Frame:
     return Frame(DOCUMENT, f'[Attached document "{name}", a text file.]\n\n' + "word " * words)
 
 
-def test_a_document_stays_while_what_was_said_after_it_is_left_out() -> None:
+def test_a_document_stays_while_later_messages_are_left_out() -> None:
     request = SampleRequest((ORDERS, document("a.txt"), *(frame for number in range(20) for frame in turn(number)), question("And now?")))
     whole = fit(request, None).weight
     found = fit(request, whole - 800)
@@ -114,7 +114,7 @@ def test_a_document_stays_while_what_was_said_after_it_is_left_out() -> None:
     assert not fit(request, weight_of(request.frames[:2]) + 200).is_minimal, "the document could still go"
 
 
-def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_before_it() -> None:
+def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_first() -> None:
     old, new = document("old.txt", 600), document("new.txt", 600)
     request = SampleRequest((old, *turn(0), new, *turn(1), question("And now?")))
     found = fit(request, fit(request, None).weight - 300)
@@ -126,7 +126,7 @@ def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_before_it(
     assert least.request.frames == (question("And now?"),) and least.turns_left_out == 2 and least.is_minimal
 
 
-def test_documents_weigh_what_was_counted_whatever_the_window_learnt() -> None:
+def test_documents_use_their_counted_tokens_not_the_learnt_ratio() -> None:
     table = document("table.csv", 20_000)
     request = SampleRequest((ORDERS, table, question("Q1"), answer("A1"), question("Q2")), counted={table: 5_000})
     for factor in (0.5, 1.0, 2.0):
@@ -148,7 +148,7 @@ FRAMES = st.one_of(
 
 @settings(max_examples=example_count(400))
 @given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
-def test_no_call_is_ever_torn_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
+def test_a_call_is_never_separated_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
     seen = (ORDERS, *history.frames_for_prompt([*frames, question("Now?")]))
     request = SampleRequest(seen, cut_answer=answer("It begins") if is_cut else None)
     found = fit(request, most)

@@ -1,4 +1,4 @@
-"""A prompt that was too long, in the words of each server; and errors that are about something else."""
+"""Recognizing that a prompt was too long from each server's error message, without mistaking other errors for it."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ WORDINGS: dict[str, tuple[object, int, Overflow]] = {
 
 
 @pytest.mark.parametrize("server", WORDINGS)
-def test_each_servers_words_are_understood(server: str) -> None:
+def test_each_servers_message_is_understood(server: str) -> None:
     body, status, expected = WORDINGS[server]
     assert overflow_of(refusal(body, status)) == expected
     inside = json.dumps(body["error"] if isinstance(body, dict) and isinstance(body.get("error"), dict) else body)
@@ -173,11 +173,11 @@ def test_each_servers_words_are_understood(server: str) -> None:
         BackendError(ProductCode.TIMEOUT, VLLM),
     ],
 )
-def test_errors_about_something_else_are_none(error: BackendError) -> None:
+def test_other_errors_are_not_mistaken_for_it(error: BackendError) -> None:
     assert overflow_of(error) is None
 
 
 @pytest.mark.parametrize("number", ["0", "9" * 12, "-5", "1.5"])
-def test_numbers_that_cannot_be_are_not_taken(number: str) -> None:
+def test_implausible_numbers_are_ignored(number: str) -> None:
     found = overflow_of(refusal(openai(f"This model's maximum context length is {number} tokens.")))
     assert found is not None and found.limit in (None, 1)

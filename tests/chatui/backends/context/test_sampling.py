@@ -1,4 +1,4 @@
-"""A conversation that outgrows the context goes on, over Chat Completions and Responses, with each server's way to refuse."""
+"""A conversation that outgrows the context continues, over Chat Completions and Responses, with each server's way to refuse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def conversation(turns: int = 30, question: str = "And now?", **options: Any) ->
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("product", REFUSALS)
 @pytest.mark.parametrize("counts", [True, False])
-async def test_the_oldest_turns_are_left_out_after_a_refusal_in_each_servers_words(
+async def test_after_each_servers_refusal_the_oldest_turns_are_left_out(
     kind: str, product: str, counts: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     limited = Limited(kind, 1500, REFUSALS[product], counts=counts)
@@ -39,7 +39,7 @@ async def test_the_oldest_turns_are_left_out_after_a_refusal_in_each_servers_wor
         refused = limited.refused
         again = await outcome(backend, conversation(31))
     assert (first.visible, again.visible) == ("It is.", "It is.")
-    assert 1 <= refused <= 4 and limited.refused == refused, "what was learnt is remembered"
+    assert 1 <= refused <= 4 and limited.refused == refused, "the learnt limit is remembered"
     assert first.ended is not None and 5 < first.ended.turns_left_out < 28
     shown = texts(limited.server.posted)
     assert any(ORDERS.body in text for text in shown) and any("Question 30?" in text for text in shown) and shown[-1] == "And now?"
@@ -48,7 +48,7 @@ async def test_the_oldest_turns_are_left_out_after_a_refusal_in_each_servers_wor
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_of_each_attempt_less_is_sent_and_the_last_is_what_staff_can_read(kind: str) -> None:
+async def test_each_attempt_sends_less_and_staff_can_read_the_last_one(kind: str) -> None:
     limited, sent = Limited(kind, 900, REFUSALS["Ollama"]), list[bytes]()
     request = SampleRequest(conversation().frames, on_sent=lambda path, body: sent.append(body))
     async with served(limited) as backend:
@@ -74,7 +74,7 @@ SAID: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("options", "product"), SAID, ids=[product for _, product in SAID])
-async def test_a_server_that_says_its_limit_is_asked_once_and_never_refuses(kind: str, options: dict[str, Any], product: str) -> None:
+async def test_a_server_that_reports_its_limit_is_never_sent_too_much(kind: str, options: dict[str, Any], product: str) -> None:
     limited = Limited(kind, 1500, REFUSALS["vLLM"])
     async with served(limited, **options) as backend:
         for turns in (30, 31, 32):
@@ -88,7 +88,7 @@ async def test_a_server_that_says_its_limit_is_asked_once_and_never_refuses(kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_the_operator_says_counts_and_then_nobody_asks(kind: str) -> None:
+async def test_a_configured_limit_takes_precedence_without_a_request(kind: str) -> None:
     limited = Limited(kind, 100_000, REFUSALS["vLLM"])
     async with served(limited, context=1500, models={"data": [{"id": "m", "max_model_len": 100_000}]}) as backend:
         result = await outcome(backend, conversation())
@@ -98,7 +98,7 @@ async def test_what_the_operator_says_counts_and_then_nobody_asks(kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_smaller_limit_is_learnt_again_and_a_larger_one_after_a_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     limited = Limited(kind, 2500, REFUSALS["vLLM"])
     async with served(limited) as backend:
         before = await outcome(backend, conversation())
@@ -119,7 +119,7 @@ async def test_a_smaller_limit_is_learnt_again_and_a_larger_one_after_a_time(kin
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("product", ["vLLM", "Ollama"])
-async def test_a_question_that_is_too_long_by_itself_is_an_error_that_says_how_long(kind: str, product: str) -> None:
+async def test_a_question_too_long_by_itself_is_an_error_with_its_length(kind: str, product: str) -> None:
     limited = Limited(kind, 1500, REFUSALS[product])
     question = "word " * 1500
     async with served(limited) as backend:
@@ -132,11 +132,11 @@ async def test_a_question_that_is_too_long_by_itself_is_an_error_that_says_how_l
     if product == "vLLM":
         use = result.error.context
         assert use is not None and 0 < use.size < 1500 and abs(use.used - len(question) / 3) < 300
-        assert limited.refused == sent + 1, "what was only learnt from a refusal is asked again, once"
+        assert limited.refused == sent + 1, "a limit learnt from a refusal is checked again once"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_question_that_cannot_fit_what_the_operator_says_is_not_even_sent(kind: str) -> None:
+async def test_a_question_over_the_configured_limit_is_not_sent(kind: str) -> None:
     limited = Limited(kind, 1500, REFUSALS["vLLM"])
     async with served(limited, context=1500) as backend:
         result = await outcome(backend, conversation(5, "word " * 3000))
@@ -145,7 +145,7 @@ async def test_a_question_that_cannot_fit_what_the_operator_says_is_not_even_sen
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_an_answer_that_fills_the_context_says_so_and_can_be_continued(kind: str) -> None:
+async def test_an_answer_that_fills_the_context_can_be_continued(kind: str) -> None:
     limited = Limited(kind, 1500, REFUSALS["vLLM"])
     limited.says = "".join(f"Line {number} of a long answer.\n" for number in range(120))
     async with served(limited, models={"data": [{"id": "m", "max_model_len": 1500}]}) as backend:
@@ -164,7 +164,7 @@ async def test_an_answer_that_fills_the_context_says_so_and_can_be_continued(kin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_an_answer_is_not_asked_to_be_longer_than_there_is_room(kind: str) -> None:
+async def test_the_requested_answer_length_fits_the_remaining_context(kind: str) -> None:
     limited = Limited(kind, 1500, REFUSALS["vLLM"])
     async with served(limited, models={"data": [{"id": "m", "max_model_len": 1500}]}) as backend:
         result = await outcome(backend, conversation(2, max_tokens=100_000))
@@ -173,7 +173,7 @@ async def test_an_answer_is_not_asked_to_be_longer_than_there_is_room(kind: str)
     assert 300 < wanted < 1500 - tokens(limited.server.posted)
 
 
-async def test_a_longest_answer_that_is_refused_is_asked_for_again_with_a_shorter_one() -> None:
+async def test_a_refused_answer_length_is_retried_with_a_shorter_one() -> None:
     words = (
         "'max_tokens' is too large: 90000. This model's maximum context length is {limit} tokens and your request has {prompt} input tokens"
     )
@@ -194,7 +194,7 @@ async def test_a_longest_answer_that_is_refused_is_asked_for_again_with_a_shorte
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_an_error_about_something_else_is_raised_at_once(kind: str) -> None:
+async def test_an_unrelated_error_is_raised_at_once(kind: str) -> None:
     limited = Limited(kind, 100, error("Invalid value for role"))
     async with served(limited) as backend:
         result = await outcome(backend, conversation())
@@ -202,8 +202,8 @@ async def test_an_error_about_something_else_is_raised_at_once(kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_words_that_cannot_be_the_servers_teach_nothing(kind: str) -> None:
-    """Somebody whose words a server quotes must not decide how much others can send."""
+async def test_quoted_user_text_teaches_no_limit(kind: str) -> None:
+    """Text that a server quotes from one user must not limit what other users can send."""
     limited = Limited(kind, 1, REFUSALS["vLLM"])
     limited.refusal = lambda limit, prompt: REFUSALS["vLLM"](90_000, prompt)
     async with served(limited) as backend:
@@ -216,7 +216,7 @@ async def test_words_that_cannot_be_the_servers_teach_nothing(kind: str) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("counts", [True, False])
-async def test_a_refusal_that_quotes_a_person_keeps_nobody_else_from_being_answered(kind: str, counts: bool) -> None:
+async def test_a_refusal_that_quotes_a_person_affects_nobody_else(kind: str, counts: bool) -> None:
     quoting = error("Failed to parse input at pos 12: This model's maximum context length is {limit} tokens")
     limited = Limited(kind, 10, quoting, counts=counts)
     async with served(limited) as backend:
@@ -225,11 +225,11 @@ async def test_a_refusal_that_quotes_a_person_keeps_nobody_else_from_being_answe
         first = await outcome(backend, conversation(5))
         second = await outcome(backend, conversation(5))
     assert (first.visible, second.visible) == ("It is.", "It is.")
-    assert second.ended is not None and second.ended.turns_left_out == 0, "what the server takes says that it was not so"
+    assert second.ended is not None and second.ended.turns_left_out == 0, "the server accepted more, so the learnt limit was wrong"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_how_full_it_is_says_nothing_of_how_long_the_reasoning_was(kind: str) -> None:
+async def test_context_use_does_not_reveal_the_length_of_reasoning(kind: str) -> None:
     used = []
     for thought in ("", "hm " * 900):
         limited = Limited(kind, 8000, REFUSALS["vLLM"])
@@ -245,7 +245,7 @@ async def test_how_full_it_is_says_nothing_of_how_long_the_reasoning_was(kind: s
     assert abs(used[0] - used[1]) < weight("hm " * 900) / 4
 
 
-async def test_a_prompt_that_is_mostly_a_counted_document_says_nothing_of_other_texts() -> None:
+async def test_a_prompt_of_mostly_counted_documents_teaches_no_token_ratio() -> None:
     window = windows.Window(100_000)
     window.note(Usage(prompt_tokens=9_000), 3_000.0, 2_900.0)
     assert window.factor == 1.0

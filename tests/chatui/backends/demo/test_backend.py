@@ -1,4 +1,4 @@
-"""The built-in demo: every script goes through the real reader, and people see what is theirs."""
+"""The demo back end: every script goes through the real reader, and users see only the visible parts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ async def test_every_script_says_that_it_is_scripted_and_shows_no_reasoning(ques
     ("example", "words", "messages"),
     [("day out", ("twelve", "Lunch"), 2), ("recursion", ("calling itself", "def total"), 1), ("reminder", ("invoice", "Kind regards"), 1)],
 )
-async def test_each_example_of_the_welcome_page_has_an_answer_that_fits_and_says_what_it_is(
-    example: str, words: tuple[str, str], messages: int
-) -> None:
+async def test_each_welcome_page_example_has_a_matching_answer(example: str, words: tuple[str, str], messages: int) -> None:
     [question] = [line for line in EXAMPLES if example in line]
     result = await outcome(DemoBackend(0), sample_request(question))
     assert all(word in result.visible for word in (*words, "no model is connected", "CHATUI_BACKEND_URL"))
@@ -47,7 +45,7 @@ async def test_each_example_of_the_welcome_page_has_an_answer_that_fits_and_says
     assert len(shown) == messages, "one of them has a preamble"
 
 
-async def test_any_other_question_hears_that_nobody_has_read_it_and_how_to_change_that() -> None:
+async def test_any_other_question_is_told_that_no_model_read_it() -> None:
     result = await outcome(DemoBackend(0), sample_request("What is the capital of France?"))
     assert all(word in result.visible for word in ("no model is connected", "nobody has read it", "CHATUI_BACKEND_URL"))
 
@@ -94,7 +92,7 @@ async def test_a_token_limit_cuts_the_demo_too() -> None:
     assert result.ended.usage.completion_tokens == 60
 
 
-async def test_tokens_come_at_the_pace_that_was_set() -> None:
+async def test_tokens_come_at_the_configured_pace() -> None:
     began = time.monotonic()
     await outcome(DemoBackend(500), sample_request("hello", max_tokens=100))
     assert time.monotonic() - began > 0.19
@@ -127,7 +125,7 @@ async def test_without_an_address_the_demo_is_built_and_with_one_the_server() ->
             build(Endpoint(url), kind=kind)
 
 
-async def test_the_weather_is_a_call_of_a_real_tool_and_an_answer_once_that_has_replied() -> None:
+async def test_the_weather_script_calls_a_real_tool_and_answers_after_its_reply() -> None:
     request = sample_request("What is the weather in New York?")
     first = await outcome(DemoBackend(0), request)
     assert first.calls == [("functions.get_current_weather", '{"city": "New York", "unit": "celsius"}')]

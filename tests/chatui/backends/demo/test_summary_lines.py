@@ -1,4 +1,4 @@
-"""The demo sums up for itself: its lines come in order, and pass the same check as anybody's."""
+"""The demo's reasoning summary: its lines come in order and pass the same check as any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTIONS = [
 
 
 async def thought_through(question: str) -> summary_notes.Notes:
-    """The notes on a turn of the demo, up to its answer."""
+    """The reasoning notes of a demo turn, up to its answer."""
     notes = summary_notes.Notes()
     notes.open([Frame(Header(Role.USER), question)])
     async for event in DemoBackend(0).sample(sample_request(question, effort="high")):
@@ -38,7 +38,7 @@ async def thought_through(question: str) -> summary_notes.Notes:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_every_line_of_the_demo_passes_the_check_and_then_it_has_nothing_more_to_say(question: str) -> None:
+async def test_every_demo_line_passes_the_check_and_then_no_more_come(question: str) -> None:
     notes, shown = await thought_through(question), list[str]()
     assert notes.new_chars > 100, "the premise: it thought"
     while (line := (await outcome(DemoBackend(0), notes.request(None, shown))).visible) != "none":
@@ -48,6 +48,6 @@ async def test_every_line_of_the_demo_passes_the_check_and_then_it_has_nothing_m
 
 
 @pytest.mark.asyncio
-async def test_an_ordinary_question_about_summaries_is_answered_as_any_other() -> None:
+async def test_a_question_about_summaries_is_answered_normally() -> None:
     request = SampleRequest((Frame(Header(Role.USER), "## Question\n\nHello\n\n## Lines shown before\n\n- none\n\n## New notes\n\nx"),))
     assert "built-in demo" in (await outcome(DemoBackend(0), request)).visible

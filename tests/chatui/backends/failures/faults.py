@@ -1,4 +1,4 @@
-"""Every way in which a model server fails that we know of, and the code that each has in every wire format."""
+"""Every known way in which a model server fails, with its code in each wire format."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ CUT, LATE, CONTENT, LONG = Code.STREAM_TRUNCATED, ProductCode.TIMEOUT, ProductCo
 
 @dataclass(frozen=True)
 class Fault:
-    """``of_request``: the request failed, and not only its answer, so that it is told as a failure of the server. ``keeps_words``: the
-    words that came before stay."""
+    """``of_request``: the request failed, not only its answer, so it is reported as a server failure. ``keeps_words``: the
+    words that came before the fault stay."""
 
     name: str
     code: ErrorCode
@@ -38,7 +38,7 @@ class Fault:
     of_request: bool = True
     keeps_words: bool = False
     is_of_ids: bool = True
-    """Whether there is such a thing where token ids are spoken, too."""
+    """Whether the fault exists over token ids, too."""
 
 
 def _says(name: str, status: str, gives: ErrorCode, headers: str = "", **error: object) -> Fault:

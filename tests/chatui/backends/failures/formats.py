@@ -1,4 +1,4 @@
-"""The same moments of an answer in each wire format: thinking, half an answer, and every way to end."""
+"""The same moments of an answer in each wire format: thinking, half an answer, and every kind of end."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ WORDS = "Half an answer"
 
 @dataclass(frozen=True)
 class Format:
-    """Each part is what is sent behind the head of a stream. ``thought`` holds the secret; ``words`` begin an answer."""
+    """Each part is sent after the head of a stream. ``thought`` holds the secret; ``words`` begin an answer."""
 
     kind: str
     thought: bytes
     words: bytes
     stops: bytes
     cut: bytes
-    """It ends at its length limit."""
+    """The answer ends at its length limit."""
     filtered: bytes
-    """It ends by the server's content rules; empty where there are none."""
+    """The server's content filter ends the answer; empty for formats without one."""
     error: Callable[[Mapping[str, object]], bytes]
     closes: bytes = b""
-    """It stops thinking."""
+    """The thinking ends."""
     server: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,4 +1,4 @@
-"""Each fault of a model server, over each wire format: one sentence for the person, one line and one count for the operator, no content."""
+"""Each fault of a model server over each wire format: users get one sentence, operators one log line and one count, and no content."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pyte
 FORMATS = ("chat", "responses", "harmony-llamacpp", "harmony-vllm")
 
 
-class Seen:
-    """What became of one question."""
+class ObservedResult:
+    """The observed result of one question."""
 
     def __init__(self, turn: Turn, page: str, records: list[logging.LogRecord], counted: dict[str, float]) -> None:
         self.turn, self.page, self.counted = turn, page, counted
@@ -56,7 +56,7 @@ def counts() -> dict[str, float]:
 
 async def seen_of(
     ada: User, url: str, of: Format, limits: Limits, words: Vocabulary, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> Seen:
+) -> ObservedResult:
     options: dict[str, Any] = {"vocabulary": lambda: words} if of.kind.startswith("harmony") else {}
     backend = registry.build(Endpoint(url, key="hunter2-hunter2", model="tiny", limits=limits), kind=of.kind, **options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
@@ -69,11 +69,11 @@ async def seen_of(
         await backend.aclose()
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
     counted = {name: value - before.get(name, 0) for name, value in counts().items() if value != before.get(name, 0)}
-    return Seen(turn, page, list(caplog.records), counted)
+    return ObservedResult(turn, page, list(caplog.records), counted)
 
 
-def problems(seen: Seen, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
-    """What is not as it should be, in a word each."""
+def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_words: bool) -> list[str]:
+    """The deviations from the expected result, one word each."""
     failed = [name for name in seen.counted if "model_server_errors" in name]
     ended = [name for name in seen.counted if "turns_ended" in name]
     told = {
@@ -113,7 +113,7 @@ async def test_each_fault_is_one_sentence_one_line_and_one_count(
 
 @asynccontextmanager
 async def certified_by_nobody(directory: Path) -> AsyncIterator[str]:
-    """The address of a server whose certificate no authority has signed."""
+    """The address of a server with a certificate that no authority has signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(directory, "localhost"))
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
@@ -124,7 +124,7 @@ async def certified_by_nobody(directory: Path) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-async def test_a_server_that_cannot_be_reached_is_told_in_the_same_way(
+async def test_an_unreachable_server_is_reported_in_the_same_way(
     kind: str, tmp_path: Path, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, vocabulary: Vocabulary
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -1,4 +1,4 @@
-"""The same fault of a server gives the same code in every wire format, before an answer and inside one."""
+"""The same server fault gives the same code in every wire format, before an answer and inside one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def answered(kind: str, vocabulary: Vocabulary, answer: Any) -> Outcome:
         ("500 Internal Server Error", {"type": "server_error"}, "", ProductCode.BACKEND, None),
     ],
 )
-async def test_a_refusal_has_the_same_code_and_seconds(
+async def test_a_refusal_has_the_same_code_and_retry_seconds(
     kind: str, status: str, error: dict[str, str], headers: str, code: ProductCode, seconds: float | None, vocabulary: Vocabulary
 ) -> None:
     body = json.dumps({"error": {"message": "SECRET", **error}}).encode()

@@ -1,4 +1,4 @@
-"""``docs/faults.md`` has each fault of a model server that is played, with its code."""
+"""``docs/faults.md`` lists each simulated fault of a model server with its code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.places import ROOT
 UNREACHED = ("nobody listens", "no such name", "no TLS", "certified by nobody")
 
 
-def test_the_page_lists_what_is_played() -> None:
+def test_the_page_lists_every_simulated_fault() -> None:
     page = (ROOT / "docs/faults.md").read_text(encoding="utf-8").partition("## Faults of a model server")[2].partition("\n## ")[0]
     told = re.findall(r"^\| ([^|`]+) \| `(E-[\w-]+)` \| (.+) \|$", page, re.MULTILINE)
     played = [(name, ProductCode.BACKEND_UNREACHABLE.value, "all") for name in UNREACHED]

@@ -1,4 +1,4 @@
-"""What a server's status and words mean, whoever made the server."""
+"""Classifying a server's status and error message, for any product."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CASES: list[tuple[int, object, ProductCode, bool, str]] = [
 
 
 @pytest.mark.parametrize(("status", "said", "code", "may_retry", "cause"), CASES)
-def test_a_refusal_is_told_by_its_status_and_its_words(status: int, said: object, code: ProductCode, may_retry: bool, cause: str) -> None:
+def test_a_refusal_is_classified_by_status_and_message(status: int, said: object, code: ProductCode, may_retry: bool, cause: str) -> None:
     error = error_of_status(status, said if isinstance(said, str) else json.dumps(said), None, NOW)
     assert (error.code, error.retryable) == (code, may_retry)
     assert not cause or error.cause == cause
@@ -51,7 +51,7 @@ def test_a_refusal_is_told_by_its_status_and_its_words(status: int, said: object
 
 @pytest.mark.parametrize(("status", "said", "code", "may_retry", "cause"), [case for case in CASES if isinstance(case[1], dict)])
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_the_same_words_inside_a_stream_mean_the_same(
+def test_the_same_message_inside_a_stream_means_the_same(
     status: int, said: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
 ) -> None:
     described = said["error"] if isinstance(said, dict) and isinstance(said.get("error"), dict) else {}
@@ -62,13 +62,13 @@ def test_the_same_words_inside_a_stream_mean_the_same(
 @pytest.mark.parametrize(
     "said", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
 )
-def test_what_cannot_be_told_is_a_failure_of_the_server_and_quotes_nothing(said: object) -> None:
+def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(said: object) -> None:
     error = error_of_body(said, is_empty=True)
     assert (error.code, error.retryable) == (OTHER, True)
     assert "SECRET" not in error.cause
 
 
-def test_the_cause_has_only_words_of_the_product() -> None:
+def test_the_cause_has_only_the_products_own_words() -> None:
     error = error_of_status(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
     assert error.cause == "HTTP 400, rate_limit"
 
@@ -89,12 +89,12 @@ def test_the_cause_has_only_words_of_the_product() -> None:
         (None, None),
     ],
 )
-def test_both_forms_of_retry_after_are_read_and_nothing_else(header: str | None, seconds: float | None) -> None:
+def test_only_the_two_forms_of_retry_after_are_read(header: str | None, seconds: float | None) -> None:
     assert error_of_status(503, "", header, NOW).retry_after == seconds
     assert error_of_status(401, "", header, NOW).retry_after is None
 
 
-def test_no_digits_of_the_server_are_in_the_cause_but_one_status() -> None:
+def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
     error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
     assert error.cause == ""
     assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).cause == "HTTP 429"

@@ -1,4 +1,4 @@
-"""Fields that a server rejects are switched off by it and remembered; the log says so once, and nothing else is ever given up."""
+"""Request fields that a server rejects are omitted from then on, with one log line; no other field is ever given up."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def refusal(body: object, status: int = 400) -> BackendError:
         ({"error": {"message": "x" * 400 + " unknown field temperature"}}, 400, None),
     ],
 )
-def test_a_rejected_field_is_known_by_what_the_server_says_of_it(body: object, status: int, name: str | None) -> None:
+def test_a_rejected_field_is_recognized_from_the_error(body: object, status: int, name: str | None) -> None:
     fields = RejectedFields()
     assert fields.learn(refusal(body, status), PAYLOAD) == name
     left = fields.without(PAYLOAD)
@@ -75,7 +75,7 @@ def test_the_same_field_is_given_up_once() -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_a_real_server_is_asked_again_without_and_remembered(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_real_server_is_retried_without_the_field_which_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with stub.running(constant_answer("Hello.")) as server:
 
@@ -95,13 +95,13 @@ async def test_a_real_server_is_asked_again_without_and_remembered(caplog: pytes
             assert (await outcome(backend, question)).visible == "Hello."
         await backend.aclose()
     assert sum(request.method == "POST" for request in server.requests) == 4, "two refusals, then it is known"
-    assert "temperature" not in sent[-1], "what is kept as sent is what was sent"
+    assert "temperature" not in sent[-1], "the stored request equals the sent one"
     assert sum("rejects the field" in record.getMessage() for record in caplog.records) == 2
 
 
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_two_questions_that_are_refused_at_once_are_both_asked_again() -> None:
+async def test_two_concurrent_refusals_are_both_retried() -> None:
     both = asyncio.Barrier(2)
     async with stub.running(constant_answer("Hello.")) as server:
 

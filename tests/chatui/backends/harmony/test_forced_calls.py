@@ -1,4 +1,4 @@
-"""A call that must come, over token ids: what the model opens instead is dropped, and the header of a call stands in its place."""
+"""Required tool calls over token ids: anything else that the model opens is dropped and replaced by the header of a call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def forced(*tools: FunctionTool) -> SampleRequest:
 
 
 def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, *, is_cut: bool = False) -> bytes:
-    """``stop``: at which token the model ended it; without it the stream goes on, unless it ``is_cut`` at the limit."""
+    """``stop``: the token at which the model stopped; without it the stream goes on, unless it ``is_cut`` at the limit."""
     ids = [*ids_of(words, text), *([] if stop is None else [stop])]
     has_ended = is_cut or stop is not None
     if dialect == "llama.cpp":
@@ -69,7 +69,7 @@ def prompts(bodies: list[Any]) -> list[list[int]]:
 
 
 def words_in(body: Any) -> object:
-    """The words of which one is to be sampled; None where it is free."""
+    """The words of which one must be sampled; None if sampling is free."""
     bound = body.get("structured_outputs") or {}
     return body.get("grammar") or bound.get("choice") or body.get("sampling_params", {}).get("regex")
 
@@ -77,9 +77,7 @@ def words_in(body: Any) -> object:
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [THOUGHT, ""])
 @pytest.mark.parametrize("instead", INSTEAD)
-async def test_what_is_opened_instead_of_a_call_is_dropped_for_one(
-    vocabulary: Vocabulary, dialect: str, thought: str, instead: str
-) -> None:
+async def test_other_output_is_dropped_and_replaced_by_a_call(vocabulary: Vocabulary, dialect: str, thought: str, instead: str) -> None:
     first = f"{thought}{'<|start|>assistant' if thought else ''}{instead}{SECRET}"
     answers = stream(dialect, vocabulary, first), stream(dialect, vocabulary, CITY, CALL)
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
@@ -94,14 +92,14 @@ async def test_what_is_opened_instead_of_a_call_is_dropped_for_one(
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_a_call_that_the_model_makes_by_itself_is_left_as_it_is(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_a_call_that_the_model_makes_itself_is_unchanged(vocabulary: Vocabulary, dialect: str) -> None:
     text = f"{THOUGHT}<|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
     result, [body] = await sample(vocabulary, forced(WEATHER, CLOCK), dialect, stream(dialect, vocabulary, text, CALL))
     assert result.calls == [("functions.weather", CITY)] and (schema_in(body), words_in(body)) == (None, None)
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_a_preamble_stays_as_it_does_before_any_call(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect: str) -> None:
     before = f"{THOUGHT}<|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant"
     own = f"{before}<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{CITY}"
     result, [_] = await sample(vocabulary, forced(WEATHER), dialect, stream(dialect, vocabulary, own, CALL))
@@ -122,7 +120,7 @@ async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) 
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_a_model_that_stops_behind_its_reasoning_calls_all_the_same(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_a_model_that_stops_after_its_reasoning_is_made_to_call(vocabulary: Vocabulary, dialect: str) -> None:
     thought = THOUGHT.removesuffix("<|end|>")
     answers = stream(dialect, vocabulary, thought, RETURN), stream(dialect, vocabulary, CITY, RETURN)
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
@@ -139,7 +137,7 @@ async def test_a_sample_that_was_cut_is_not_asked_for_a_call(vocabulary: Vocabul
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_of_several_functions_the_model_names_one(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary, dialect: str) -> None:
     answers = [
         stream(dialect, vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}"),
         stream(dialect, vocabulary, "=functions.clock", RETURN),
@@ -163,7 +161,7 @@ async def test_of_several_functions_the_model_names_one(vocabulary: Vocabulary, 
 @pytest.mark.parametrize(
     ("recipient", "body", "schema"), [("browser.search", '{"query": "x"}', {"type": "object"}), ("python", "print(1)", None)]
 )
-async def test_a_tool_of_the_training_is_called_as_it_was_trained(vocabulary: Vocabulary, recipient: str, body: str, schema: Any) -> None:
+async def test_a_built_in_tool_is_called_in_the_trained_format(vocabulary: Vocabulary, recipient: str, body: str, schema: Any) -> None:
     texts = (("<|channel|>final<|message|>No.", None), (f"={recipient}", RETURN), (body, CALL))
     answers = [stream("vLLM", vocabulary, text, stop) for text, stop in texts]
     result, bodies = await sample(vocabulary, forced(WEATHER, SEARCH, PYTHON), "vLLM", *answers)
@@ -174,7 +172,7 @@ async def test_a_tool_of_the_training_is_called_as_it_was_trained(vocabulary: Vo
     assert bodies[2]["prompt"][-len(ending) :] == ending
 
 
-async def test_a_server_without_grammars_is_asked_freely_and_its_name_is_checked(vocabulary: Vocabulary) -> None:
+async def test_without_grammars_sampling_is_free_and_the_name_is_checked(vocabulary: Vocabulary) -> None:
     final = stream("vLLM", vocabulary, f"<|channel|>final<|message|>{SECRET}")
     wrong = stream("vLLM", vocabulary, "=functions.other<|channel|>commentary")
     right = stream("vLLM", vocabulary, "=functions.weather<|channel|>commentary <|constrain|>json<|message|>{")
@@ -185,7 +183,7 @@ async def test_a_server_without_grammars_is_asked_freely_and_its_name_is_checked
     assert [bool(schema_in(body)) for body in bodies] == [False] * 4 + [True, False]
 
 
-async def test_names_of_which_one_begins_with_another_are_bound_by_nothing(vocabulary: Vocabulary) -> None:
+async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary: Vocabulary) -> None:
     longer = FunctionTool("weather_now", "Now.", PARAMETERS)
     final, name = (stream("vLLM", vocabulary, text) for text in ("<|channel|>final<|message|>No", "=functions.weather<|channel|>"))
     result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", final, name, stream("vLLM", vocabulary, CITY, CALL))
@@ -193,15 +191,15 @@ async def test_names_of_which_one_begins_with_another_are_bound_by_nothing(vocab
 
 
 @pytest.mark.parametrize("word", ["=functions.other<|channel|>", "=assistant<|channel|>", " nothing", "=user<|message|>", "=" + "a" * 500])
-async def test_a_model_that_names_nothing_it_may_call_is_asked_twice_and_calls_nothing(vocabulary: Vocabulary, word: str) -> None:
+async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made(vocabulary: Vocabulary, word: str) -> None:
     final, named = stream("vLLM", vocabulary, f"{THOUGHT}<|channel|>final<|message|>{SECRET}"), stream("vLLM", vocabulary, word, RETURN)
     result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", final, named, named)
     assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
     assert result.ended is not None and result.ended.reason is EndReason.STOP
 
 
-async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_counted(vocabulary: Vocabulary) -> None:
-    """A server that binds nothing, and a model that will not call."""
+async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocabulary: Vocabulary) -> None:
+    """A server that does not constrain sampling, and a model that will not call."""
     final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
     behind = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant<|channel|>final<|message|>{SECRET}<|return|>')
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
@@ -212,8 +210,8 @@ async def test_an_answer_behind_our_header_is_dropped_as_well_and_the_tries_are_
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 @pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
 @pytest.mark.parametrize("is_own", [True, False])
-async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Vocabulary, dialect: str, behind: str, is_own: bool) -> None:
-    """A server that does not stop where a call ends: with a call more, the program would carry out what the model asked once twice."""
+async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabulary, dialect: str, behind: str, is_own: bool) -> None:
+    """A server that does not stop at the end of a call: with a second call, the program would run what the model asked for once twice."""
     rest = f"{CITY}<|call|><|start|>assistant{behind}{SECRET}"
     texts = [f"{THOUGHT}<|start|>assistant{HEADER}{rest}"] if is_own else [f"<|channel|>final<|message|>{SECRET}", rest]
     answers = [stream(dialect, vocabulary, text, RETURN) for text in texts]
@@ -223,8 +221,8 @@ async def test_what_is_opened_behind_a_call_makes_no_second_one(vocabulary: Voca
 
 
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
-async def test_an_answer_behind_a_call_is_not_asked_for_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
-    """With an answer in a format and a call that may come or not: behind one, nothing that was asked for would be read."""
+async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
+    """With an answer format and an optional call: after a call, nothing sampled under the schema would be read."""
     wanted = replace(forced(WEATHER), must_call=False, answer_format=WANTED)
     text = f"{THOUGHT}<|start|>assistant{HEADER}{CITY}<|call|><|start|>assistant<|channel|>final<|message|>{SECRET}"
     answers = [stream(dialect, vocabulary, each, RETURN) for each in (text, '{"sum":4}')]
@@ -236,7 +234,7 @@ async def test_an_answer_behind_a_call_is_not_asked_for_under_its_schema(vocabul
     assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: an answer of its own is"
 
 
-async def test_the_longest_name_is_read_to_its_end(vocabulary: Vocabulary) -> None:
+async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> None:
     tool = FunctionTool("q7" * 32, "Odd.", PARAMETERS)
     texts = (("<|channel|>final<|message|>No", None), (f"=functions.{tool.name}", RETURN), (CITY, CALL))
     result, bodies = await sample(vocabulary, forced(WEATHER, tool), "vLLM", *(stream("vLLM", vocabulary, *text) for text in texts))
@@ -244,21 +242,21 @@ async def test_the_longest_name_is_read_to_its_end(vocabulary: Vocabulary) -> No
     assert bodies[1]["max_tokens"] >= len(ids_of(vocabulary, f"=functions.{tool.name}")) > 64
 
 
-async def test_a_header_without_its_end_opens_no_answer_either(vocabulary: Vocabulary) -> None:
+async def test_an_unfinished_header_opens_no_answer(vocabulary: Vocabulary) -> None:
     first = stream("vLLM", vocabulary, f"<|channel|>final {SECRET}<|return|>", RETURN)
     result, _ = await sample(vocabulary, forced(WEATHER), "vLLM", first, stream("vLLM", vocabulary, CITY, CALL))
     assert result.calls == [("functions.weather", CITY)] and SECRET not in str(result.finished)
 
 
 @pytest.mark.parametrize("place", [1, 2])
-async def test_a_server_that_fails_on_the_way_leaves_nothing_open(vocabulary: Vocabulary, place: int) -> None:
+async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Vocabulary, place: int) -> None:
     texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
     answers = [stream("vLLM", vocabulary, text) for text in texts]
     result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers[:place], BUSY)
     assert result.error is not None and result.visible == "" and SECRET not in str(result.finished)
 
 
-async def test_a_request_that_requires_nothing_is_answered(vocabulary: Vocabulary) -> None:
+async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabulary) -> None:
     answer = stream(
         "vLLM", vocabulary, "<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant<|channel|>final<|message|>Sun.", RETURN
     )

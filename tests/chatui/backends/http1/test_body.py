@@ -1,4 +1,4 @@
-"""The body of a response is what h11 makes of it, however the bytes are split."""
+"""Our parser of HTTP/1.1 response bodies agrees with h11, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FRAGMENTS = (
 pieces = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.binary(max_size=4)), max_size=8).map(b"".join)
 
 
-def by_h11(data: bytes) -> tuple[bytes, bool] | None:
-    """The body and whether it has ended; None if it is refused."""
+def parse_with_h11(data: bytes) -> tuple[bytes, bool] | None:
+    """The body and whether it is complete; None if it is refused."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="GET", target="/", headers=[("Host", "x")]))
     connection.send(h11.EndOfMessage())
@@ -45,7 +45,7 @@ def by_h11(data: bytes) -> tuple[bytes, bool] | None:
     return bytes(body), False
 
 
-def by_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | None:
+def parse_with_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | None:
     places = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
     found = bytearray()
     try:
@@ -58,8 +58,8 @@ def by_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bool] | No
 
 
 @given(pieces, st.lists(st.integers(0, 60), max_size=6))
-def test_chunks_are_read_as_h11_reads_them_or_refused(data: bytes, cuts: list[int]) -> None:
-    theirs, ours = by_h11(data), by_ours(Chunked(), data, cuts)
+def test_chunked_bodies_are_read_as_by_h11_or_refused(data: bytes, cuts: list[int]) -> None:
+    theirs, ours = parse_with_h11(data), parse_with_ours(Chunked(), data, cuts)
     if theirs is not None and ours is not None:
         assert ours == theirs
     if theirs is None:
@@ -67,33 +67,33 @@ def test_chunks_are_read_as_h11_reads_them_or_refused(data: bytes, cuts: list[in
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(0, 300), max_size=6))
-def test_what_a_server_writes_well_is_read_whole(chunks: list[bytes], cuts: list[int]) -> None:
+def test_valid_bodies_are_read_whole(chunks: list[bytes], cuts: list[int]) -> None:
     data = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\nX-Trailer: y\r\n\r\n"
     body = Chunked()
-    assert by_ours(body, data + b"behind", [*cuts, len(data)]) == (b"".join(chunks), True)
-    assert by_ours(Chunked(), data, cuts) == by_h11(data)
+    assert parse_with_ours(body, data + b"behind", [*cuts, len(data)]) == (b"".join(chunks), True)
+    assert parse_with_ours(Chunked(), data, cuts) == parse_with_h11(data)
 
 
-def test_what_comes_behind_the_end_is_no_part_of_it() -> None:
+def test_bytes_after_the_end_are_not_part_of_the_body() -> None:
     chunked, sized = Chunked(), Sized(3)
     assert (chunked.feed(b"1\r\na\r\n0\r\n\r\nmore"), chunked.is_done, chunked.rest) == (b"a", True, b"more")
     assert (sized.feed(b"abcd"), sized.is_done, sized.rest) == (b"abc", True, b"d")
 
 
 @pytest.mark.parametrize("body", [Chunked(), Sized(4)])
-def test_a_server_that_closes_too_early_has_broken_the_body(body: Body) -> None:
+def test_an_early_close_breaks_the_body(body: Body) -> None:
     body.feed(b"1\r\n")
     with pytest.raises(BrokenBodyError, match="peer closed"):
         body.feed(b"")
 
 
-def test_without_a_length_the_end_is_where_the_server_closes() -> None:
+def test_without_a_length_the_close_ends_the_body() -> None:
     body = UntilClosed()
     assert (body.feed(b"abc"), body.is_done) == (b"abc", False)
     assert (body.feed(b""), body.is_done) == (b"", True)
 
 
 @pytest.mark.parametrize("flood", [b"1;" + b"a" * 20_000, b"0\r\n" + b"X: y\r\n" * 5_000])
-def test_lines_between_chunks_and_trailers_are_bounded(flood: bytes) -> None:
+def test_chunk_lines_and_trailers_are_bounded(flood: bytes) -> None:
     with pytest.raises(BrokenBodyError):
         Chunked().feed(flood)

@@ -1,4 +1,4 @@
-"""A server that sends as fast as it can keeps nobody else out: the event loop goes on, and deadlines hold."""
+"""A server that sends as fast as it can does not block others: the event loop keeps running, and deadlines hold."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.transport import Transport
 
 AT_MOST_SECONDS = 30.0
-"""A flood ends by itself after so long."""
+"""Seconds after which a flood ends by itself."""
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 class Flood:
-    """A server in a thread, which needs no turn of the event loop: it says ``begin`` and then ``more`` until it is cut off."""
+    """A server in a thread, independent of the event loop: it sends ``begin`` and then ``more`` until it is disconnected."""
 
     def __init__(self, begin: bytes, more: bytes) -> None:
         self.was_cut_off = threading.Event()
@@ -59,7 +59,7 @@ def client() -> httpx.AsyncClient:
 
 
 @pytest.mark.asyncio
-async def test_interim_responses_without_end_are_refused() -> None:
+async def test_endless_interim_responses_are_refused() -> None:
     async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
         with pytest.raises(httpx.RemoteProtocolError, match="interim"):
             await asking.get(flood.url)
@@ -67,7 +67,7 @@ async def test_interim_responses_without_end_are_refused() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_body_that_comes_faster_than_it_is_read_lets_others_run_and_a_deadline_end_it() -> None:
+async def test_a_fast_body_lets_others_run_and_a_deadline_ends_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
     async with Flood(CHUNKED, line).serving() as flood, client() as asking:
         with pytest.raises(TimeoutError):
@@ -78,7 +78,7 @@ async def test_a_body_that_comes_faster_than_it_is_read_lets_others_run_and_a_de
 
 
 @pytest.mark.asyncio
-async def test_a_body_that_fills_every_read_is_read_at_the_pace_of_the_others() -> None:
+async def test_a_body_that_fills_every_read_is_read_at_the_common_pace() -> None:
     pauses = 0
 
     async def pause() -> None:
@@ -97,7 +97,7 @@ async def test_a_body_that_fills_every_read_is_read_at_the_pace_of_the_others() 
 
 
 @pytest.mark.parametrize("chars", [16_000, 1_000_000])
-def test_a_line_of_spaces_between_two_chunks_is_read_once(chars: int) -> None:
+def test_a_long_line_of_spaces_between_chunks_is_scanned_once(chars: int) -> None:
     before = time.process_time()
     for _ in range(30):
         with pytest.raises(BrokenBodyError):

@@ -1,4 +1,4 @@
-"""Answers are read together, and less often where a process is short of time."""
+"""Pacing of reads: answers are read in batches, and less often when the process is busy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.asyncio
-async def test_those_who_rest_go_on_together_and_who_is_cancelled_does_not_disturb_them() -> None:
+async def test_paused_readers_resume_together_and_cancellation_does_not_disturb_them() -> None:
     loop, ends = asyncio.get_running_loop(), []
 
     async def rest() -> None:

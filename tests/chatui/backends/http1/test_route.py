@@ -1,4 +1,4 @@
-"""How requests reach a server: roots of APIs, queries, headers for keys, certificates and proxies, against real peers on loopback."""
+"""How requests reach a server: API roots, queries, key headers, certificates and proxies, against real peers on loopback."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ KEY = "sk-7261-secret"
         ("https://r.example/openai/v1", "https://r.example/openai/v1/models", None),
     ],
 )
-async def test_the_root_of_an_api_is_told_by_its_look(url: str, asked_at: str, beside: str | None) -> None:
+async def test_the_root_of_an_api_is_recognized_from_its_path(url: str, asked_at: str, beside: str | None) -> None:
     assert Route().address(url, "/v1/models") == asked_at
     assert beside is None or Route().address(url, "/props") == beside
 
 
-async def test_the_operator_may_say_what_is_a_root() -> None:
+async def test_the_operator_can_configure_the_root() -> None:
     assert Route(is_api_root=True).address("http://h/llama", "/v1/models") == "http://h/llama/models"
     assert Route(is_api_root=False).address("http://h/v4", "/v1/models") == "http://h/v4/v1/models"
 
@@ -62,7 +62,7 @@ async def asked_by(url: str, route: Route) -> Outcome:
         await backend.aclose()
 
 
-async def test_azure_gets_its_query_and_its_header_and_a_refusal_quotes_no_key() -> None:
+async def test_azure_gets_its_query_and_key_header_and_a_refusal_quotes_no_key() -> None:
     route = Route(query=(("api-version", "2024-10-21"),), key_header="api-key")
     async with stub.running(constant_answer("Hello.")) as server:
         assert (await asked_by(f"{server.url}/openai/deployments/gpt", route)).visible == "Hello."
@@ -75,7 +75,7 @@ async def test_azure_gets_its_query_and_its_header_and_a_refusal_quotes_no_key()
 
 
 def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool = False) -> Path:
-    """A key and a certificate in one PEM file, signed by that of the file ``by``, or by itself."""
+    """A key and a certificate in one PEM file, signed by the key in the file ``by``, or self-signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer, signer = subject, key
@@ -105,7 +105,7 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
 
 @asynccontextmanager
 async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> AsyncIterator[tuple[stub.Stub, str]]:
-    """A server with a certificate of an authority of the house; perhaps one that wants to see one of the product, too."""
+    """A server with a certificate of a private authority; optionally it requires a client certificate, too."""
     certificate(directory, "house", is_authority=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate(directory, "server", "house"))
@@ -122,7 +122,7 @@ async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> As
             await asyncio.wait(serving.connections, timeout=5)
 
 
-async def test_an_authority_of_the_house_is_trusted_where_its_file_is_named_and_nowhere_else(tmp_path: Path) -> None:
+async def test_a_private_authority_is_trusted_only_where_configured(tmp_path: Path) -> None:
     async with over_tls(tmp_path) as (_, url):
         assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem")))).visible == "Hello."
         for route in (Route(), Route(ca_file=str(tmp_path / "missing.pem"))):
@@ -130,7 +130,7 @@ async def test_an_authority_of_the_house_is_trusted_where_its_file_is_named_and_
             assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
 
 
-async def test_the_product_shows_its_certificate_where_a_server_asks_for_it(tmp_path: Path) -> None:
+async def test_a_client_certificate_is_presented_where_required(tmp_path: Path) -> None:
     async with over_tls(tmp_path, asks_for_certificate=True) as (_, url):
         own = certificate(tmp_path, "product", "house")
         assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), certificate=str(own)))).visible == "Hello."
@@ -138,10 +138,10 @@ async def test_the_product_shows_its_certificate_where_a_server_asks_for_it(tmp_
 
 
 class Proxy:
-    """An HTTP proxy: a tunnel for CONNECT, and one hop for a plain request. ``heard`` are first lines."""
+    """An HTTP proxy: a tunnel for CONNECT, and forwarding of plain requests. ``heard`` lists the request lines."""
 
     def __init__(self, *, refuses: bool = False, forged: bytes = b"", wants: str = "") -> None:
-        """``forged``: what it says behind its consent to a tunnel, as if the server had said it. ``wants``: a name and a password."""
+        """``forged``: bytes sent right after accepting a tunnel, as if from the server. ``wants``: required user name and password."""
         self.wants = f"Proxy-Authorization: Basic {base64.b64encode(wants.encode()).decode()}" if wants else ""
         self.heard: list[str] = []
         self.forged = forged
@@ -186,9 +186,7 @@ async def proxy_running(**options: Any) -> AsyncIterator[tuple[Proxy, str]]:
         await asyncio.sleep(0.1)
 
 
-async def test_requests_go_through_the_named_proxy_and_through_none_of_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_requests_use_the_configured_proxy_and_none_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with proxy_running() as (proxy, at):
@@ -203,15 +201,13 @@ async def test_requests_go_through_the_named_proxy_and_through_none_of_the_envir
             assert {line.split(" ")[0] for line in proxy.heard[before:]} == {"CONNECT"}, "it sees nothing but the name"
 
 
-async def test_a_proxy_that_refuses_is_a_server_that_cannot_be_reached(tmp_path: Path) -> None:
+async def test_a_proxy_that_refuses_means_an_unreachable_server(tmp_path: Path) -> None:
     async with proxy_running(refuses=True) as (_, at), over_tls(tmp_path) as (_, url):
         error = (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).error
     assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
 
 
-async def test_a_proxy_that_wants_a_name_and_a_password_is_told_them_and_nobody_else_is(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_proxy_credentials_are_sent_only_to_the_proxy(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with proxy_running(wants="ada:p@ss-of-the-proxy") as (_, at), over_tls(tmp_path) as (secure, url):
         house, told = str(tmp_path / "house.pem"), at.replace("http://", "http://ada:p%40ss-of-the-proxy@")
@@ -228,21 +224,21 @@ async def test_a_proxy_that_wants_a_name_and_a_password_is_told_them_and_nobody_
     assert "of-the-proxy" not in caplog.text + repr(route) + repr(route.through()) + repr(BackendSpec(name="a", url=url, proxy=told))
 
 
-async def test_a_server_that_quotes_the_password_of_the_proxy_is_not_repeated() -> None:
+async def test_a_quoted_proxy_password_is_not_repeated() -> None:
     body = b'{"error": {"message": "who is p@ss-of-the-proxy, YWRhOnBAc3Mtb2YtdGhlLXByb3h5"}}'
     async with proxy_running() as (_, at), stub.running(stub.responds("400 Bad Request", body)) as server:
         error = (await asked_by(server.url, Route(proxy=at.replace("http://", "http://ada:p%40ss-of-the-proxy@")))).error
     assert error is not None and "of-the-proxy" not in error.detail and "YWRhOnBAc3M" not in error.detail
 
 
-async def test_a_key_goes_to_no_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_key_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with stub.running(stub.responds("400 Bad Request", b'{"error": {"message": "Unknown field reasoning_effort"}}')) as server:
         await asked_by(server.url, Route(key_header="api-key"))
     assert "rejects the field reasoning_effort" in caplog.text and KEY not in caplog.text
 
 
-async def test_what_a_proxy_says_behind_its_consent_is_no_answer_of_the_server(tmp_path: Path) -> None:
+async def test_bytes_of_a_proxy_after_its_acceptance_are_no_response(tmp_path: Path) -> None:
     forged = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{"data": [{"id": "forged"}]}'
     async with proxy_running(forged=forged) as (proxy, at), over_tls(tmp_path) as (server, url):
         route = Route(ca_file=str(tmp_path / "house.pem"), proxy=at)

@@ -1,4 +1,4 @@
-"""Connections are used again where that is safe, also with TLS, and failures are httpx's."""
+"""The HTTP/1.1 transport: connections are reused where that is safe, also with TLS, and failures are httpx's exceptions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def played(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """A server that does this on each connection, and then closes it; its address."""
+    """A server that does this on each connection and then closes it. Returns its address."""
     playing: set[asyncio.Future[None]] = set()
 
     async def to_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -89,14 +89,14 @@ def client() -> httpx.AsyncClient:
         (WHOLE + b"and more than it said", 3),
     ],
 )
-async def test_a_connection_is_used_again_where_the_response_was_whole_and_the_server_agrees(said: bytes, connections: int) -> None:
+async def test_a_connection_is_reused_after_a_complete_response(said: bytes, connections: int) -> None:
     async with serving(said) as (server, url), client() as asking:
         for _ in range(3):
             assert (await asking.get(url)).text == "hello"
     assert (server.requests, server.connections) == (3, connections)
 
 
-async def test_a_response_that_is_left_early_takes_its_connection_with_it() -> None:
+async def test_an_abandoned_response_closes_its_connection() -> None:
     async with serving(CHUNKED + b"5\r\nhello\r\n") as (server, url), client() as asking:
         for _ in range(2):
             async with asking.stream("GET", url) as response:
@@ -104,7 +104,7 @@ async def test_a_response_that_is_left_early_takes_its_connection_with_it() -> N
     assert server.connections == 2
 
 
-async def test_of_an_answer_that_ends_before_its_body_nothing_is_left_to_the_event_loop() -> None:
+async def test_an_answer_that_ends_before_its_body_leaves_nothing_on_the_event_loop() -> None:
     left: list[object] = []
     before = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(finalizer=left.append)
@@ -121,7 +121,7 @@ async def test_of_an_answer_that_ends_before_its_body_nothing_is_left_to_the_eve
     assert server.connections == 1, "the whole body came with the last event"
 
 
-async def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_again() -> None:
+async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
     async with serving(WHOLE) as (server, url), client() as asking:
         await asking.get(url)
         server.writers[0].close()
@@ -130,7 +130,7 @@ async def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_aga
     assert server.connections == 2
 
 
-async def test_a_connection_that_the_server_closes_when_it_is_used_again_is_replaced() -> None:
+async def test_a_connection_closed_on_reuse_is_replaced() -> None:
     heard: list[bytes] = []
 
     async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -156,7 +156,7 @@ async def test_a_connection_that_the_server_closes_when_it_is_used_again_is_repl
         (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
     ],
 )
-async def test_a_server_that_breaks_the_protocol_is_said_to(said: bytes, error: type[httpx.HTTPError]) -> None:
+async def test_a_protocol_violation_is_reported(said: bytes, error: type[httpx.HTTPError]) -> None:
     async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(said)
@@ -166,7 +166,7 @@ async def test_a_server_that_breaks_the_protocol_is_said_to(said: bytes, error: 
             await asking.get(url)
 
 
-async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
+async def test_an_unused_address_is_a_connect_error() -> None:
     async with serving(WHOLE) as (_, url):
         pass
     async with client() as asking:
@@ -174,7 +174,7 @@ async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
             await asking.get(url)
 
 
-async def test_bytes_that_never_are_what_is_waited_for_do_not_put_off_the_deadline() -> None:
+async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(CHUNKED)
@@ -192,7 +192,7 @@ async def test_bytes_that_never_are_what_is_waited_for_do_not_put_off_the_deadli
                     pass
 
 
-async def test_tls_is_spoken_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
     made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run(["openssl", *made, "-keyout", key, "-out", certificate], check=True, capture_output=True)

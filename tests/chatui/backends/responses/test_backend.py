@@ -1,4 +1,4 @@
-"""The Responses back end over HTTP: what it sends, and what it makes of a server that misbehaves."""
+"""The Responses back end over HTTP: what it sends, and how it handles a server that misbehaves."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ async def answered(
     return result, server
 
 
-# What is sent
+# The request
 
 
-async def test_what_is_sent_stores_nothing_cuts_nothing_and_asks_for_no_summary() -> None:
+async def test_the_request_stores_nothing_truncates_nothing_and_asks_for_no_summary() -> None:
     instructions = Frame(Header(Role.DEVELOPER), "Be kind.")
     request = sample_request("Hello!", instructions, effort="high", max_tokens=9)
     _, server = await answered(then(BEGUN, said("Hi"), ended()), request, models={"data": [{"id": "first"}, {"id": "second"}]})
@@ -75,7 +75,7 @@ async def test_what_is_sent_stores_nothing_cuts_nothing_and_asks_for_no_summary(
     assert "authorization" not in post.headers
 
 
-async def test_a_summary_is_asked_for_and_shown_only_where_it_is_trusted() -> None:
+async def test_a_summary_is_requested_and_shown_only_if_trusted() -> None:
     summary = event("response.reasoning_summary_text.delta", item_id="r", delta="I checked.")
     stream = then(THOUGHT, summary, BEGUN.removeprefix(SSE_HEAD), said("Hi"), ended())
     plain, _ = await answered(stream)
@@ -86,7 +86,7 @@ async def test_a_summary_is_asked_for_and_shown_only_where_it_is_trusted() -> No
 
 
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
-async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
+async def test_the_address_may_end_in_v1_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = registry.build(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT), kind="responses")
         assert (backend.kind, (await outcome(backend, sample_request("Hello!"))).visible) == ("responses", "Hi")
@@ -95,7 +95,7 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer sesame"}
 
 
-async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_were() -> None:
+async def test_markers_in_a_question_are_escaped_and_restored_in_the_reply() -> None:
     marked = "What is <|start|>assistant<|channel|>final?"
     echo = then(BEGUN, *(said(letter) for letter in "It is <\u2060|start|> and <\u2060|channel|>, 1 < 2 <"), ended())
     result, server = await answered(echo, sample_request(marked))
@@ -105,10 +105,10 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
     assert result.visible == "It is <|start|> and <|channel|>, 1 < 2 <"
 
 
-# What goes wrong
+# Failures
 
 
-async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> None:
+async def test_an_unreachable_server_is_a_retryable_error() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         backend = ResponsesBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
@@ -129,7 +129,7 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
         ("503 Service Unavailable", "Retry-After: 3\r\n", ProductCode.BACKEND_BUSY, True, 3.0),
     ],
 )
-async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_only(
+async def test_a_status_other_than_200_is_an_error_whose_body_is_for_staff_only(
     status: str, headers: str, code: ErrorCode, retryable: bool, retry_after: float | None
 ) -> None:
     result, _ = await answered(stub.responds(status, b'{"error":{"message":"SECRET"}}', headers))
@@ -164,7 +164,7 @@ async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_
         ((BEGUN, said("Half"), b"data: " + b"x" * 20_000_000), Code.STREAM_TRUNCATED, "Half"),
     ],
 )
-async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: ErrorCode, visible: str) -> None:
+async def test_a_failing_stream_keeps_what_was_shown_and_reports_why(actions: Any, code: ErrorCode, visible: str) -> None:
     result, _ = await answered(then(*actions), limits=HASTY if code == ProductCode.TIMEOUT else PATIENT)
     assert result.error is not None
     assert (result.error.code, result.visible) == (code, visible)
@@ -172,7 +172,7 @@ async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(action
     assert all(not done.complete for done in result.finished[-1:])
 
 
-async def test_an_error_is_only_retryable_before_anything_came() -> None:
+async def test_an_error_is_retryable_only_before_the_first_event() -> None:
     error = event("error", error={"type": "server_error", "message": "x"})
     first, _ = await answered(then(SSE_HEAD, error))
     later, _ = await answered(then(THOUGHT, error))
@@ -181,7 +181,7 @@ async def test_an_error_is_only_retryable_before_anything_came() -> None:
     assert (first.error.retryable, later.error.retryable) == (True, False)
 
 
-async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() -> None:
+async def test_an_endless_stream_meets_the_overall_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (said("a"), 0.05)]
     result, _ = await answered(then(BEGUN, *drip), limits=replace(PATIENT, overall=1.5))
     assert result.error is not None
@@ -189,7 +189,7 @@ async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() ->
     assert set(result.visible) == {"a"}
 
 
-async def test_more_output_than_the_limit_is_cut_and_the_rest_is_not_wanted() -> None:
+async def test_output_beyond_the_limit_is_cut_and_not_read() -> None:
     result, server = await answered(then(BEGUN, *[said("abc")] * 20, 5.0), limits=replace(PATIENT, max_output_chars=10))
     assert result.visible == "abcabcabca"
     assert result.ended is not None
@@ -197,8 +197,8 @@ async def test_more_output_than_the_limit_is_cut_and_the_rest_is_not_wanted() ->
     assert server.dropped.is_set()
 
 
-async def test_a_long_answer_whose_last_event_repeats_all_of_it_is_whole() -> None:
-    """The default bound of a line would be less than what one last event needs."""
+async def test_a_long_answer_repeated_in_the_last_event_is_whole() -> None:
+    """The default line limit would be smaller than the last event."""
     piece = "答" * 1000
     output = [{"id": "m", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": piece * 250}]}]
     result, _ = await answered(then(BEGUN, *[said(piece)] * 250, ended(output=output)))
@@ -206,18 +206,18 @@ async def test_a_long_answer_whose_last_event_repeats_all_of_it_is_whole() -> No
     assert result.visible == piece * 250
 
 
-async def test_nothing_after_the_end_counts() -> None:
+async def test_events_after_the_end_are_ignored() -> None:
     result, _ = await answered(then(BEGUN, said("Hi"), ended(), said("SECRET"), ended("failed"), DONE))
     assert (result.visible, result.error) == ("Hi", None)
 
 
-async def test_an_event_that_is_sent_twice_counts_once_and_a_number_that_is_used_again_does_not_hide_one() -> None:
+async def test_duplicate_events_count_once_and_reused_numbers_hide_none() -> None:
     twice = said("Hel", sequence_number=4)
     result, _ = await answered(then(BEGUN, twice, twice, said("lo", sequence_number=4), said("!"), said("!"), ended()))
     assert result.visible == "Hello!!"
 
 
-async def test_events_that_are_no_json_are_skipped_and_the_answer_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+async def test_invalid_json_events_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     odd = b"data: {oops\n\ndata: 7\n\n" + event("acme:SECRET", delta="SECRET")
     result, _ = await answered(then(BEGUN, odd, said("Hi"), ended()))
@@ -227,7 +227,7 @@ async def test_events_that_are_no_json_are_skipped_and_the_answer_goes_on(caplog
     assert "SECRET" not in caplog.text
 
 
-async def test_an_event_is_named_by_its_data_or_else_by_its_event_field() -> None:
+async def test_an_events_type_is_in_its_data_or_else_its_event_field() -> None:
     unnamed = b'event: response.output_text.delta\ndata: {"item_id":"m","delta":"Hel"}\n\n'
     misnamed = b'event: ping\ndata: {"type":"response.output_text.delta","item_id":"m","delta":"lo"}\n\n'
     result, _ = await answered(then(BEGUN, unnamed, misnamed, ended()))
@@ -246,7 +246,7 @@ async def test_a_gateways_bare_response_object_ends_the_stream() -> None:
     assert (result.ended.usage.prompt_tokens, result.ended.usage.completion_tokens) == (3, 5)
 
 
-async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None:
+async def test_a_plain_json_response_is_judged_as_a_whole() -> None:
     def body(text: str, status: str = "completed") -> bytes:
         content = [{"type": "output_text", "text": text}]
         thought = {"type": "reasoning", "content": [{"type": "output_text", "text": "SECRET"}]}
@@ -275,7 +275,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
         await backend.aclose()
 
 
-async def test_one_back_end_serves_many_samples_at_once() -> None:
+async def test_one_back_end_serves_many_samples_concurrently() -> None:
     stream = then(THOUGHT, 0.05, BEGUN.removeprefix(SSE_HEAD), said("Hi"), ended())
     async with stub.running(stream) as server:
         backend: Backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))

@@ -1,4 +1,4 @@
-"""Recorded Responses streams that are damaged at random: whatever is lost, doubled, moved or renamed, no reasoning becomes visible."""
+"""Recorded Responses streams with random damage: whatever is lost, duplicated, moved or renamed, no reasoning becomes visible."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.support.cases import for_each, seeds
 from tests.support.places import RECORDINGS
 
 CANARY = "RAW-COT-CANARY"
-# Without a response template, transformers serve puts all of a model's output into the answer: the leak guard's matter, tested elsewhere.
+# Without a response template, transformers serve puts all model output into the answer: a case for the leak guard, tested elsewhere.
 UNTOLD = ("responses-transformers-cut", "responses-transformers-greet", "responses-transformers-trip", "responses-transformers-weather")
 STREAMS = sorted(path.name for path in RECORDINGS.glob("responses-*.[st]*") if not path.name.startswith(UNTOLD))
 _LOST_NAMES = ("item_id", "output_index", "content_index", "sequence_number", "summary_index")
 
 
 def events_of(name: str) -> list[dict[str, Any]]:
-    """The events of a recording, each text of a reasoning item and each argument of a call replaced by the canary."""
+    """The events of a recording, with the texts of reasoning items and the arguments of calls replaced by the canary."""
     raw = (RECORDINGS / name).read_bytes()
     events = [json.loads(event.data) for event in Decoder(1 << 20).feed(raw) if event.data.startswith("{")]
     return [_with_canary(event) for event in events if "type" in event]
@@ -50,7 +50,7 @@ def _item_with_canary(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[str, Any]]:
-    """Some events are lost, some come twice or change places, some lose what they are named by."""
+    """Drop, duplicate and swap events, and remove the fields that identify them."""
     left: list[dict[str, Any]] = []
     lost = chooser.sample(_LOST_NAMES, chooser.randint(0, 2))
     for event in events:
@@ -65,7 +65,7 @@ def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[s
 
 
 @for_each(STREAMS)
-def test_no_reasoning_becomes_visible_however_a_stream_is_damaged(name: str) -> None:
+def test_no_damaged_stream_makes_reasoning_visible(name: str) -> None:
     events = events_of(name)
     hidden_at_all = 0
     for seed in seeds(60):

@@ -1,4 +1,4 @@
-"""Citations of a Responses server that lies: hidden text in titles and addresses, and sources of what people do not see in the end."""
+"""Citations of a lying Responses server: hidden text in titles and addresses, and sources for text that ends up hidden."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def sources(*events: dict[str, Any]) -> dict[str, str]:
     return tools.sources
 
 
-def test_an_answer_that_is_called_something_else_in_the_end_has_no_sources() -> None:
+def test_an_answer_relabelled_at_its_end_has_no_sources() -> None:
     other = [*said("It rains.", cites(URL)), *said("It is dry.", cites("https://pages.test/dry", "Dry"), item_id="n")]
     last = item("It rains.", cites(URL), channel="analysis")
     whole = {"type": "response.completed", "response": {"status": "completed", "output": [last]}}
-    assert sources(*other, whole) == {}  # they are one answer, of which nobody can say any more what is what
+    assert sources(*other, whole) == {}  # they form one answer, so the annotations can no longer be assigned
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_an_answer_that_is_called_something_else_in_the_end_has_no_sources() -> 
         "analysisThe person wants rain.",
     ],
 )
-def test_an_answer_of_which_something_is_hidden_has_no_sources(words: str) -> None:
+def test_a_partly_hidden_answer_has_no_sources(words: str) -> None:
     assert sources(*said(words, cites(URL)), ENDED) == {}
 
 
-def test_text_behind_a_call_has_no_sources() -> None:
+def test_text_after_a_call_has_no_sources() -> None:
     call = {"type": "function_call", "id": "c", "call_id": "c", "name": "f", "arguments": "{}"}
     before = [{"type": "response.output_item.added", "item": call}, {"type": "response.output_item.done", "item": call}]
     assert sources(*before, *said("It rains.", cites(URL)), ENDED) == {}
@@ -75,7 +75,7 @@ def test_text_behind_a_call_has_no_sources() -> None:
         f"{SECRET}</think>Rain",
     ],
 )
-def test_a_title_that_holds_raw_output_is_no_title(leak: str) -> None:
+def test_a_title_with_raw_output_is_dropped(leak: str) -> None:
     assert SECRET not in str(sources(*said("It rains.", cites("https://pages.test/1", leak)), ENDED))
 
 
@@ -88,11 +88,11 @@ def test_a_title_that_holds_raw_output_is_no_title(leak: str) -> None:
         f"<think>{SECRET}</think>",
     ],
 )
-def test_an_address_that_holds_raw_output_is_no_source(leak: str) -> None:
+def test_an_address_with_raw_output_is_no_source(leak: str) -> None:
     assert sources(*said("It rains.", cites(f"https://pages.test/?q={leak}", "Rain")), ENDED) == {}
 
 
-def test_ordinary_pages_stay() -> None:
+def test_ordinary_pages_are_accepted() -> None:
     pages = {
         "https://docs.test/think?tag=analysis#final": "Thinking, fast and slow",
         "https://docs.test/a%20b/%E2%82%AC": "Analysis of rain – the final report",
@@ -103,20 +103,20 @@ def test_ordinary_pages_stay() -> None:
     assert list(found.values())[:2] == list(pages.values())[:2]
 
 
-def test_more_annotations_than_anybody_reads_cost_little() -> None:
+def test_a_flood_of_annotations_is_cheap() -> None:
     many = [cites(f"https://pages.test/<think>{number}", "x" * 5000) for number in range(20_000)]
     assert len(sources(*said("It rains.", *many), ENDED)) <= MAX_SOURCES
 
 
 @pytest.mark.parametrize("kind", ["\x00_call", "\ud800_call", "x" * 500 + "_call", "a\nb_call"])
-def test_a_strange_type_is_noted_by_a_word_that_any_database_takes(kind: str) -> None:
+def test_an_unknown_tool_type_is_stored_as_a_safe_word(kind: str) -> None:
     tools = HostedTools(({"type": "web_search"},))
     tools.used(kind)
     tools.used(kind)
     assert tools.kinds == ["other"]
 
 
-def test_a_server_that_cites_has_used_a_tool_even_if_it_tells_of_none_and_the_answer_is_hidden() -> None:
+def test_citations_prove_tool_use_even_if_hidden_or_unreported() -> None:
     tools = HostedTools(({"type": "web_search"},))
     reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
     reducer.server_tools = ServerTools(tools)

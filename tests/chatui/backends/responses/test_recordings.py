@@ -1,4 +1,4 @@
-"""What real servers sent over the Responses wire format, replayed over real HTTP: people see the answer and nothing of the reasoning."""
+"""Recorded Responses streams of real servers, replayed over HTTP: the answer is visible, and none of the reasoning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BICYCLE = "Take the **bicycle**: about 8 minutes and free. Bring a lock."
 SPACED_TOKYO = ("functions.get_weather", '{"location": "Tokyo", "unit": "celsius"}')
 STOP, LENGTH, CALLS, REFUSAL = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS, EndReason.REFUSAL
 
-# recording: what people see, how it ended, which calls
+# recording: visible text, end reason, calls
 EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "gptoss-reference-badheader.sse": ("", Code.STREAM_TRUNCATED, []),
     "gptoss-reference-cut.sse": ("", LENGTH, []),
@@ -88,9 +88,9 @@ async def replayed(raw: bytes, seed: int | None = None, *, max_tokens: int | Non
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-async def test_people_see_exactly_the_answer_of_a_recorded_stream(name: str) -> None:
+async def test_exactly_the_answer_of_a_recorded_stream_is_visible(name: str) -> None:
     visible, end, calls = EXPECTED[name]
-    # Two of the servers do not say that their token limit cut an answer; the request does.
+    # Two of the servers do not report that their token limit cut an answer; the request shows it.
     max_tokens = CUT_AT_TOKENS if name.endswith("-cut.sse") else None
     for seed in (None, 1, 2):
         result = await replayed(recorded(name), seed, max_tokens=max_tokens)
@@ -100,27 +100,27 @@ async def test_people_see_exactly_the_answer_of_a_recorded_stream(name: str) -> 
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-async def test_the_frames_are_the_same_however_the_bytes_are_cut(name: str) -> None:
+async def test_the_frames_do_not_depend_on_how_the_bytes_are_split(name: str) -> None:
     raw = recorded(name)
     first = _folded(raw, len(raw))
     assert first
     assert [_folded(raw, size) for size in (1, 7, 64)] == [first] * 3
 
 
-async def test_every_recording_is_expected_or_read_below() -> None:
+async def test_every_recording_is_tested_here() -> None:
     lying = {path.name.removeprefix("responses-") for path in RECORDINGS.glob("responses-*")}
     assert lying - set(EXPECTED) == {"llamacpp-langs.sse", "vllm-langs.sse", "vllm-weather-tool-nostream.json"}
 
 
 @pytest.mark.parametrize("name", ["llamacpp-langs.sse", "vllm-langs.sse"])
-async def test_characters_that_were_cut_between_tokens_arrive_whole(name: str) -> None:
+async def test_characters_split_between_tokens_arrive_whole(name: str) -> None:
     visible = (await replayed(recorded(name), 3)).visible
     assert "한국어: 안녕하세요!" in visible
     assert "👨\u200d👩\u200d👧\u200d👦" in visible
     assert "\ufffd" not in visible
 
 
-async def test_an_answer_that_comes_as_plain_json_is_read_too() -> None:
+async def test_a_plain_json_response_is_read_too() -> None:
     async with stub.running(stub.responds("200 OK", recorded("vllm-weather-tool-nostream.json"))) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         result = await outcome(backend, sample_request("What is the weather in Tokyo?"))
@@ -131,25 +131,25 @@ async def test_an_answer_that_comes_as_plain_json_is_read_too() -> None:
     assert result.ended.reason == CALLS
 
 
-async def test_a_secret_that_a_model_thinks_of_is_hidden_and_kept() -> None:
+async def test_a_secret_in_the_reasoning_is_hidden_and_stored() -> None:
     result = await replayed(recorded("vllm-longthink.sse"), 5)
     assert "RAW-COT-CANARY-7391" in result.hidden
     assert "RAW-COT-CANARY-7391" not in result.visible
 
 
-async def test_reasoning_is_hidden_under_every_name_that_it_has() -> None:
+async def test_reasoning_is_hidden_under_every_name() -> None:
     result = await replayed(recorded("synth_01_openresponses_reasoning_events_spec_order.txt"), 6)
     assert "RAW-COT-SECRET" in result.hidden
     assert "Checked the units." in result.hidden
     assert result.visible == "It is 4."
 
 
-async def test_a_preamble_is_told_from_the_answer_by_its_phase() -> None:
+async def test_a_preamble_is_recognized_by_its_phase() -> None:
     result = await replayed(recorded("synth_13_phase_commentary_then_call.txt"))
     assert [done.frame.header.intent for done in result.finished] == [Intent.PREAMBLE, None]
 
 
-async def test_the_recordings_of_other_servers_show_what_is_expected_of_them(shared_dir: Path) -> None:
+async def test_recordings_of_other_servers_show_the_expected_text(shared_dir: Path) -> None:
     streams = shared_dir / "data" / "streams"
     expected = json.loads((streams / "expected.json").read_text("utf-8"))
     seen = 0
@@ -164,7 +164,7 @@ async def test_the_recordings_of_other_servers_show_what_is_expected_of_them(sha
     assert seen > 40
 
 
-async def test_a_chain_of_thought_that_is_sent_as_a_summary_is_hidden(shared_dir: Path) -> None:
+async def test_a_chain_of_thought_sent_as_a_summary_is_hidden(shared_dir: Path) -> None:
     raw = (shared_dir / "data" / "streams" / "resp_60_litellm_RAW_COT_AS_SUMMARY.txt").read_bytes()
     result = await replayed(raw, 7)
     assert "The user wants a greeting." in result.hidden
@@ -172,7 +172,7 @@ async def test_a_chain_of_thought_that_is_sent_as_a_summary_is_hidden(shared_dir
 
 
 def _folded(raw: bytes, size: int) -> list[Finished]:
-    """The frames of a stream that is read ``size`` bytes at a time; the texts of one frame may be cut differently."""
+    """The frames of a stream that is read ``size`` bytes at a time, with the texts of each frame joined."""
     reducer, decoder, assembler = Reducer(lambda: "call_new", max_chars=100_000), Decoder(1 << 20), Assembler()
     reader, raws = _Reader(reducer), list[RawEvent]()
     try:

@@ -1,4 +1,4 @@
-"""The rules by which a Responses stream becomes frames, each with a little stream of its own."""
+"""The rules that turn a Responses stream into frames, each with a small stream of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET = "RAW-COT-SECRET"
 
 
 class Read:
-    """What came of a stream."""
+    """The result of a stream."""
 
     def __init__(self, finished: list[Finished], reason: EndReason | None, reducer: Reducer) -> None:
         self.finished, self.reason, self.reducer = finished, reason, reducer
@@ -33,7 +33,7 @@ class Read:
 
 
 def read(*events: dict[str, Any], breaks: bool = False, **options: Any) -> Read:
-    """Every frame that is opened is closed, and none is opened inside another: the Assembler fails the test if not."""
+    """Every frame that is opened is closed, and none is nested in another: otherwise the Assembler fails the test."""
     numbers = iter(range(1, 100))
     reducer = Reducer(lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **options)
     assembler, reason = Assembler(), None
@@ -78,18 +78,18 @@ def completed(*output: Mapping[str, Any], status: str = "completed", **more: Any
     return {"type": "response.completed", "response": {"status": status, "output": list(output), **more}}
 
 
-# Who sees what
+# Visibility
 
 
 @pytest.mark.parametrize("phase", ["analysis", "Final_Answer", "", "final", 7, {"a": 1}, ["final_answer"], "acme:thinking"])
-def test_a_message_of_a_phase_that_is_not_known_is_hidden(phase: object) -> None:
+def test_a_message_with_an_unknown_phase_is_hidden(phase: object) -> None:
     result = read(message(phase=phase), text(SECRET), completed())
     assert (result.visible, result.hidden) == ("", SECRET)
     assert result.finished[0].error == Code.PARSE_HEADER
 
 
 @pytest.mark.parametrize("when", ["item", "response"])
-def test_a_phase_that_is_told_late_makes_one_preamble_of_what_was_shown_as_the_answer(when: str) -> None:
+def test_a_late_phase_makes_the_shown_answer_one_preamble(when: str) -> None:
     late: dict[str, Any] = {"role": "assistant", "phase": "commentary", "content": [part("I will look at it.")]}
     ends = [done("message", "m", **late)] if when == "item" else []
     call = [added("function_call", "c", call_id="c1", name="look"), done("function_call", "c", call_id="c1", name="look", arguments="{}")]
@@ -99,7 +99,7 @@ def test_a_phase_that_is_told_late_makes_one_preamble_of_what_was_shown_as_the_a
     assert result.finished[0].frame.terminator == "<|end|>"
 
 
-def test_an_answer_whose_phase_is_told_late_stays_the_answer() -> None:
+def test_an_answer_with_a_late_phase_stays_the_answer() -> None:
     ended = done("message", "m", role="assistant", phase="final_answer", content=[part("Four.")])
     assert read(message(), text("Four."), ended, completed()).pairs == [("final", "Four.")]
 
@@ -112,17 +112,17 @@ def test_hidden_text_is_not_made_a_preamble_by_a_late_phase() -> None:
 
 
 @pytest.mark.parametrize(("phase", "kind"), [(None, "final"), ("final_answer", "final"), ("commentary", "preamble")])
-def test_a_message_of_a_known_phase_is_shown_as_what_it_is(phase: object, kind: str) -> None:
+def test_a_message_with_a_known_phase_is_shown_as_such(phase: object, kind: str) -> None:
     assert read(message(phase=phase), text("Hello"), completed()).pairs == [(kind, "Hello")]
 
 
 @pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "", None, "Assistant"])
-def test_a_message_that_is_not_the_assistants_is_hidden(role: object) -> None:
+def test_a_message_of_another_role_is_hidden(role: object) -> None:
     result = read(message(role=role), text(SECRET), completed())
     assert (result.visible, result.hidden) == ("", SECRET)
 
 
-def test_text_of_a_reasoning_item_is_hidden_by_whatever_name_it_comes() -> None:
+def test_text_of_a_reasoning_item_is_hidden_under_every_name() -> None:
     names = ("output_text", "reasoning", "reasoning_text", "reasoning_summary_text", "reasoning_summary", "refusal")
     for name in names:
         result = read(added("reasoning", "r"), text(SECRET, "r", f"{name}.delta"), message(), text("Hello"), completed())
@@ -131,7 +131,7 @@ def test_text_of_a_reasoning_item_is_hidden_by_whatever_name_it_comes() -> None:
 
 
 def test_reasoning_in_an_output_text_part_of_a_snapshot_is_hidden() -> None:
-    """The form that a well-known proxy sends: a reasoning item with a role and parts called output_text."""
+    """The format of a well-known proxy: a reasoning item with a role and parts called output_text."""
     item = {"type": "reasoning", "id": "r", "role": "assistant", "content": [part(SECRET)]}
     answer = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello")]}
     result = read(completed(item, answer))
@@ -143,7 +143,7 @@ def test_reasoning_events_about_a_message_are_hidden() -> None:
     assert (result.visible, result.hidden) == ("Hello", SECRET)
 
 
-def test_a_part_of_a_message_that_is_of_no_known_kind_is_hidden() -> None:
+def test_a_message_part_of_unknown_kind_is_hidden() -> None:
     begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 1, "part": part("", "reasoning_text")}
     snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello"), part(SECRET, "reasoning_text")]}
     result = read(message(), text("Hello"), begun, text(SECRET, content_index=1), completed(snapshot))
@@ -151,7 +151,7 @@ def test_a_part_of_a_message_that_is_of_no_known_kind_is_hidden() -> None:
     assert SECRET in result.hidden
 
 
-def test_a_part_that_a_label_calls_something_else_is_hidden_in_the_stream_and_in_the_snapshot() -> None:
+def test_a_part_labelled_otherwise_is_hidden_in_stream_and_snapshot() -> None:
     for label in ({"channel": "analysis"}, {"thought": True}, {"x_segment": "thinking"}):
         odd, plain = {**part(SECRET), **label}, part("Hi")
         begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {**odd, "text": ""}}
@@ -161,12 +161,12 @@ def test_a_part_that_a_label_calls_something_else_is_hidden_in_the_stream_and_in
         assert SECRET in streamed.hidden and SECRET in told.hidden
 
 
-def test_summary_events_about_a_message_are_hidden_also_where_summaries_are_trusted() -> None:
+def test_summary_events_about_a_message_are_hidden_even_if_summaries_are_trusted() -> None:
     result = read(message(), text(SECRET, kind="reasoning_summary_text.delta"), text("Hi"), completed(), summaries_are_trusted=True)
     assert (result.visible, SECRET in result.hidden) == ("Hi", True)
 
 
-def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end() -> None:
+def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
     told = [message(), text(f"analysis{SECRET} is the plan.assistantfinalHi")]
     cuts: tuple[dict[str, Any], ...] = tuple(
         {"status": "incomplete", "incomplete_details": {"reason": reason}} for reason in ("content_filter", "max_output_tokens")
@@ -175,14 +175,14 @@ def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end
     assert (read(*told, breaks=True).visible, read(*told, completed()).visible) == ("", "Hi")
 
 
-def test_encrypted_content_is_kept_nowhere() -> None:
+def test_encrypted_content_is_not_stored() -> None:
     more: dict[str, Any] = {"encrypted_content": SECRET, "summary": []}
     result = read(added("reasoning", "r", **more), done("reasoning", "r", **more), done("compaction", "c", **more), completed())
     assert result.finished
     assert SECRET not in result.visible + result.hidden
 
 
-def test_items_and_events_that_nobody_knows_are_hidden_and_counted() -> None:
+def test_unknown_items_and_events_are_hidden_and_counted() -> None:
     events = (
         added("acme:note", "a"),
         text(SECRET, "a"),
@@ -227,41 +227,41 @@ def test_a_summary_is_hidden_unless_the_operator_trusts_it() -> None:
     assert trusted.hidden == SECRET
 
 
-def test_a_chain_of_thought_that_comes_as_summary_and_as_content_is_kept_once() -> None:
+def test_a_chain_of_thought_sent_as_summary_and_content_is_stored_once() -> None:
     item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
     assert read(added("reasoning", "r"), completed(item)).hidden == SECRET
 
 
-def test_a_trusted_summary_that_says_the_same_as_the_content_is_held_against_it() -> None:
-    """It is the chain of thought itself. What checks summaries must know that it is hidden, or each line of it would pass."""
+def test_a_trusted_summary_equal_to_the_content_is_checked_against_it() -> None:
+    """It is the chain of thought itself. The summary check must know that it is hidden, or each of its lines would pass."""
     item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
     result = read(added("reasoning", "r"), completed(item), summaries_are_trusted=True)
     assert [done.frame.header.channel for done in result.finished] == ["commentary", "analysis"]
     assert result.hidden == SECRET
 
 
-# What was streamed, and what is said of it afterwards
+# Streamed text and later snapshots of it
 
 
-def test_what_a_snapshot_has_more_is_added() -> None:
+def test_extra_text_in_a_snapshot_is_appended() -> None:
     snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello there")]}
     assert read(message(), text("Hello"), completed(snapshot)).pairs == [("final", "Hello there")]
 
 
-def test_what_people_have_read_is_not_taken_back() -> None:
+def test_shown_text_is_not_taken_back() -> None:
     snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Good day")]}
     result = read(message(), text("Hello"), whole("Good day"), completed(snapshot))
     assert result.pairs == [("final", "Hello")]
     assert result.reducer.oddities == {"a text that changed afterwards": 1}
 
 
-def test_of_several_whole_texts_the_last_counts() -> None:
+def test_the_last_of_several_snapshots_counts() -> None:
     ended = done("message", "m", role="assistant", content=[part("Hello,")])
     assert read(message(), text("Hello,"), whole("Hello,!"), ended, completed()).visible == "Hello,"
     assert read(message(), text("Hello,"), whole("Hello,!"), completed()).visible == "Hello,!"
 
 
-def test_an_answer_that_comes_only_at_its_end_is_shown_once() -> None:
+def test_an_answer_that_comes_only_in_the_snapshot_is_shown_once() -> None:
     item: dict[str, Any] = {"role": "assistant", "content": [part("Hello")]}
     only_part = read(message(), whole("Hello"), completed())
     only_item = read(done("message", "m", **item), completed())
@@ -278,17 +278,17 @@ def test_parts_of_a_message_are_one_answer() -> None:
     assert read(*events, completed(snapshot)).pairs == [("final", "One. Two.")]
 
 
-def test_an_answer_stays_one_frame_while_reasoning_comes_in_between() -> None:
+def test_an_answer_interrupted_by_reasoning_stays_one_frame() -> None:
     events = [added("reasoning", "r"), message(), text("Hel"), text(SECRET, "r", "reasoning_text.delta"), text("lo"), completed()]
     result = read(*events)
     assert result.pairs == [("final", "Hello")]
     assert result.hidden == SECRET
 
 
-# Which item is meant
+# Identifying items
 
 
-def test_text_without_a_known_item_waits_until_its_kind_is_told() -> None:
+def test_text_of_an_unknown_item_waits_for_its_type() -> None:
     assert read(text(SECRET, "x"), completed()).visible == ""
     ended = done("message", "x", role="assistant", content=[part("Hello")])
     assert read(text("Hello", "x"), ended, completed()).pairs == [("final", "Hello")]
@@ -296,7 +296,7 @@ def test_text_without_a_known_item_waits_until_its_kind_is_told() -> None:
     assert (thought.visible, thought.hidden) == ("", SECRET)
 
 
-def test_ids_that_change_in_each_event_are_found_by_index() -> None:
+def test_items_whose_ids_change_are_found_by_index() -> None:
     events = [
         added("reasoning", "id1", 0),
         text(SECRET, "id2", "reasoning_text.delta", output_index=0),
@@ -315,12 +315,12 @@ def test_ids_that_change_in_each_event_are_found_by_index() -> None:
     assert (result.pairs, result.hidden) == ([("final", "Hello")], SECRET * 2)
 
 
-def test_events_without_ids_or_indices_mean_the_newest_item() -> None:
+def test_events_without_ids_or_indices_belong_to_the_newest_item() -> None:
     result = read(added("reasoning"), text(SECRET, ""), message(""), text("Hello", ""), completed())
     assert (result.visible, result.hidden) == ("Hello", SECRET)
 
 
-def test_a_message_that_has_the_id_of_the_reasoning_before_it_is_a_message() -> None:
+def test_a_message_with_the_id_of_earlier_reasoning_is_a_message() -> None:
     events = [added("reasoning", "m", 0), text(SECRET, kind="reasoning_text.delta"), done("reasoning", "m", 0)]
     result = read(*events, message("m", 1), text("Hello"), completed())
     assert (result.visible, result.hidden) == ("Hello", SECRET)
@@ -334,7 +334,7 @@ def test_two_messages_with_one_id_are_two_messages() -> None:
     assert read(message(), text("One."), ended, message(), text("Two."), completed()).pairs == [("final", "One.\n\nTwo.")]
 
 
-def test_a_message_that_another_followed_gets_no_more_visible_text() -> None:
+def test_a_message_followed_by_another_gets_no_more_visible_text() -> None:
     result = read(message("m"), text("One."), message("n"), text("Two.", "n"), text("late", "m"), completed())
     assert (result.visible, result.hidden) == ("One.\n\nTwo.", "late")
 
@@ -342,7 +342,7 @@ def test_a_message_that_another_followed_gets_no_more_visible_text() -> None:
 # Calls
 
 
-def test_the_call_id_of_the_snapshot_is_the_one_that_counts() -> None:
+def test_the_call_id_of_the_snapshot_wins() -> None:
     events = [
         added("function_call", "f1", 0, call_id="call_stream", name="weather", arguments=""),
         {"type": "response.function_call_arguments.delta", "item_id": "f1", "delta": '{"a":'},
@@ -353,7 +353,7 @@ def test_the_call_id_of_the_snapshot_is_the_one_that_counts() -> None:
     assert (result.calls, result.reason) == ([("call_final", '{"a":1}')], EndReason.TOOL_CALLS)
 
 
-def test_what_a_model_writes_behind_a_call_is_hidden_and_flagged() -> None:
+def test_text_after_a_call_is_hidden_and_flagged() -> None:
     call = done("function_call", "f", 1, name="weather", arguments="{}", call_id="call_1")
     thought = done("reasoning", "r", 2, content=[part("hm")])
     result = read(message("m", 0), text("I look."), call, thought, message("n", 3), text(SECRET, "n"), completed())
@@ -371,12 +371,12 @@ def test_parallel_calls_keep_their_own_arguments() -> None:
     assert read(*events, completed()).calls == [("call_0", '{"n":0}'), ("call_1", '{"n":1}')]
 
 
-def test_a_call_that_is_only_told_of_at_its_end_is_a_call() -> None:
+def test_a_call_reported_only_at_its_end_is_a_call() -> None:
     ended = done("function_call", name="weather", arguments="{}", call_id="call_1")
     assert read(ended, completed()).calls == [("call_1", "{}")]
 
 
-def test_a_call_without_a_possible_name_is_no_call_and_one_with_wrong_arguments_is_flagged() -> None:
+def test_an_invalid_call_name_is_no_call_and_invalid_arguments_are_flagged() -> None:
     calls = [done("function_call", "a", name="no name", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
     result = read(*calls, completed())
     assert (result.calls, result.visible) == ([("new_2", "[1]")], "")
@@ -388,13 +388,13 @@ def test_two_calls_never_share_an_id() -> None:
     assert [call_id for call_id, _ in read(*calls, completed()).calls] == ["call_1", "new_1"]
 
 
-def test_no_call_of_a_broken_stream_is_carried_out() -> None:
+def test_no_call_of_a_broken_stream_is_run() -> None:
     result = read(done("function_call", "f", name="f", arguments="{}", call_id="call_1"), breaks=True)
     assert result.calls == []
     assert [finished.complete for finished in result.finished] == [False]
 
 
-# How it ended
+# End reasons
 
 
 @pytest.mark.parametrize(
@@ -413,23 +413,23 @@ def test_no_call_of_a_broken_stream_is_carried_out() -> None:
         (completed({"type": "message", "id": "m", "role": "assistant", "status": "incomplete"}), {}, EndReason.LENGTH),
     ],
 )
-def test_a_cut_answer_is_marked_whatever_the_event_is_called(response: Any, options: Any, reason: EndReason) -> None:
+def test_a_cut_answer_is_marked_under_every_event_name(response: Any, options: Any, reason: EndReason) -> None:
     result = read(message(), text("Once upon a"), response, **options)
     assert (result.visible, result.reason) == ("Once upon a", reason)
     assert (result.finished[-1].error == ProductCode.LENGTH) == (reason == EndReason.LENGTH)
 
 
-def test_an_answer_that_is_the_last_word_returns() -> None:
+def test_a_final_answer_ends_with_return() -> None:
     assert [str(done.frame.terminator) for done in read(message(), text("Hello"), completed()).finished] == ["<|return|>"]
 
 
-def test_a_model_that_writes_more_than_it_may_is_stopped() -> None:
+def test_a_model_over_its_output_limit_is_stopped() -> None:
     result = read(message(), text("x" * 90), text("y" * 90), max_chars=100)
     assert result.reducer.is_full
     assert (len(result.visible), result.reason) == (100, EndReason.LENGTH)
 
 
-def test_a_server_that_opens_items_without_end_is_stopped() -> None:
+def test_a_server_that_opens_items_endlessly_is_stopped() -> None:
     result = read(*(message(f"m{n}") for n in range(1002)))
     assert (result.reducer.is_full, result.reason) == (True, EndReason.LENGTH)
 
@@ -449,7 +449,7 @@ LEAKS = [
 
 @pytest.mark.parametrize(("leak", "visible"), LEAKS)
 @pytest.mark.parametrize("phase", [None, "commentary"])
-def test_reasoning_inside_an_answer_is_hidden_at_every_cut(leak: str, visible: str, phase: str | None) -> None:
+def test_reasoning_inside_an_answer_is_hidden_at_every_split(leak: str, visible: str, phase: str | None) -> None:
     ended = done("message", "m", role="assistant", phase=phase, content=[part(leak)])
     for seed in range(example_count(20)):
         pieces, chooser, rest = [], random.Random(seed), leak
@@ -461,35 +461,35 @@ def test_reasoning_inside_an_answer_is_hidden_at_every_cut(leak: str, visible: s
     assert read(message(phase=phase), ended, completed()).visible == visible
 
 
-def test_a_suspected_answer_that_was_cut_is_hidden() -> None:
+def test_a_suspect_answer_that_was_cut_is_hidden() -> None:
     leak = text(f"analysis{SECRET}assistantfinalHel")
     assert read(message(), leak, completed(status="incomplete")).visible == ""
     assert read(message(), leak, breaks=True).visible == ""
 
 
-def test_a_message_that_the_server_itself_calls_incomplete_is_a_cut_one_although_another_follows() -> None:
+def test_a_message_marked_incomplete_by_the_server_is_cut_even_if_another_follows() -> None:
     leak = f"analysis{SECRET}assistantfinalHel"
     ended = done("message", "m", role="assistant", status="incomplete", content=[part(leak)])
     assert read(message(), text(leak), ended, message("n"), text("Next", "n"), completed()).visible == "Next"
 
 
-def test_what_is_withdrawn_because_a_label_came_late_is_said_to_people() -> None:
+def test_text_withdrawn_by_a_late_label_is_announced() -> None:
     late = done("message", "m", role="assistant", channel="analysis", content=[part(SECRET)])
     result = read(message(), text(SECRET), late, completed())
     assert (result.visible, result.finished[0].error) == ("", ProductCode.WITHHELD)
 
 
-def test_a_sample_that_is_full_takes_nothing_more_from_the_last_event() -> None:
+def test_a_full_sample_takes_no_more_from_the_last_event() -> None:
     result = read(message(), text("x" * 30), completed({"type": "web_search_call", "id": "w", "query": "more"}), max_chars=10)
     assert (result.visible, result.hidden, result.reason) == ("x" * 10, "", EndReason.LENGTH)
 
 
-def test_echoes_of_markers_that_were_made_harmless_are_restored() -> None:
+def test_escaped_markers_in_echoes_are_restored() -> None:
     result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed(), restore=True)
     assert result.visible == "You wrote <|end|>."
 
 
-def test_a_part_that_was_called_reasoning_once_stays_hidden_whatever_its_message_calls_it_in_the_end() -> None:
+def test_a_part_once_called_reasoning_stays_hidden() -> None:
     reducer, assembler, item = Reducer(lambda: "c", max_chars=1000), Assembler(), {"type": "message", "id": "m", "role": "assistant"}
     at = {"item_id": "m", "output_index": 0, "content_index": 0}
     events = [

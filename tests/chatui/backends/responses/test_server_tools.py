@@ -1,4 +1,4 @@
-"""Tools that a Responses server runs by itself: what is sent, the line that people read, what stays hidden, and the sources."""
+"""Tools that a Responses server runs itself: the request, the line users read, what stays hidden, and the sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hosted() -> HostedTools:
 
 
 def seen(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
-    """What people see, each frame with "line" or "text"; and all that they do not see."""
+    """The visible frames, each marked "line" or "text", and all hidden text."""
     reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
     reducer.server_tools = ServerTools(tools)
     assembler = Assembler()
@@ -61,7 +61,7 @@ def cites(url: object, title: object = "A page") -> dict[str, Any]:
         ("tool_of_next_year_call", {"type": SECRET}, "Using a tool of the model server"),
     ],
 )
-def test_people_read_one_line_in_words_of_ours_and_staff_find_the_rest(kind: str, action: Any, line: str) -> None:
+def test_people_read_one_line_in_our_words_and_staff_find_the_details(kind: str, action: Any, line: str) -> None:
     item = {"action": action, "code": SECRET, "name": SECRET, "arguments": SECRET, "queries": [SECRET], "output": SECRET}
     tools = hosted()
     shown, hidden = seen(added(kind, "t", **item), done(kind, "t", **item), *answer(), tools=tools)
@@ -79,25 +79,25 @@ def test_without_such_tools_nothing_is_announced(kind: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["function_call", "custom_tool_call", "computer_call", "local_shell_call", "mcp_list_tools", "mcp_approval_request"]
 )
-def test_what_the_server_does_not_run_is_no_tool_at_work(kind: str) -> None:
+def test_calls_the_server_does_not_run_are_not_announced(kind: str) -> None:
     tools = hosted()
     shown, _ = seen(added(kind, "t", name="x"), done(kind, "t", name="x"), *answer(), tools=tools)
     assert [one for one in shown if one[0] == "line"] == [] and tools.kinds == []
 
 
-def test_a_line_comes_before_the_answer_and_never_into_the_middle_of_it() -> None:
+def test_a_line_comes_before_the_answer_and_never_within_it() -> None:
     begun, _, ended_message = answer()
     shown, _ = seen(begun, text("It "), added("web_search_call", "t"), text("rains."), ended_message, tools=hosted())
     assert [kind for kind, _ in shown] == ["text", "line"]
 
 
-def test_a_flood_of_calls_is_not_a_flood_of_lines() -> None:
+def test_many_calls_give_few_lines() -> None:
     calls = [added("web_search_call", f"t{number}") for number in range(200)]
     shown, _ = seen(*calls, *answer(), tools=hosted())
     assert len(shown) == 31
 
 
-def test_the_pages_that_the_server_says_the_answer_cites_are_sources_each_once() -> None:
+def test_cited_pages_are_sources_without_duplicates() -> None:
     tools = hosted()
     seen(*answer(cites("https://a.test/x", "  A\npage "), cites("https://a.test/x"), cites("http://b.test/", "\u202eB")), tools=tools)
     assert tools.sources == {"https://a.test/x": "A page", "http://b.test/": "B"}
@@ -117,14 +117,14 @@ def test_nothing_else_is_a_source(annotation: dict[str, Any]) -> None:
     assert tools.sources == {}
 
 
-def test_sources_are_bounded() -> None:
+def test_the_number_of_sources_is_limited() -> None:
     tools = hosted()
     seen(*answer(*(cites(f"https://a.test/{number}", "x" * 9999) for number in range(500))), tools=tools)
     assert len(tools.sources) == MAX_SOURCES and {len(title) for title in tools.sources.values()} == {200}
 
 
 @pytest.mark.parametrize("labels", [{"role": "tool"}, {"phase": "commentary"}, {"phase": "secret"}, {"channel": "analysis"}])
-def test_what_is_no_answer_cites_nothing(labels: dict[str, Any]) -> None:
+def test_hidden_text_cites_nothing(labels: dict[str, Any]) -> None:
     tools = hosted()
     events = answer(cites("https://a.test/", SECRET))
     for event in (events[0], events[-1]):
@@ -135,7 +135,7 @@ def test_what_is_no_answer_cites_nothing(labels: dict[str, Any]) -> None:
 
 @pytest.mark.served
 @pytest.mark.asyncio
-async def test_they_are_sent_as_the_operator_wrote_them_and_only_where_the_request_has_them() -> None:
+async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         code = {"type": "code_interpreter", "container": {"type": "auto"}}

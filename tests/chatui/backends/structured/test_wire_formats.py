@@ -1,4 +1,4 @@
-"""The format of an answer as each wire format says it: to the model in words, and to its server so that it binds the answer alone."""
+"""Answer formats in each wire format: described to the model in words, and sent to the server so that it constrains the answer alone."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def test_responses_have_a_text_format(wanted: AnswerFormat | None, sent: o
 @pytest.mark.parametrize(
     ("made", "field", "answer"), [(ChatCompletionsBackend, "response_format", CHAT_ANSWER), (ResponsesBackend, "text", RESPONSES_ANSWER)]
 )
-async def test_a_server_that_refuses_a_format_is_asked_in_words_alone(made: Any, field: str, answer: bytes) -> None:
+async def test_a_server_that_refuses_a_format_is_asked_in_words_only(made: Any, field: str, answer: bytes) -> None:
     result, [first, second] = await sampled(made, request(), REFUSED, answer)
     assert result.visible == '{"sum":4}'
     assert field in first
@@ -123,7 +123,7 @@ HEADER = f"{ANALYSIS} <|constrain|>json<|message|>"
 
 
 def llama_stream(vocabulary: Vocabulary, text: str, stop: int | None = None) -> bytes:
-    """As llama.cpp sends it: a chunk for each token."""
+    """A stream as llama.cpp sends it: one chunk for each token."""
     chunks = []
     for number in ids_of(vocabulary, text):
         spelled = (
@@ -147,7 +147,7 @@ def sglang(seen: list[int], finish: object = None) -> dict[str, Any]:
 
 
 def streams(dialect: str, vocabulary: Vocabulary, thought: str) -> tuple[bytes, bytes]:
-    """What the model writes first, which goes on in prose where nothing binds it; and what it writes from its answer on."""
+    """What the model writes first, continuing in prose where it is not constrained; and what it writes from its answer on."""
     prose, value = ids_of(vocabulary, f"{thought}<|message|>It is four."), ids_of(vocabulary, '{"sum":4}')
     if dialect == "llama.cpp":
         return llama_stream(vocabulary, f"{thought}<|message|>It is four."), llama_stream(vocabulary, '{"sum":4}', RETURN)
@@ -159,7 +159,7 @@ def streams(dialect: str, vocabulary: Vocabulary, thought: str) -> tuple[bytes, 
 
 
 def schema_in(body: dict[str, Any]) -> object:
-    """The schema under which a token server is to sample; None where it is free."""
+    """The schema that constrains the sampling of a token server; None if it is free."""
     if "prompt" not in body:
         written = body["sampling_params"].get("json_schema")
         return None if written is None else json.loads(written)
@@ -172,7 +172,7 @@ SERVERS: dict[str, dict[str, Any]] = {"llama.cpp": LLAMA, "vLLM": VLLM, "SGLang"
 
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [ANALYSIS, f"{ANALYSIS} <|constrain|>json"])
-async def test_over_token_ids_the_schema_binds_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
+async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
     def made(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
@@ -195,7 +195,7 @@ async def test_over_token_ids_the_schema_binds_from_the_answer_on(vocabulary: Vo
 
 
 @pytest.mark.parametrize("dialect", SERVERS)
-async def test_a_token_server_that_refuses_a_schema_goes_on_without(vocabulary: Vocabulary, dialect: str) -> None:
+async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabulary: Vocabulary, dialect: str) -> None:
     def made(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
@@ -208,7 +208,7 @@ async def test_a_token_server_that_refuses_a_schema_goes_on_without(vocabulary: 
     assert broken.visible == ""
 
 
-async def test_over_token_ids_a_call_is_bound_by_nothing(vocabulary: Vocabulary) -> None:
+async def test_over_token_ids_a_call_is_not_constrained(vocabulary: Vocabulary) -> None:
     call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, call)), vllm(200012, finish="stop")) + DONE
     made = lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)  # noqa: E731

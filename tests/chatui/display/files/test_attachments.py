@@ -1,4 +1,4 @@
-"""Files below an answer: the same on a page that followed it and on one that is loaded, for its owner alone."""
+"""Files below an answer: the same on a page that followed the answer and on one loaded later, and only for its owner."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOSTILE = '"><img src=x onerror=alert(1)>\u202egnp.csv'
 
 @pytest.fixture(autouse=True)
 def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tool that leaves files for the person, of the names that the model gives."""
+    """Offer a tool that leaves files for the user, with names that the model chooses."""
 
     def begin(turn: CallingTurn) -> Any:
         from chatui.tools.files import CreatedFile
@@ -85,7 +85,7 @@ def page(person: User, path: str) -> str:
     return signed_in(person).get(path).content.decode()
 
 
-async def test_files_stand_below_the_answer_on_a_page_that_followed_it_and_after_a_reload(ada: User, backend: ScriptedBackend) -> None:
+async def test_files_are_listed_below_the_answer_live_and_after_a_reload(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png|a.csv")
     files = (await loaded(turn)).files
     assert [(file.name, file.is_picture, file.size) for file in files] == [("plot.png", True, len(png(8, 6))), ("a.csv", False, 4)]
@@ -100,12 +100,12 @@ async def test_files_stand_below_the_answer_on_a_page_that_followed_it_and_after
     )
 
 
-async def test_an_answer_without_files_has_no_place_for_them(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_answer_without_files_has_no_list(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
     assert (await loaded(turn)).files == () and 'class="files"' not in await page(ada, f"/c/{turn.conversation_id}/")
 
 
-async def test_a_name_is_only_a_name(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_file_name_is_escaped(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, HOSTILE)
     for html in (await live(turn), await page(ada, f"/c/{turn.conversation_id}/")):
         assert "<img src=x" not in html and "\u202e" not in html and "_img src=x onerror=alert(1)_gnp.csv" in html
@@ -129,7 +129,7 @@ async def test_an_answer_that_was_cut_and_continued_keeps_its_files(ada: User, b
     assert [file.name for file in (await loaded(turn)).files] == ["one.csv"] and "one.csv" in await live(turn)
 
 
-async def test_no_share_link_and_no_transcript_has_a_file(ada: User, backend: ScriptedBackend) -> None:
+async def test_share_links_and_transcripts_have_no_files(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png")
     for file_format in exports.Format:
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
@@ -139,7 +139,7 @@ async def test_no_share_link_and_no_transcript_has_a_file(ada: User, backend: Sc
     assert "Done." in shared[-1].blocks[0].html and "plot" not in repr(shared)
 
 
-async def test_the_events_say_that_files_came_and_nothing_of_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_events_announce_files_without_their_content(ada: User, bela: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script, backend.following = calls(call("draw", "c1", names="one.csv|plot.png")), [[gate, *answer("Done.")]]
     async with BrowserSocket(ada) as socket:
@@ -158,7 +158,7 @@ async def test_the_events_say_that_files_came_and_nothing_of_them(ada: User, bel
         assert "one.csv" not in await page(bela, path)
         gate.set()
         ended = (await socket.until("response.completed"))[-1]
-    assert "one.csv" in ended["html"], "what stands below the answer comes with its end"
+    assert "one.csv" in ended["html"], "the HTML below the answer comes with its end"
     await running.settle()
 
 
@@ -170,7 +170,7 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
     assert f'<a href="{path}files/{file.id}/" download><bdi>plot.png</bdi></a>' in await page(grace, path)
 
 
-async def test_what_a_person_brought_stands_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png")
     await database_sync_to_async(storage.save)(FileDestination(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]

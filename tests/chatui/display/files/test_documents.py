@@ -1,4 +1,4 @@
-"""What people read about a document: how much of the model's window it takes, in round numbers."""
+"""The displayed size of a document: its share of the model's context, in round numbers."""
 
 from __future__ import annotations
 

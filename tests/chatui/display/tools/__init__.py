@@ -1,1 +1,1 @@
-"""Tests of what people see of tools."""
+"""Tests of how tools are displayed."""

@@ -1,4 +1,4 @@
-"""The card of a call: everything in it can be seen, nothing in it does anything, and it is its owner's alone."""
+"""The card of a tool call: it shows every character, runs nothing, and is visible only to its owner."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}{
     ("x\ufe01\U000e0101\u3164\u2800", "x\\ufe01\\udb40\\udd01\\u3164\\u2800"),
     ("\u00a0\u2028\u2029\ufeff\ue000\ud800", "\\u00a0\\u2028\\u2029\\ufeff\\ue000\\ud800"),
 ])  # fmt: skip
-def test_what_cannot_be_seen_is_shown_as_a_code(text: str, expected: str) -> None:
+def test_invisible_characters_are_shown_as_codes(text: str, expected: str) -> None:
     assert visible(text) == expected
 
 
 def characters() -> Iterable[int]:
-    """All; in the short form without the middle of the long rows of one kind: Chinese and Korean letters, private and unassigned codes."""
+    """All characters; in the short form without the middle of long ranges: Chinese, Korean, private-use and unassigned characters."""
     if EVERY_SHAPE:
         return range(0x110000)
     rows = [(0, 0x3400), (0xA000, 0xAC00), (0xD700, 0xE100), (0xF800, 0x20000), (0xDFF00, 0xE1100), (0x10FF00, 0x110000)]
     return chain(*(range(*row) for row in rows))
 
 
-def test_no_character_of_a_hidden_kind_gets_through() -> None:
+def test_no_character_of_a_hidden_category_gets_through() -> None:
     shown = visible("".join(map(chr, characters())))
     kinds = {unicodedata.category(char) for char in shown if char not in " \n\t"}
     assert not kinds & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
@@ -71,7 +71,7 @@ def talk(ada: User) -> Conversation:
     return turn.conversation
 
 
-def test_huge_arguments_are_cut_and_the_card_says_by_how_much(talk: Conversation) -> None:
+def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conversation) -> None:
     shown = cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
     assert sum(len(each.text) for each in shown.arguments) == cards.MAX_CHARS
     assert shown.left_out > 11_000 and not shown.has_escapes
@@ -81,12 +81,12 @@ def test_huge_arguments_are_cut_and_the_card_says_by_how_much(talk: Conversation
     assert named.left_out == len("all that is sent")
 
 
-def test_a_text_is_shown_as_it_is_and_anything_else_as_json(talk: Conversation) -> None:
+def test_text_is_shown_unchanged_and_other_arguments_as_json(talk: Conversation) -> None:
     shown = cards.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
     assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
 
 
-def test_json_that_fits_in_one_line_alone_keeps_its_letters(talk: Conversation) -> None:
+def test_one_line_json_keeps_its_characters(talk: Conversation) -> None:
     deep: list[Any] = ["größer: 漢字"] * 200
     for _ in range(60):
         deep = [deep]
@@ -94,7 +94,7 @@ def test_json_that_fits_in_one_line_alone_keeps_its_letters(talk: Conversation) 
     assert "\n" not in argument.text and str(argument.text).count('"größer: 漢字"') == 200
 
 
-def test_hostile_arguments_names_and_titles_do_nothing_on_the_page(client: Client, ada: User, talk: Conversation) -> None:
+def test_hostile_arguments_names_and_titles_are_harmless(client: Client, ada: User, talk: Conversation) -> None:
     row = a_row(talk, {HOSTILE: HOSTILE, "reversed": "\u202eevil"})
     ToolApproval.objects.filter(pk=row.pk).update(title="<b>\u202eSend</b>")
     client.force_login(ada)
@@ -104,19 +104,19 @@ def test_hostile_arguments_names_and_titles_do_nothing_on_the_page(client: Clien
     assert "backslash" in page, "and it says that there are codes"
 
 
-def test_a_waiting_call_of_an_answer_that_has_ended_is_shown_as_declined(talk: Conversation) -> None:
+def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversation) -> None:
     shown = cards.card(a_row(talk, {}))
     assert not shown.is_waiting and "The answer ended before you decided" in shown.outcome
 
 
 @pytest.mark.parametrize(("early", "expected"), [(0, "Nobody decided in time"), (60, "The answer was stopped before you decided")])
-def test_a_call_that_lapsed_says_whether_the_time_was_over_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
+def test_an_expired_call_says_whether_time_ran_out_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
     row = a_row(talk, {}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
     Turn.objects.filter(pk=row.turn_id).update(state="stopped")
     assert expected in cards.card(ToolApproval.objects.get(pk=row.pk)).outcome
 
 
-def test_deep_lists_cost_no_more_than_what_is_shown_of_them(talk: Conversation) -> None:
+def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> None:
     deep: list[Any] = [1] * 25_000
     for _ in range(195):
         deep = [deep]
@@ -128,7 +128,7 @@ def test_deep_lists_cost_no_more_than_what_is_shown_of_them(talk: Conversation) 
     assert len(shown.arguments[0].text) == cards.MAX_CHARS and shown.left_out < 100_000
 
 
-def test_a_text_has_the_direction_of_its_lines_and_json_is_read_from_the_left(client: Client, ada: User, talk: Conversation) -> None:
+def test_text_direction_follows_its_lines_and_json_is_left_to_right(client: Client, ada: User, talk: Conversation) -> None:
     row = a_row(talk, {"text": "\u05e9\u05dc\u05d5\u05dd", "list": ["\u05e9\u05dc\u05d5\u05dd", "rm"]})
     client.force_login(ada)
     page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
@@ -150,7 +150,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, read, send, tools_without_approval=[], tool_facts={"read": ("private",), "send": ("outside",)})
 
 
-def test_the_menu_says_what_is_left_out_and_why_and_the_other_side_can_be_chosen(
+def test_the_menu_says_what_is_left_out_and_why_and_offers_the_other_side(
     client: Client, ada: User, talk: Conversation, offered: None
 ) -> None:
     client.force_login(ada)
@@ -163,7 +163,7 @@ def test_the_menu_says_what_is_left_out_and_why_and_the_other_side_can_be_chosen
     assert "Not available together with Read" in client.get(at).content.decode()
 
 
-def test_after_private_data_was_read_the_menu_says_that_no_way_out_is_left(
+def test_after_private_data_was_read_the_menu_says_outbound_tools_are_off(
     client: Client, ada: User, talk: Conversation, offered: None
 ) -> None:
     row = a_row(talk, {})
@@ -173,7 +173,7 @@ def test_after_private_data_was_read_the_menu_says_that_no_way_out_is_left(
     assert "Not available: this conversation has private data" in page
 
 
-def test_what_was_allowed_in_a_conversation_can_be_taken_back(client: Client, ada: User, talk: Conversation, offered: None) -> None:
+def test_an_approval_for_a_conversation_can_be_revoked(client: Client, ada: User, talk: Conversation, offered: None) -> None:
     from chatui.tools import catalogue
 
     ToolRule.objects.create(conversation=talk, tool="read", is_allowed=True, fingerprint=catalogue.tools()["read"].fingerprint)
@@ -185,7 +185,7 @@ def test_what_was_allowed_in_a_conversation_can_be_taken_back(client: Client, ad
 
 
 @for_each(["../x", "read,send", "", "READ", "x" * 65])
-def test_what_cannot_be_a_tool_is_not_switched(name: str) -> None:
+def test_an_invalid_tool_name_is_refused(name: str) -> None:
     from chatui.display.tools.menu import _is_name
 
     assert not _is_name(name) and _is_name("read")

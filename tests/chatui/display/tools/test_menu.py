@@ -1,4 +1,4 @@
-"""The tools at the message box say what the model server may use by itself, where it would, and nothing is offered there to switch it."""
+"""The tools menu at the message box lists the tools that the model server runs itself, without a switch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def menu(browser: Client, address: str) -> str:
     return " ".join(browser.get(address).content.decode().split())
 
 
-def test_the_menu_of_a_new_conversation_says_it_for_the_model_that_is_chosen(browser: Client) -> None:
+def test_a_new_conversation_lists_them_for_the_chosen_model(browser: Client) -> None:
     assert 'id="tools-menu"' in browser.get("/").content.decode()
     assert SAID in menu(browser, "/tools/?choice=searching")
     assert "checkbox" not in menu(browser, "/tools/?choice=searching") and "What the model may use" not in menu(
@@ -60,13 +60,13 @@ def test_the_menu_of_a_new_conversation_says_it_for_the_model_that_is_chosen(bro
         assert "model server" not in menu(browser, f"/tools/?choice={other}"), other
 
 
-def test_a_conversation_says_it_for_its_own_model_unless_another_is_chosen(browser: Client, ada: User) -> None:
+def test_a_conversation_lists_them_for_its_model_unless_another_is_chosen(browser: Client, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, choice="searching")
     assert SAID in menu(browser, f"/c/{row.pk}/tools/")
     assert "model server" not in menu(browser, f"/c/{row.pk}/tools/?choice=plain")
 
 
-def test_where_they_would_not_be_used_nothing_is_said(browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_server_tools_are_not_listed(browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Conversation.objects.create(owner=ada, choice="searching", imported_at=timezone.now())
     assert "model server" not in menu(browser, f"/c/{row.pk}/tools/")
     offer(monkeypatch, fetch)
@@ -75,7 +75,7 @@ def test_where_they_would_not_be_used_nothing_is_said(browser: Client, ada: User
     assert SAID in menu(browser, "/tools/?choice=searching&off=fetch"), "without the tool that reads"
 
 
-def test_no_menu_is_there_where_nothing_is_offered(browser: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_tools_there_is_no_menu(browser: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "plain.toml"
     file.write_text(SERVERS.partition('[[backend]]\nname = "searching"')[0])
     environment.change(monkeypatch, {"backends_file": file})

@@ -1,1 +1,1 @@
-"""Tests of documents as they are stored."""
+"""Tests of stored documents."""

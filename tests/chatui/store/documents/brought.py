@@ -1,4 +1,4 @@
-"""Files that a person has brought, for tests that send them."""
+"""Makes uploaded files for tests that send them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.store.files.storage import FileDestination, NewFile
 
 
 def brought(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
-    """A text file that waits to be sent."""
+    """An uploaded text file that has not been sent yet."""
     return brought_with(person, name, Part("", text))
 
 
@@ -25,5 +25,5 @@ def brought_with(person: User, name: str, *parts: Part, kind: str = "text") -> S
 
 
 def pages(person: User, count: int, name: str = "report.pdf") -> StoredFile:
-    """A PDF with so many pages."""
+    """A PDF with that many pages."""
     return brought_with(person, name, *(Part(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf")

@@ -1,4 +1,4 @@
-"""A person's own search in the documents that they sent: only where they wish it, and only in their own."""
+"""A user's own search in documents they sent: only if they switched it on, and only in their own documents."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ pytestmark = pytest.mark.django_db
 
 
 def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFile:
-    """A document of two pages in a conversation of theirs, that nothing was searched in before."""
+    """Send a document of two pages in a conversation of theirs that was never searched."""
     file = brought_with(person, name, Part("page 1", "An introduction."), Part("page 2", f"The price of {word} fell."), kind="pdf")
     file.conversation = Conversation.objects.create(owner=person, title="Figures")
     file.save()
     return file
 
 
-def found(person: User, asked: str) -> str:
-    """The page of results for a person as they are now."""
+def results_page(person: User, asked: str) -> str:
+    """The results page for a user with their current settings."""
     return signed_in(User.objects.get(pk=person.pk)).get("/search/", {"q": asked}).content.decode()
 
 
-def wishing(person: User) -> User:
-    """The same person, after they switched it on."""
+def with_search_on(person: User) -> User:
+    """The same user with the search switched on."""
     settings = {"finds_documents": "on", "effort": "", "language": "en"}
     assert signed_in(person).post("/settings/", settings).status_code == 302
     return User.objects.get(pk=person.pk)
 
 
-def test_it_is_off_until_a_person_wishes_it_and_can_be_switched_off_again(ada: User) -> None:
+def test_it_is_off_by_default_and_can_be_switched_on_and_off(ada: User) -> None:
     file = sent_document(ada, "cocoa")
-    assert "cocoa" not in found(ada, "price").replace("q=price", "") and not DocumentPassage.objects.exists()
-    person = wishing(ada)
+    assert "cocoa" not in results_page(ada, "price").replace("q=price", "") and not DocumentPassage.objects.exists()
+    person = with_search_on(ada)
     assert person.finds_documents
-    page = found(ada, "PRICE fell")
+    page = results_page(ada, "PRICE fell")
     assert f'href="/documents/{file.pk}/2/#here"' in page and "report.pdf, page 2" in page and "cocoa" in page
-    assert "No results" in found(ada, "price zebra"), "all words have to be there"
+    assert "No results" in results_page(ada, "price zebra"), "all words have to be there"
     assert "/documents/" not in signed_in(person).get("/search/", {"q": "price", "before": "5"}).content.decode(), "on the first page alone"
     signed_in(person).post("/settings/", {"effort": "", "language": "en"})
-    assert "/documents/" not in found(ada, "price")
+    assert "/documents/" not in results_page(ada, "price")
 
 
-def test_nothing_of_others_in_the_bin_temporary_waiting_or_deleted_is_found(ada: User, bela: User) -> None:
+def test_foreign_binned_temporary_pending_and_deleted_documents_are_not_found(ada: User, bela: User) -> None:
     sent_document(bela, "cocoa")
     binned, temporary, waiting, gone = (sent_document(ada, word, f"{word}.pdf") for word in ("juice", "water", "milk", "beer"))
     Conversation.objects.filter(files=binned).update(deleted_at=timezone.now())
     Conversation.objects.filter(files=temporary).update(temporary_until=timezone.now())
     StoredFile.objects.filter(pk=waiting.pk).update(conversation=None)
     gone.delete()
-    wishing(bela)
-    person = wishing(ada)
-    assert "cocoa" in found(bela, "price") and "/documents/" not in found(person, "price")
+    with_search_on(bela)
+    person = with_search_on(ada)
+    assert "cocoa" in results_page(bela, "price") and "/documents/" not in results_page(person, "price")
     shown = sent_document(ada, "tea")
-    assert found(person, "price").count("/documents/") == 1 and str(shown.pk) in found(person, "price")
+    assert results_page(person, "price").count("/documents/") == 1 and str(shown.pk) in results_page(person, "price")
 
 
-def test_what_is_not_taken_in_yet_is_begun_within_the_time_there_is(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ("tea", "juice", "milk"):
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
@@ -73,14 +73,14 @@ def test_what_is_not_taken_in_yet_is_begun_within_the_time_there_is(ada: User, m
     assert len(own_search.find(ada.pk, wanted, 5, 1.0)) == 3 and len(own_search.find(ada.pk, wanted, 2, 1.0)) == 2
 
 
-def test_one_passage_of_each_document_is_told(ada: User) -> None:
+def test_one_passage_of_each_document_is_shown(ada: User) -> None:
     file = brought_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
     file.conversation = Conversation.objects.create(owner=ada)
     file.save()
-    assert found(wishing(ada), "tea").count("/documents/") == 1
+    assert results_page(with_search_on(ada), "tea").count("/documents/") == 1
 
 
-def test_a_document_with_many_places_hides_none_with_one(ada: User) -> None:
+def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> None:
     for name, pages in (("many.pdf", 40), ("one.pdf", 1), ("other.pdf", 30)):
         parts = (Part(f"page {number}", f"Tea in {name}, {number} times.") for number in range(1, pages + 1))
         file = brought_with(ada, name, *parts, kind="pdf")

@@ -1,4 +1,4 @@
-"""Searching in documents: the passage that fits best with its page, in the conversation's own documents and in no others."""
+"""Document search: the best passage with its page, in the conversation's own documents only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOM = Room(100_000, 100_000)
 
 
 def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) -> Conversation:
-    """A conversation to which these were sent."""
+    """A conversation in which these documents were sent."""
     conversation = Conversation.objects.create(owner=person)
     place = TreePosition(None, 0)
     ready = attached.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
@@ -33,7 +33,7 @@ def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) ->
 
 
 def branch(conversation: Conversation) -> Branch:
-    """The one with the last message."""
+    """The branch that ends with the last message."""
     last = conversation.messages.order_by("-position").values_list("pk", flat=True).first()
     assert last is not None
     return Branch(conversation.pk, last)
@@ -45,7 +45,7 @@ def report(person: User, name: str = "report.pdf", word: str = "tea") -> StoredF
     return brought_with(person, name, *parts, kind="pdf")
 
 
-def test_the_passage_that_fits_best_comes_first_with_its_page(ada: User) -> None:
+def test_the_best_passage_comes_first_with_its_page(ada: User) -> None:
     conversation = searched(ada, report(ada))
     for asked in ("Why did the price of green tea fall?", "ubersee", "GREEN TEAS price", "茶の価"):
         best, *_ = passages.find(branch(conversation), asked, "", 8)
@@ -58,7 +58,7 @@ def test_the_passage_that_fits_best_comes_first_with_its_page(ada: User) -> None
     assert passages.find(branch(conversation), "zebra", "", 8) == [] == passages.find(branch(conversation), "( ' *", "", 8)
 
 
-def test_one_document_or_all_of_them(ada: User) -> None:
+def test_the_search_covers_one_document_or_all(ada: User) -> None:
     conversation = searched(ada, report(ada), report(ada, "other.pdf", "coffee"))
     assert passages.names_in(branch(conversation)) == ["other.pdf", "report.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 8)} == {"other.pdf", "report.pdf"}
@@ -66,7 +66,7 @@ def test_one_document_or_all_of_them(ada: User) -> None:
     assert passages.find(branch(conversation), "price", "no such", 8) == []
 
 
-def test_nothing_of_others_of_other_conversations_and_of_other_uses_is_found(ada: User, bela: User) -> None:
+def test_documents_of_other_people_conversations_and_uses_are_not_found(ada: User, bela: User) -> None:
     mine, theirs = searched(ada, report(ada)), searched(bela, report(bela, "theirs.pdf", "cocoa"))
     elsewhere = searched(ada, report(ada, "elsewhere.pdf", "juice"))
     whole = searched(ada, report(ada, "whole.pdf", "water"), use=DocumentUse.WHOLE)
@@ -88,7 +88,7 @@ def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     assert passages.find(branch(conversation), "price", "report.pdf", 20) == []
 
 
-def test_a_deleted_document_is_found_no_more_and_leaves_no_passage(ada: User) -> None:
+def test_a_deleted_document_leaves_no_passage(ada: User) -> None:
     file, other = report(ada), report(ada, "other.pdf", "coffee")
     conversation = searched(ada, file, other)
     attached.delete(file)
@@ -96,7 +96,7 @@ def test_a_deleted_document_is_found_no_more_and_leaves_no_passage(ada: User) ->
     assert set(DocumentPassage.objects.values_list("content", flat=True)) == {other.content_id}
 
 
-def test_a_document_is_taken_in_once_and_whole(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_is_indexed_once_and_completely(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages, "_BATCH_ROWS", 7)
     file = report(ada)
     searched(ada, file)
@@ -109,7 +109,7 @@ def test_a_document_is_taken_in_once_and_whole(ada: User, monkeypatch: pytest.Mo
     assert DocumentPassage.objects.count() == 29, "a process that died half-way left the first ones out"
 
 
-def test_the_index_is_that_of_the_table(ada: User) -> None:
+def test_the_index_matches_the_table(ada: User) -> None:
     file = report(ada)
     searched(ada, file)
     DocumentPassage.objects.filter(number__gt=5).delete()

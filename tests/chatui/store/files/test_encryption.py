@@ -1,4 +1,4 @@
-"""Files are encrypted where the operator names a key: nothing of them is in the database, and nobody moves or changes a piece."""
+"""File encryption with the operator's key: the database has no plain text, and tampering with a piece is detected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def change(monkeypatch: pytest.MonkeyPatch, key: str, *before: str) -> None:
     environment.change(monkeypatch, {"file_key": key, "file_keys_before": list(before)})
 
 
-def test_with_a_key_only_what_is_encrypted_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_key_only_ciphertext_is_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
     row = long_conversation(ada, 2)
     file = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("notes.txt", DATA))
@@ -31,7 +31,7 @@ def test_with_a_key_only_what_is_encrypted_is_kept(ada: User, monkeypatch: pytes
     assert reading.data_of(same) == DATA and FileContent.objects.count() == 1
 
 
-def test_a_key_can_be_changed_and_without_one_there_is_no_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_can_be_rotated_and_without_it_files_are_unreadable(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     plain = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("plain.txt", b"from before"))
     change(monkeypatch, KEY)
@@ -49,7 +49,7 @@ def test_a_key_can_be_changed_and_without_one_there_is_no_file(ada: User, monkey
     assert reading.data_of(plain) == b"from before"
 
 
-def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_or_swapped_pieces_are_detected(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
     file = storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of("notes.txt", DATA))
     first, second = FilePiece.objects.order_by("number")[:2]
@@ -59,7 +59,7 @@ def test_pieces_that_were_changed_or_changed_places_are_noticed(ada: User, monke
             reading.data_of(file)
 
 
-def test_whoever_is_handed_a_file_over_reads_it(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transferred_file_is_readable_by_its_new_owner(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
     mine = [storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
     assert ownership_transfer.transfer(ada, bela, with_summaries=True) == 2
@@ -68,7 +68,7 @@ def test_whoever_is_handed_a_file_over_reads_it(ada: User, bela: User, monkeypat
         assert file.owner == bela and file.content.owner == bela and reading.data_of(file) == DATA
 
 
-def test_a_short_key_is_refused_at_the_start() -> None:
+def test_a_short_key_is_refused_at_startup() -> None:
     from chatui.env import Environment
 
     with pytest.raises(ValueError, match="at least 32 characters"):

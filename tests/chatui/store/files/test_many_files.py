@@ -1,4 +1,4 @@
-"""Hundreds of files of one person, in one conversation: nothing asks the database once for each of them."""
+"""Hundreds of files of one user in one conversation: no query runs once per file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def talk(ada: User) -> Conversation:
 
 
 def fill(row: Conversation, count: int) -> None:
-    """Files of several kinds of content, all of them read, sent in a conversation."""
+    """Store files with several kinds of content, all of them read, sent in a conversation."""
     contents = FileContent.objects.bulk_create(
         FileContent(owner=row.owner, sha256=f"{number:064x}", size=6, media_type="text/plain") for number in range(count)
     )
@@ -48,7 +48,7 @@ def statements(task: Callable[[], object]) -> int:
     return len(asked)
 
 
-def test_the_list_of_earlier_files_the_archive_and_the_quota_ask_once_for_all(ada: User, talk: Conversation) -> None:
+def test_earlier_files_archive_and_quota_need_one_query_for_all(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
     assert statements(lambda: sent_files.search(ada, "")) == 1
     assert statements(lambda: storage.bytes_of(ada.pk)) == 1 and storage.bytes_of(ada.pk) == MANY * 12
@@ -58,12 +58,12 @@ def test_the_list_of_earlier_files_the_archive_and_the_quota_ask_once_for_all(ad
     assert statements(lambda: attached.elsewhere(talk.pk, uuid4())) == 1
 
 
-def test_a_page_tells_of_all_files_that_wait_with_a_few_statements(ada: User) -> None:
+def test_a_page_lists_all_pending_files_with_a_few_statements(ada: User) -> None:
     def asked() -> int:
         return statements(lambda: shown.waiting_at(ada, None, ""))
 
     brought(ada, "one.txt")
-    asked()  # which reads the models
+    asked()  # fills the cache of models
     few = asked()
     for number in range(20):
         brought(ada, f"{number}.txt", f"Words of {number}")
@@ -74,7 +74,7 @@ def test_a_page_tells_of_all_files_that_wait_with_a_few_statements(ada: User) ->
 
 
 @pytest.mark.parametrize("kind", ["files", "conversation"])
-def test_deletion_takes_as_many_statements_for_a_few_files_as_for_many(kind: str, ada: User) -> None:
+def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, ada: User) -> None:
     def asked(count: int) -> int:
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
@@ -87,7 +87,7 @@ def test_deletion_takes_as_many_statements_for_a_few_files_as_for_many(kind: str
     assert many - few < 40, "two more transactions, and what one statement cannot name"
 
 
-def test_large_contents_go_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "_DELETED_BYTES", 25)
     taken: list[int] = []
     delete = storage._delete
@@ -103,7 +103,7 @@ def test_large_contents_go_one_by_one_in_short_transactions(ada: User, monkeypat
     assert not FileContent.objects.exists() and taken == [2, 1, 1, 1, 0]
 
 
-def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_read_together_are_whole_and_in_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "PIECE_BYTES", 4)
     monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
     data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
@@ -111,11 +111,11 @@ def test_files_that_are_read_together_are_whole_and_in_their_order(talk: Convers
     assert [(file.name, found) for file, found in reading.with_data(kept)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 
-def test_the_page_of_a_conversation_asks_as_often_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
+def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
     client = signed_in(ada)
 
     def asked() -> int:
-        """What is cached for seconds may be read again by one of them, and not by the next."""
+        """One call may refresh a cache that lasts seconds; the next does not."""
         return min(statements(lambda: client.get(f"/c/{talk.pk}/")) for _ in range(3))
 
     none = asked()

@@ -1,4 +1,4 @@
-"""What a file is, by its bytes: only pictures that run nothing, of a size that a browser can bear, are shown."""
+"""Media types from file contents: only pictures that cannot run anything and have a safe size are displayed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURES = {"png": png(7, 5), "gif": GIF, "jpeg": JPEG, "webp": LOSSY, "webp los
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_in_a_format_that_runs_nothing_is_shown(name: str) -> None:
+def test_a_picture_in_a_passive_format_is_shown(name: str) -> None:
     assert kind_of(PICTURES[name]) == Kind(f"image/{name.split()[0]}", 7, 5)
 
 
@@ -36,7 +36,7 @@ def test_a_picture_in_a_format_that_runs_nothing_is_shown(name: str) -> None:
         b"",
     ],
 )
-def test_what_could_run_something_or_is_no_such_picture_is_not(data: bytes) -> None:
+def test_active_content_and_non_pictures_are_not_shown(data: bytes) -> None:
     assert kind_of(data).width is None and not kind_of(data).media_type.startswith("image/")
 
 
@@ -47,10 +47,10 @@ def test_a_picture_that_claims_to_be_huge_or_empty_is_not_shown(size: tuple[int,
 
 
 @for_each([(name, end) for name, data in PICTURES.items() for end in range(len(data))])
-def test_no_beginning_of_a_picture_is_an_error(name: str, end: int) -> None:
+def test_a_truncated_picture_is_no_error(name: str, end: int) -> None:
     assert isinstance(kind_of(PICTURES[name][:end]), Kind)
 
 
-def test_what_else_there_is_has_a_plain_name() -> None:
+def test_other_files_have_a_plain_type_name() -> None:
     kinds = [kind_of(data).media_type for data in (b"a,b\n1,2\n", b"a\0b", b"\xff\xfe", b"%PDF-1.7\n", b"PK\x03\x04")]
     assert kinds == ["text/plain", "application/octet-stream", "application/octet-stream", "application/pdf", "application/zip"]

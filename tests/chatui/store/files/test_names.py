@@ -1,4 +1,4 @@
-"""Names of stored files: a model chooses them, and people save them."""
+"""Sanitizing names of stored files: a model chooses them, and users save them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from chatui.store.files.names import MAX_CHARS, clean
         ("\ud800.txt", "txt"),
     ],
 )
-def test_a_name_is_one_part_without_anything_unseen(given: str, kept: str) -> None:
+def test_a_name_is_one_path_component_without_invisible_characters(given: str, kept: str) -> None:
     assert clean(given) == kept
 
 
-def test_a_long_name_keeps_its_ending_and_loses_only_an_ending_that_is_none() -> None:
+def test_a_shortened_name_keeps_a_real_extension() -> None:
     assert clean("x" * 300 + ".csv") == "x" * (MAX_CHARS - 4) + ".csv"
     assert clean("x." + "y" * 300) == "x." + "y" * (MAX_CHARS - 2)
 
 
-def test_a_clean_name_stays_as_it_is() -> None:
+def test_a_clean_name_is_unchanged() -> None:
     assert [clean(clean(name)) for name in ("a/b.png", "con.txt", "x" * 300)] == [clean(name) for name in ("a/b.png", "con.txt", "x" * 300)]

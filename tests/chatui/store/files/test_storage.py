@@ -1,4 +1,4 @@
-"""Files are kept once for a person, within what one may have, and go with what they belong to."""
+"""File storage: contents are stored once per user, within the quota, and are deleted with what they belong to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def left() -> tuple[int, int, int]:
     return StoredFile.objects.count(), FileContent.objects.count(), FilePiece.objects.count()
 
 
-def test_a_file_is_read_as_it_was_kept_in_pieces(ada: User) -> None:
+def test_a_file_is_read_back_from_its_pieces(ada: User) -> None:
     row = long_conversation(ada, 2)
     data = bytes(range(256)) * 1024 * 2 + b"end"
     file = storage.save(place_in(row), NewFile.of("d/data.bin", data))
@@ -56,27 +56,27 @@ def test_a_file_is_read_as_it_was_kept_in_pieces(ada: User) -> None:
     assert reading.data_of(empty) == b"" and empty.id.version == 4, "an id in an address is random"
 
 
-def test_the_same_bytes_are_kept_once_for_a_person_and_never_for_two(ada: User, bela: User) -> None:
+def test_equal_contents_are_stored_once_per_person_and_never_shared(ada: User, bela: User) -> None:
     mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
     files = [storage.save(place_in(row), CSV) for row in (mine, mine, hers)]
     assert files[0].pk != files[1].pk and files[0].content_id == files[1].content_id != files[2].content_id
     assert left() == (3, 2, 2) and storage.bytes_of(ada.pk) == 4
 
 
-def test_the_last_file_of_a_name_counts_in_a_turn_and_each_turn_has_its_own(ada: User) -> None:
+def test_the_last_file_of_a_name_wins_in_a_turn_and_turns_are_separate(ada: User) -> None:
     row = long_conversation(ada, 2)
     first, second = turn_in(row), turn_in(row)
     kept = storage.save(place_in(row, first), NewFile.of("a.csv", b"1"))
     again = storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     assert kept.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
-    assert left() == (1, 1, 1), "what nothing has any more is gone"
+    assert left() == (1, 1, 1), "unreferenced contents are deleted"
     storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     later = storage.save(place_in(row, second), NewFile.of("a.csv", b"3"))
     assert [file.pk for file in reading.of_conversation(row.pk)] == [later.pk]
     assert reading.of_turns([first.pk, second.pk]) == {first.pk: (again,), second.pk: (later,)} and reading.of_turns([]) == {}
 
 
-def test_a_file_that_is_too_large_is_refused_and_one_that_just_fits_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_size_limit_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     environment.change(monkeypatch, {"file_mb": 1})
     storage.save(place_in(row), NewFile.of("fits", b"x" * storage.MEBIBYTE))
@@ -85,7 +85,7 @@ def test_a_file_that_is_too_large_is_refused_and_one_that_just_fits_is_kept(ada:
     assert [file.name for file in reading.of_conversation(row.pk)] == ["fits"]
 
 
-def test_a_person_has_only_so_much_and_others_have_their_own(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quota_applies_per_person(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
     storage.save(place_in(mine), NewFile.of("a", b"x" * storage.MEBIBYTE))
@@ -96,7 +96,7 @@ def test_a_person_has_only_so_much_and_others_have_their_own(ada: User, bela: Us
     assert StoredFile.objects.count() == 3, "the same bytes take no more room"
 
 
-def test_a_file_that_takes_the_place_of_another_needs_only_the_room_that_this_one_had(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_needs_only_the_extra_space(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     turn = turn_in(row)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
@@ -108,7 +108,7 @@ def test_a_file_that_takes_the_place_of_another_needs_only_the_room_that_this_on
         storage.save(place_in(row, turn), NewFile.of("a", b"z"))
 
 
-def test_one_answer_brings_only_so_many_and_may_change_those(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_files_per_answer_is_limited_but_they_can_be_changed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     turn = turn_in(row)
     environment.change(monkeypatch, {"files_of_answer": 1})
@@ -119,7 +119,7 @@ def test_one_answer_brings_only_so_many_and_may_change_those(ada: User, monkeypa
     storage.save(place_in(row, turn_in(row)), NewFile.of("b", b"1"))
 
 
-def test_files_go_with_their_conversation_and_what_another_one_has_stays(ada: User) -> None:
+def test_files_are_erased_with_their_conversation_unless_used_elsewhere(ada: User) -> None:
     gone, kept = long_conversation(ada, 2), long_conversation(ada, 2)
     storage.save(place_in(gone, turn_in(gone)), NewFile.of("both", b"shared"))
     storage.save(place_in(gone), NewFile.of("own", b"mine"))
@@ -129,7 +129,7 @@ def test_files_go_with_their_conversation_and_what_another_one_has_stays(ada: Us
     assert left() == (1, 1, 1) and reading.data_of(reading.of_conversation(kept.pk)[0]) == b"shared"
 
 
-def test_purge_takes_the_files_of_what_was_in_the_bin_for_long(ada: User) -> None:
+def test_purge_erases_files_of_old_bin_entries(ada: User) -> None:
     row = long_conversation(ada, 2)
     storage.save(place_in(row, turn_in(row)), CSV)
     call_command("purge", stdout=StringIO())
@@ -139,7 +139,7 @@ def test_purge_takes_the_files_of_what_was_in_the_bin_for_long(ada: User) -> Non
     assert left() == (0, 0, 0)
 
 
-def test_an_erasure_that_was_cut_off_before_the_files_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_erasure_is_completed(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     storage.save(place_in(row), CSV)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
@@ -149,7 +149,7 @@ def test_an_erasure_that_was_cut_off_before_the_files_is_made_again(ada: User, m
     assert erasure.sweep() == 1 and left() == (0, 0, 0)
 
 
-def test_a_person_who_is_erased_leaves_no_files_and_others_keep_theirs(ada: User, bela: User) -> None:
+def test_erasing_a_person_erases_their_files_only(ada: User, bela: User) -> None:
     for person in (ada, bela):
         row = long_conversation(person, 2)
         storage.save(place_in(row, turn_in(row)), CSV)

@@ -1,4 +1,4 @@
-"""What could keep hidden text although its time is over, and what must not break because it is gone."""
+"""Retention, special cases: places that could keep expired hidden text, and what must not break once it is gone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatui.store.retention import hidden_text
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml.frame_header import spelled
 from tests.chatui.api.asking import Program, json_of, new_key
-from tests.chatui.store.retention.test_hidden_text import SECRET, asked, forget, rows_with
+from tests.chatui.store.retention.test_hidden_text import SECRET, ask_question, forget, rows_with
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
@@ -40,7 +40,7 @@ def stored(person: User, item: Frame, author: Author = Author.IMPORT) -> Message
 
 
 @pytest.mark.asyncio
-async def test_reasoning_that_a_program_carried_goes_with_its_turn(
+async def test_reasoning_passed_back_by_a_client_is_deleted_with_its_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
@@ -57,34 +57,34 @@ async def test_reasoning_that_a_program_carried_goes_with_its_turn(
 
 
 @pytest.mark.asyncio
-async def test_imported_reasoning_waits_for_its_days_although_somebody_asks(
+async def test_imported_reasoning_expires_even_if_its_conversation_is_used(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
     row = await database_sync_to_async(stored)(ada, Frame(ANALYSIS, SECRET))
     await database_sync_to_async(transcripts.activate)(row.conversation, ada, row)
     backend.script = answer("Four.")
-    await asked(ada, "And?", row.conversation)
+    await ask_question(ada, "And?", row.conversation)
     assert await places_of(SECRET) == {"Message"}
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("intent", [None, Intent.DEBUG])
-async def test_text_that_quotes_the_sentence_goes_as_well(
+async def test_text_that_quotes_the_placeholder_is_deleted_as_well(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, intent: str | None
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
     header = Header(Role.ASSISTANT, "analysis", intent=intent)
     for text in ("{0} {1}", "{1} {0}", "{1}<|message|>{0}", "{0}<|end|>{1}", "<|message|>{0}<|foo {1}", "{0}<{1}<"):
         backend.script = [*frame(header, text.format(hidden_text.REMOVED, SECRET)), *answer("Four.")]
-        await asked(ada, f"What does {hidden_text.REMOVED} mean?")
+        await ask_question(ada, f"What does {hidden_text.REMOVED} mean?")
     assert await places_of(SECRET) == set()
 
 
 @pytest.mark.asyncio
-async def test_pieces_and_arguments_of_turns_go(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pieces_and_call_arguments_are_deleted(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 3})
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     words = {"turn": turn, "call_id": "c1", "tool": "x", "title": "X", "fingerprint": "f", "decision": "once", "arguments": SECRET}
     await ToolApproval.objects.acreate(lapses_at=timezone.now(), **words)
     await TurnPiece.objects.acreate(turn=turn, number=1, frame=uuid4(), header="", text=SECRET)
@@ -95,7 +95,7 @@ async def test_pieces_and_arguments_of_turns_go(ada: User, backend: ScriptedBack
 
 
 @pytest.mark.asyncio
-async def test_a_reply_to_a_call_that_is_gone_is_refused(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reply_to_a_deleted_call_is_refused(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 0})
     program = Program(await new_key(ada))
     firsts = []
@@ -115,7 +115,7 @@ async def test_a_reply_to_a_call_that_is_gone_is_refused(ada: User, backend: Scr
     assert (await program.get(f"/v1/responses/{firsts[1]['id']}")).status_code == 200
 
 
-def test_much_is_taken_away_in_short_steps(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_deletions_run_in_short_steps(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 1})
     monkeypatch.setattr(hidden_text, "_BATCH", 2)
     for _ in range(7):
@@ -130,14 +130,14 @@ def test_much_is_taken_away_in_short_steps(ada: User, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("days", [36_500, 20_900])
-def test_the_longest_time_that_can_be_set_takes_nothing_away(ada: User, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+def test_the_longest_retention_setting_deletes_nothing(ada: User, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     stored(ada, Frame(ANALYSIS, SECRET))
     change(monkeypatch, {"hidden_days": days})
     call_command("purge", stdout=StringIO())
     assert rows_with(SECRET)
 
 
-def test_a_row_that_cannot_be_read_goes_too(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_row_is_deleted_too(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"hidden_days": 1})
     row = stored(ada, Frame(ANALYSIS, SECRET), Author.MODEL)
     Message.objects.filter(pk=row.pk).update(text=SECRET)
@@ -146,7 +146,7 @@ def test_a_row_that_cannot_be_read_goes_too(ada: User, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("spare", range(0, 16, 3))
-def test_columns_agree_with_a_frame_whose_header_was_nearly_too_long(ada: User, monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
+def test_columns_match_a_frame_with_a_nearly_too_long_header(ada: User, monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
     change(monkeypatch, {"hidden_days": 1})
     short = Header(Role.TOOL, "commentary", recipient="assistant", call_id="c", name="n")
     name = "n" * (4096 - len(spelled(short)) + 1 - spare)
@@ -158,7 +158,7 @@ def test_columns_agree_with_a_frame_whose_header_was_nearly_too_long(ada: User, 
 
 
 @pytest.mark.parametrize("role", ["developer", "system", "user"])
-def test_what_a_model_wrote_under_a_role_that_stays_goes(ada: User, monkeypatch: pytest.MonkeyPatch, role: str) -> None:
+def test_model_text_under_an_exempt_role_is_deleted(ada: User, monkeypatch: pytest.MonkeyPatch, role: str) -> None:
     change(monkeypatch, {"hidden_days": 1})
     stored(ada, Frame(Header(role, "commentary", intent=Intent.DEBUG), SECRET), Author.MODEL)
     hidden_text.forget_old(timezone.now() + timedelta(days=3))

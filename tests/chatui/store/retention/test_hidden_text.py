@@ -1,4 +1,4 @@
-"""What is hidden goes when its time is over: its words nowhere in the database, its place still there, and the conversation goes on."""
+"""Retention of hidden text: when it expires, its words are nowhere in the database, its place remains, and the conversation works."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def named(header: Header) -> str:
     return "-".join(header.as_written().values())
 
 
-async def asked(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
+async def ask_question(person: User, text: str = "What is 2 + 2?", conversation: Conversation | None = None) -> Turn:
     key = conversation and conversation.pk
     started = await running.ask(person, Ask(kind=Kind.SEND, client_id=uuid4(), effort="medium", text=text, conversation=key))  # type: ignore[arg-type]
     await running.settle()
@@ -62,7 +62,7 @@ def branch(turn: Turn, person: User) -> list[Message]:
 
 
 def rows_with(text: str) -> set[str]:
-    """The names of the tables in which it stands, in whatever column, packed or not."""
+    """The tables in which ``text`` occurs, in any column, compressed or not."""
     found = set()
     for model in (each for each in apps.get_models() if not each._meta.proxy):
         for row in model._default_manager.values():
@@ -85,18 +85,18 @@ def forget(days: float = 0.0) -> str:
 
 
 @pytest.mark.asyncio
-async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
+async def test_hidden_text_expires_and_the_transcript_stays_valid(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = LOOP
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     await Turn.objects.filter(pk=turn.pk).aupdate(request=b"x", error_detail=SECRET)
     before = await branch(turn, ada)
     change(monkeypatch, {"hidden_days": 30})
     assert "of 0 messages" in await forget(29.9) and await database_sync_to_async(rows_with)(SECRET) == {"Message", "Turn"}
     assert "of 4 messages" in await forget(30.1)
     assert await database_sync_to_async(rows_with)(SECRET) == set()
-    assert "of 0 messages" in await forget(30.1), "what is gone is not written again"
+    assert "of 0 messages" in await forget(30.1), "deleted text is not written again"
 
     after = await branch(turn, ada)
     assert [row.pk for row in after] == [row.pk for row in before]
@@ -115,14 +115,14 @@ async def test_hidden_text_goes_after_its_days_and_the_transcript_stays_valid(
     assert [item.body for item in frames_for_prompt(frames)] == ["What is 2 + 2?", "I look it up. ", "Four. "], "none is sent again"
 
     backend.script = answer("Five.")
-    following = await asked(ada, "And one more?", turn.conversation)
+    following = await ask_question(ada, "And one more?", turn.conversation)
     assert following.state == "completed"
     again = [item.body for item in backend.requests[-1].frames if item.header.role in (Role.USER, Role.ASSISTANT, Role.TOOL)]
     assert again == ["What is 2 + 2?", "I look it up. ", "Four. ", "And one more?"]
 
 
 @pytest.mark.asyncio
-async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_replies(
+async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_replies(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
@@ -132,7 +132,7 @@ async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_
         *frame(REPLY, "kept"),
         *answer("Four.", SECRET),
     ]
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     assert turn.state == "completed" and turn.request is None and turn.thought_seconds is not None
     assert await database_sync_to_async(rows_with)(SECRET) == set()
     bodies = [transcripts.frame_of(row).body.strip() for row in await branch(turn, ada) if not row.is_visible]
@@ -141,7 +141,7 @@ async def test_reasoning_goes_with_the_end_of_its_turn_and_calls_stay_for_their_
 
 
 @pytest.mark.asyncio
-async def test_reasoning_of_a_turn_whose_process_died_goes_when_another_one_ends_it(
+async def test_reasoning_of_a_dead_process_is_deleted_when_its_turn_is_closed(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"hidden_days": 0})
@@ -154,11 +154,11 @@ async def test_reasoning_of_a_turn_whose_process_died_goes_when_another_one_ends
 
 
 @pytest.mark.asyncio
-async def test_nothing_goes_where_nothing_is_set_and_of_a_turn_that_runs(
+async def test_nothing_is_deleted_without_a_setting_or_from_a_running_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = answer("Four.", SECRET)
-    turn = await asked(ada)
+    turn = await ask_question(ada)
     assert await forget(36_500) == ""
     change(monkeypatch, {"hidden_days": 1})
     await Turn.objects.filter(pk=turn.pk).aupdate(state="running")
@@ -167,7 +167,7 @@ async def test_nothing_goes_where_nothing_is_set_and_of_a_turn_that_runs(
 
 
 @pytest.mark.parametrize("header", HIDDEN, ids=named)
-def test_every_kind_of_hidden_frame_is_emptied_and_no_more_visible(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_hidden_frame_is_emptied_and_nothing_visible(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
     row = transcripts.append(talk, None, Frame(header, SECRET), Author.IMPORT)
     Message.objects.filter(pk=row.pk).update(raw=SECRET.encode())
@@ -185,14 +185,14 @@ def test_every_kind_of_hidden_frame_is_emptied_and_no_more_visible(ada: User, he
     [Header(Role.SYSTEM), Header(Role.DEVELOPER), Header(Role.USER), frame_kinds.NOTES, frame_kinds.DOCUMENT, FINAL, frame_kinds.SUMMARY],
     ids=repr,
 )
-def test_what_operators_and_people_said_and_what_people_see_stays(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visible_text_and_text_of_operators_and_users_stays(ada: User, header: Header, monkeypatch: pytest.MonkeyPatch) -> None:
     row = transcripts.append(Conversation.objects.create(owner=ada), None, Frame(header, "said"), Author.IMPORT)
     change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
     assert transcripts.frame_of(Message.objects.get(pk=row.pk)).body == "said"
 
 
-def test_the_nightly_run_takes_it_away_in_batches_and_is_recorded_before(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nightly_run_deletes_in_batches_and_is_logged_first(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Conversation.objects.create(owner=ada)
     for _ in range(5):
         transcripts.append(talk, None, Frame(ANALYSIS, SECRET), Author.MODEL)

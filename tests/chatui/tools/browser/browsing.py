@@ -1,4 +1,4 @@
-"""A browser for tests: a web and a search engine on loopback, which it takes for the public internet."""
+"""A browser for tests, with a web and a search engine on loopback in place of the internet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = "the reasoning of the model"
 
 @asynccontextmanager
 async def web() -> AsyncIterator[Peer]:
-    """Pages about tea, and SearXNG, which finds two of them, one that echoes the query, and one that is none."""
+    """Serves pages about tea, and SearXNG with two of them, a page that echoes the query, and an invalid one."""
 
     async def answer(writer: asyncio.StreamWriter, path: str) -> None:
         if path.startswith("/search?"):
@@ -48,7 +48,7 @@ async def web() -> AsyncIterator[Peer]:
 
 
 def set_up(monkeypatch: pytest.MonkeyPatch, peer: Peer) -> None:
-    """SearXNG at this peer, and a fetcher that finds it under every name."""
+    """Configure SearXNG at this peer, and a fetcher that resolves every name to it."""
     values = {
         "search": "searxng",
         "search_url": f"http://127.0.0.1:{peer.port}",
@@ -61,5 +61,5 @@ def set_up(monkeypatch: pytest.MonkeyPatch, peer: Peer) -> None:
 
 
 def browser(peer: Peer, *questions: str) -> Browser:
-    """A browser of a turn in which the person wrote these questions."""
+    """The browser of a turn in which the user wrote these questions."""
     return Browser(CallingTurn(uuid4(), uuid4(), uuid4(), questions), environment(), fetcher(peer))

@@ -1,4 +1,4 @@
-"""Each search engine is asked in its own way, with its key, and its results are read."""
+"""Search engines: each gets its own request format and key, and its results are parsed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: s
         assert peer.asked == [path] and header.lower() in peer.heads[0].lower()
 
 
-async def test_without_an_engine_pages_can_be_opened_and_nothing_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     for values, is_offered in (
         ({"search": "none"}, False), ({"search": "searxng"}, False), ({"search": "exa"}, False),
         ({"search": "exa", "search_key": "k"}, True), ({"search": "searxng", "search_url": "http://search"}, True),

@@ -1,4 +1,4 @@
-"""Pages as text: what people would see of them, with links and without what nobody sees; and in bounded time, whatever they are."""
+"""Converting web pages to text: visible content with links, without hidden elements, in bounded time for any page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_text_links_lists_tables_and_code() -> None:
     assert "* one" in text and "   b" in text and "| 1 | 2" in text
 
 
-async def test_what_nobody_sees_is_left_out() -> None:
+async def test_invisible_content_is_left_out() -> None:
     hidden = ("<script>SECRET</script><style>SECRET</style><p hidden>SECRET</p><p style='display: none'>SECRET</p><!-- SECRET -->"
               "<template>SECRET</template><p aria-hidden=true>SECRET</p><a href='javascript:SECRET'>plain</a>se\u200ben")  # fmt: skip
     page = await read(hidden)
@@ -44,13 +44,13 @@ async def test_charsets() -> None:
     assert (await read("<p>tea</p>", charset="no-such")).lines == ("tea",)
 
 
-async def test_plain_text_is_wrapped_and_marks_of_ours_are_taken_from_it() -> None:
+async def test_plain_text_is_wrapped_and_our_markers_are_removed() -> None:
     page = await read("【0†x】 " + "word " * 100, "text/plain")
     assert page.lines[0].startswith("〖0‡x〗") and max(map(len, page.lines)) <= WIDTH and page.links == ()
 
 
 @pytest.mark.parametrize("body", ["", "<script>x</script>", "\x00", "<!-- -->"])
-async def test_a_page_without_text_is_said_to_have_none(body: str) -> None:
+async def test_a_page_without_text_says_so(body: str) -> None:
     with pytest.raises(FetchError):
         await read(body)
 
@@ -61,7 +61,7 @@ async def test_a_page_without_text_is_said_to_have_none(body: str) -> None:
      "a" * 2_000_000, "<b>" * 100_000 + "x", "&#x10ffff;" * 200_000, "<p>x\n\n" * 200_000],
 )  # fmt: skip
 @pytest.mark.slow
-async def test_hostile_pages_end_in_bounded_time_with_bounded_text(body: str) -> None:
+async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> None:
     began = time.monotonic()
     try:
         page = await read(body, seconds=15)
@@ -71,7 +71,7 @@ async def test_hostile_pages_end_in_bounded_time_with_bounded_text(body: str) ->
     assert page is None or (sum(map(len, page.lines)) <= 700_000 and len(page.links) <= 2000)
 
 
-async def test_the_process_that_reads_a_page_can_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     opening = "page_worker.decoded = lambda *given: open('/etc/passwd').read()"
     monkeypatch.setattr(reading, "_PROGRAM", reading._PROGRAM.replace("page_worker.main()", f"{opening}; page_worker.main()"))
     with pytest.raises(FetchError):

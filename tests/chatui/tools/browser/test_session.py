@@ -1,4 +1,4 @@
-"""The browser as gpt-oss was trained with it; and what it may open: what the person wrote or a page showed, nothing of its own making."""
+"""The browser as gpt-oss was trained with it. It opens only addresses that the user wrote or a page showed, none that the model made up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch:
         assert ours.turn.pages[0] == CitableSource("", "") and ours.turn.pages[1] == CitableSource(
             f"http://tea.example:{peer.port}/tea", "All about tea"
         )
-        assert ours.turn.pages[2] == ours.turn.pages[1], "what was looked for is not shown"
+        assert ours.turn.pages[2] == ours.turn.pages[1], "the search term is not shown"
         assert SECRET not in str(ours.turn.pages)
 
 
@@ -48,7 +48,7 @@ async def test_a_long_page_is_shown_in_windows() -> None:
         assert "L999: Line 999" in await ours.open(cursor=0, loc=5000)
 
 
-async def test_only_addresses_that_were_written_or_shown_are_opened() -> None:
+async def test_only_written_or_shown_addresses_are_opened() -> None:
     async with web() as peer:
         tea = f"http://tea.example:{peer.port}"
         ours = browser(peer, f"What does {tea}/tea say? Not ({tea}/black).")
@@ -64,7 +64,7 @@ async def test_only_addresses_that_were_written_or_shown_are_opened() -> None:
         assert peer.asked == ["/black", "/tea", "/milk?x=1"]
 
 
-async def test_nothing_of_how_the_model_spells_an_address_is_sent() -> None:
+async def test_the_models_spelling_of_an_address_is_not_sent() -> None:
     async with web() as peer:
         ours = browser(peer, f"What does http://tea.example:{peer.port}/tea say?")
         for spelled in (f"HTTP://TEA.example:{peer.port}/tea///////", f"http://tea.example:{peer.port}/tea/#{'x' * 50}"):
@@ -72,7 +72,7 @@ async def test_nothing_of_how_the_model_spells_an_address_is_sent() -> None:
         assert peer.asked == ["/tea", "/tea"] and {page.url for page in ours.turn.pages.values()} == {f"http://tea.example:{peer.port}/tea"}
 
 
-async def test_what_a_person_writes_without_a_scheme_counts() -> None:
+async def test_an_address_without_a_scheme_counts_as_written() -> None:
     allowed = AllowedAddresses(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
     told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
     assert all(map(allowed.permitted, told))
@@ -81,7 +81,7 @@ async def test_what_a_person_writes_without_a_scheme_counts() -> None:
     )
 
 
-async def test_no_question_takes_long_to_look_through() -> None:
+async def test_scanning_a_question_takes_bounded_time() -> None:
     began = time.monotonic()
     for hostile in (
         "a" * 64_000,
@@ -96,7 +96,7 @@ async def test_no_question_takes_long_to_look_through() -> None:
     assert time.monotonic() - began < 10
 
 
-async def test_pages_of_earlier_answers_can_be_opened_again_and_cursors_go_on() -> None:
+async def test_pages_of_earlier_answers_can_be_reopened_and_cursors_continue() -> None:
     async with web() as peer:
         ours = browser(peer)
         ours.turn.pages.update({0: CitableSource("", ""), 4: CitableSource(f"http://tea.example:{peer.port}/tea", "Tea")})
@@ -107,7 +107,7 @@ async def test_pages_of_earlier_answers_can_be_opened_again_and_cursors_go_on() 
                 await ours.open(cursor=gone)
 
 
-async def test_calls_that_cannot_be_are_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_invalid_calls_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     async with web() as peer:
         set_up(monkeypatch, peer)
         ours = browser(peer)
@@ -119,7 +119,7 @@ async def test_calls_that_cannot_be_are_told_in_words(monkeypatch: pytest.Monkey
                 await wrong
 
 
-async def test_a_search_engine_that_fails_costs_the_call_and_no_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_search_engine_fails_the_call_without_revealing_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for whole in (page(b"{}", "application/json", "500 No"), page(b"<html>"), page(b"[1]"), page(b'{"a":1}' + b" " * 2_000_000)):
         async with serving(answers(whole)) as peer:
             set_up(monkeypatch, peer)

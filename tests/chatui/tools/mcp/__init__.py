@@ -1,1 +1,1 @@
-"""Tests of MCP servers as tools: published ones, our own over each era, and hostile ones."""
+"""Tests of MCP servers as tools: published ones, our own over both protocol versions, and hostile ones."""

@@ -1,4 +1,4 @@
-"""An MCP server of a test, and its tools as those of a person's turn."""
+"""An MCP server of a test, and its tools as offered in a user's turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spec_of(**values: Any) -> McpSpec:
 
 
 def offer_of(said: dict[str, Any] | None = None) -> Offer:
-    """What was confirmed of a tool."""
+    """A confirmed tool."""
     said = said or ADD
     name = str(said["name"])
     return listing("demo", [name], [said]).offers[name]
@@ -52,7 +52,7 @@ def listed(**values: Any) -> Listing:
 
 
 class Turn:
-    """Calls of one server, on the event loop of tools as in the product."""
+    """Calls one server on the event loop of tools, as the product does."""
 
     def __init__(self, confirmed: Offer | None = None, **values: Any) -> None:
         spec = spec_of(**values)

@@ -1,4 +1,4 @@
-"""A server written with the official package, which runs it in an environment of its own: over standard input and output, or at a port."""
+"""An MCP server based on the official package, run in a separate environment: over standard input and output, or at a port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published MCP servers, installed once into a directory of their own: from PyPI in a virtual environment, and from npm."""
+"""Published MCP servers, installed once into a separate directory: from PyPI in a virtual environment, and from npm."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _START_SECONDS = 60.0
 
 @cache
 def python() -> str:
-    """A Python that has the packages. Skips where they cannot be installed."""
+    """A Python with the packages. Skips the test if they cannot be installed."""
     place = _CACHE / "tool_peers"
     with _alone("tool_peers"):
         if not (place / "installed").exists():
@@ -42,7 +42,7 @@ def python() -> str:
 
 @cache
 def everything() -> list[str]:
-    """The command of the reference server of npm. Skips where it cannot be installed."""
+    """The command of npm's reference server. Skips the test if it cannot be installed."""
     node, npm = program("node"), program("npm")
     if node is None or npm is None:
         pytest.skip("there is no Node.js with npm on this machine")
@@ -65,7 +65,7 @@ def _made(command: list[str], sentence: str) -> None:
 
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
-    """Of several processes that test, one installs."""
+    """A lock, so that only one of several test processes installs."""
     _CACHE.mkdir(exist_ok=True)
     with (_CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -74,7 +74,7 @@ def _alone(name: str) -> Iterator[None]:
 
 @contextmanager
 def listening(command: list[str], *, port_as: str = "argument") -> Iterator[int]:
-    """The server as a process at a free port of loopback, until the block ends."""
+    """Run the server as a process at a free loopback port until the block ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

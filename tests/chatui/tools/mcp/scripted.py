@@ -1,4 +1,4 @@
-"""An MCP server on loopback that a test can make behave badly, of either era of the protocol."""
+"""A scripted MCP server on loopback, of either protocol version, that can misbehave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SESSION = "session-1"
 
 @dataclass
 class Mcp:
-    """Answers by method. ``on``: what a test says for a method in its place."""
+    """Answers by method. ``on`` overrides the answers of single methods."""
 
     is_stateless: bool = True
     tools: list[Any] = field(default_factory=lambda: [ADD])
@@ -53,7 +53,7 @@ class Mcp:
 
 
 def result(value: object) -> Answer:
-    """An answer to the request that was asked."""
+    """A result for the request that was received."""
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
         await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"], "result": value})
@@ -62,7 +62,7 @@ def result(value: object) -> Answer:
 
 
 def events(*before: object, value: object = None) -> Answer:
-    """A stream: these messages, then the answer."""
+    """An event stream: these messages, then the answer."""
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
         last = {"jsonrpc": "2.0", "id": asked.json["id"], "result": value or {"content": [{"type": "text", "text": "streamed"}]}}

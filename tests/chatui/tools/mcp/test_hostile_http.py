@@ -1,4 +1,4 @@
-"""MCP servers over HTTP, of both eras, good and hostile: what one does costs its own call, and nobody else's."""
+"""MCP over HTTP in both protocol versions, with good and hostile servers: a misbehaving server affects only its own call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("is_stateless", [True, False])
-def test_a_tool_is_called_over_both_eras(is_stateless: bool) -> None:
+def test_a_tool_is_called_over_both_protocol_versions(is_stateless: bool) -> None:
     mcp = Mcp(is_stateless)
     with peer(mcp) as server:
         turn = Turn(url=server.url, **KEY)
@@ -96,7 +96,7 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
         (events(SAMPLING), "requests instead"),
     ],
 )  # fmt: skip
-def test_what_a_server_does_is_a_reply_to_its_own_call(answer: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_misbehaving_server_gives_an_error_reply_to_its_own_call(answer: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     mcp = Mcp(on={"tools/call": answer})
     with peer(mcp) as server:
@@ -112,7 +112,7 @@ def test_what_a_server_does_is_a_reply_to_its_own_call(answer: Any, said: str, c
 
 @pytest.mark.parametrize("answer", [peers.stall, peers.drip])
 @pytest.mark.parametrize("method", ["tools/call", "tools/list", "server/discover"])
-def test_a_slow_server_costs_no_more_than_the_time_of_the_call(answer: Any, method: str) -> None:
+def test_a_slow_server_costs_no_more_than_the_deadline_of_the_call(answer: Any, method: str) -> None:
     with peer(Mcp(on={method: answer})) as server:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
@@ -120,7 +120,7 @@ def test_a_slow_server_costs_no_more_than_the_time_of_the_call(answer: Any, meth
         assert time.monotonic() - began < 4 and server.dropped.wait(5)
 
 
-def test_a_lost_connection_and_a_stalled_call_leave_the_calls_beside_them_alone() -> None:
+def test_a_lost_connection_and_a_stalled_call_leave_parallel_calls_alone() -> None:
     async def by_argument(asked: Asked, writer: asyncio.StreamWriter) -> None:
         value = asked.json["params"]["arguments"]["a"]
         if value == 1:
@@ -139,7 +139,7 @@ def test_a_lost_connection_and_a_stalled_call_leave_the_calls_beside_them_alone(
     assert isinstance(lost, ToolError) and isinstance(late, TimeoutError) and fine == '"fine"'
 
 
-def test_a_server_that_asks_for_sampling_is_told_no_and_may_go_on_to_answer() -> None:
+def test_a_sampling_request_is_declined_and_the_server_may_still_answer() -> None:
     ping = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
     mcp = Mcp(is_stateless=False, on={"tools/call": events({"jsonrpc": "2.0", "method": "notifications/progress"}, SAMPLING, ping)})
     with peer(mcp) as server:
@@ -148,7 +148,7 @@ def test_a_server_that_asks_for_sampling_is_told_no_and_may_go_on_to_answer() ->
     assert told[7]["error"]["code"] == -32601 and told["p"]["result"] == {}
 
 
-def test_a_server_that_only_asks_is_left() -> None:
+def test_a_server_that_only_sends_requests_is_dropped() -> None:
     with (
         peer(Mcp(is_stateless=False, on={"tools/call": events(*[SAMPLING] * 50)})) as server,
         pytest.raises(ToolError, match="requests instead"),
@@ -156,7 +156,7 @@ def test_a_server_that_only_asks_is_left() -> None:
         Turn(url=server.url).call()
 
 
-def test_a_session_that_is_over_is_begun_anew_and_the_call_is_carried_out_once() -> None:
+def test_an_expired_session_is_renewed_and_the_call_runs_once() -> None:
     mcp = Mcp(is_stateless=False)
     with peer(mcp) as server:
         turn = Turn(url=server.url)
@@ -166,7 +166,7 @@ def test_a_session_that_is_over_is_begun_anew_and_the_call_is_carried_out_once()
     assert [asked.headers.get("mcp-session-id") for asked in server.asked][-1] == "session-2" and len(called(mcp, "initialize")) == 2
 
 
-def test_a_stopped_call_is_taken_back_where_a_closed_stream_does_not_say_so() -> None:
+def test_a_stopped_call_is_cancelled_explicitly_where_needed() -> None:
     mcp = Mcp(is_stateless=False, on={"tools/call": peers.stall})
     with peer(mcp) as server:
         with pytest.raises(TimeoutError):
@@ -185,7 +185,7 @@ def test_a_stopped_call_is_taken_back_where_a_closed_stream_does_not_say_so() ->
         {**ADD, "name": "other"},
     ],
 )
-def test_a_tool_that_changes_while_it_is_offered_is_not_called_any_more(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_that_changes_while_offered_is_no_longer_called(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LISTED_SECONDS", 0.0)
     mcp = Mcp()
     with peer(mcp) as server:
@@ -197,11 +197,11 @@ def test_a_tool_that_changes_while_it_is_offered_is_not_called_any_more(changed:
         assert turn.watched.changed(offer_of()) and len(called(mcp, "tools/call")) == 1
 
 
-def test_what_does_not_count_may_change() -> None:
+def test_irrelevant_parts_of_a_tool_may_change() -> None:
     assert offer_of({**ADD, "title": "New", "annotations": {"readOnlyHint": True}, "outputSchema": {"pattern": "^(a+)+$"}}) == offer_of()
 
 
-def test_a_server_that_is_down_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_is_not_called_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(breaker, "FIRST_SECONDS", 60.0)
     mcp = Mcp(on={"server/discover": peers.reset})
     with peer(mcp) as server:
@@ -212,13 +212,13 @@ def test_a_server_that_is_down_is_left_alone_for_a_while(monkeypatch: pytest.Mon
         assert len(server.asked) == 3
 
 
-def test_only_what_the_operator_named_is_listed_however_long_the_list_is() -> None:
+def test_only_configured_tools_are_listed_however_long_the_list() -> None:
     many = [{**ADD, "name": f"t{n}"} for n in range(500)]
     with peer(Mcp(tools=[*many, ADD])) as server:
         assert set(listed(url=server.url).offers) == {"add"}
 
 
-def test_a_list_without_end_ends() -> None:
+def test_an_endless_list_is_cut_off() -> None:
     async def page(asked: Asked, writer: asyncio.StreamWriter) -> None:
         cursor = int(asked.json["params"].get("cursor", 0)) + 1
         await result({"tools": [], "nextCursor": str(cursor)})(asked, writer)
@@ -230,7 +230,7 @@ def test_a_list_without_end_ends() -> None:
 
 
 @pytest.mark.parametrize("gone", ["tools/call", "everything"])
-def test_a_session_that_is_over_each_time_costs_its_own_call_and_a_bounded_number_of_requests(gone: str) -> None:
+def test_a_session_that_always_expires_fails_its_call_after_few_requests(gone: str) -> None:
     mcp = Mcp(is_stateless=False)
     with peer(mcp) as server:
         turn = Turn(url=server.url)
@@ -247,7 +247,7 @@ def test_a_session_that_is_over_each_time_costs_its_own_call_and_a_bounded_numbe
         assert turn.call() == "3", "the next one is begun anew"
 
 
-def test_what_was_carried_out_and_failed_is_not_repeated() -> None:
+def test_a_failed_call_that_may_have_run_is_not_repeated() -> None:
     for status in (400, 409, 410, 500, 502):
         mcp = Mcp(is_stateless=False, on={"tools/call": partial(_status, status)})
         with peer(mcp) as server, pytest.raises(ToolError):
@@ -255,7 +255,7 @@ def test_what_was_carried_out_and_failed_is_not_repeated() -> None:
         assert len(called(mcp, "tools/call")) == 1
 
 
-def test_calls_at_the_same_time_whose_session_is_over_begin_one_new_session() -> None:
+def test_concurrent_calls_with_an_expired_session_begin_one_new_session() -> None:
     mcp = Mcp(is_stateless=False)
 
     async def together(turn: Turn) -> list[str]:
@@ -273,7 +273,7 @@ def test_calls_at_the_same_time_whose_session_is_over_begin_one_new_session() ->
 
 
 async def _gone_late(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    """To the first session, which is over: some hear of it when others have begun a new one."""
+    """For the first, expired session: some callers notice it when others have already begun a new one."""
     if asked.headers["mcp-session-id"] == SESSION:
         await asyncio.sleep(asked.json["params"]["arguments"]["a"] * 0.03)
         await _gone(asked, writer)

@@ -1,4 +1,4 @@
-"""What an MCP server lists becomes tools of our own names; what it returns becomes JSON or text."""
+"""Converting an MCP server's tools into our own, and its results into JSON or text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.chatui.tools.mcp.calls import ADD
 from tests.chatui.tools.remote.test_schemas import deep, doubling
 
 
-def test_arguments_have_names_that_a_model_can_be_told_and_keep_those_of_the_server() -> None:
+def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
     schema = {
         "type": "object",
         "properties": {"page-id": {"$ref": "#/$defs/id"}, "deep": {"type": "object", "properties": {"x": {"type": "string"}}}},
@@ -42,14 +42,14 @@ def test_arguments_have_names_that_a_model_can_be_told_and_keep_those_of_the_ser
         {"inputSchema": {"properties": {"a": {"enum": ["}; type x = {"]}}}},
     ],
 )
-def test_what_cannot_be_offered_is_refused_at_once(said: Any) -> None:
+def test_invalid_tools_are_refused_quickly(said: Any) -> None:
     began = time.monotonic()
     tool = {**ADD, **said} if said else {"name": "add"}
     found = listing("demo", ["add"], [tool])
     assert not found.offers and len(found.problems["add"].split()) > 2 and time.monotonic() - began < 2
 
 
-def test_two_tools_of_one_name_are_none() -> None:
+def test_two_tools_with_one_name_are_both_dropped() -> None:
     assert listing("demo", ["add"], [ADD, {**ADD, "description": "Another"}]).problems
     assert not listing("demo", ["add"], [None, 3, "add", {"name": ["add"]}]).offers
 
@@ -67,11 +67,11 @@ def test_two_tools_of_one_name_are_none() -> None:
         ({}, ""),
     ],
 )
-def test_a_result_is_read(result: Any, read_as: Any) -> None:
+def test_a_result_is_parsed(result: Any, read_as: Any) -> None:
     assert read(result) == read_as
 
 
-def test_a_tool_that_failed_or_asks_for_more_says_so() -> None:
+def test_a_failed_tool_or_a_request_for_input_is_reported() -> None:
     with pytest.raises(ToolError, match="no such thing"):
         read({"isError": True, "content": [{"type": "text", "text": "no such thing"}]})
     with pytest.raises(ToolError, match="asked for more input"):

@@ -1,4 +1,4 @@
-"""Published MCP servers as peers: of PyPI and of npm, over standard input and output and over HTTP, of both eras of the protocol."""
+"""Published MCP servers as peers: from PyPI and npm, over stdio and HTTP, of both protocol versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.served, pytest.mark.slow]
 
 
 def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, Any]:
-    """List the tool, and call it."""
+    """List the tools, and call one."""
 
     async def body() -> tuple[Listing, Any]:
         async with server_of(tools=[tool], **values) as server:
@@ -28,14 +28,14 @@ def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, A
     return asyncio.run(body())
 
 
-def test_the_clock_of_pypi_over_standard_input_and_output() -> None:
+def test_the_pypi_time_server_over_stdio() -> None:
     command = [published.python(), "-m", "mcp_server_time"]
     found, result = run("get_current_time", {"timezone": "Asia/Seoul"}, command=command)
     assert found.offers["get_current_time"].name == "demo_get_current_time" and result["timezone"] == "Asia/Seoul"
     assert result["datetime"].endswith("+09:00")
 
 
-def test_a_server_of_the_official_package_over_standard_input_and_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_the_official_package_over_stdio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_KEY", "not for tools")
     command = [published.python(), published.DEMO]
     assert run("add", {"a": 2, "b": 3}, command=command)[1] == {"result": 5}
@@ -62,12 +62,12 @@ async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:
         return await server.call(found.offers[tool], arguments)
 
 
-def test_the_reference_server_of_npm_over_standard_input_and_output() -> None:
+def test_the_npm_reference_server_over_stdio() -> None:
     _, result = run("echo", {"message": "hällo"}, command=[*published.everything(), "stdio"])
     assert "hällo" in result
 
 
-def test_the_reference_server_of_npm_over_http_with_sessions() -> None:
+def test_the_npm_reference_server_over_http_with_sessions() -> None:
     with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
         _, result = run("echo", {"message": "hällo"}, url=f"http://127.0.0.1:{port}/mcp")
         assert "hällo" in result

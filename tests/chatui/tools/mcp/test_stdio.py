@@ -1,4 +1,4 @@
-"""MCP servers that are programs: shared, started again, and ended with all that they started, whatever they do."""
+"""MCP servers over stdio: one shared process, restarted when it fails, and killed with all its children."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ for line in sys.stdin:
 
 
 def program(call: str = "", loop: str = LOOP) -> dict[str, Any]:
-    """A server whose answer to a call is ``call``."""
+    """A server that answers a call with the code ``call``."""
     return {"command": [sys.executable, "-c", ANSWER + (call or "") + loop]}
 
 
-def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
-    """``run``, in a loop that also ends the program."""
+def run_with_server(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
+    """Run ``run`` in an event loop that also ends the program."""
 
     async def body() -> Any:
         turn = Turn(**values)
@@ -59,7 +59,7 @@ def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
 
 
 async def called(turn: Turn, seconds: float = 10, **arguments: Any) -> Any:
-    """A call on this loop, whose failure is its value."""
+    """Call the tool on this loop; a failure is returned as a value."""
     try:
         async with asyncio.timeout(seconds):
             return await turn.watched.call(turn_offer(turn), arguments or {"a": 1})
@@ -86,7 +86,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_one_program_serves_many_calls_and_gets_the_variables_that_the_operator_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_serves_many_calls_and_gets_only_the_configured_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_SECRET_KEY", "not for tools")
     monkeypatch.setenv("DEMO_TOKEN", "sk-of-the-demo")
     tell = """
@@ -98,7 +98,7 @@ def call(m):
     async def run(turn: Turn) -> list[Any]:
         return list(await asyncio.gather(*(called(turn) for _ in range(10))))
 
-    said = within({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
+    said = run_with_server({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
     assert len(set(said)) == 1, "one process"
     assert set(said[0].split()[1:]) <= {"PATH", "LANG", "LC_CTYPE", "DEMO_TOKEN"} and "DEMO_TOKEN" in said[0]
 
@@ -116,7 +116,7 @@ def call(m):
         "def call(m): print('[' * 100000, flush=True)\n",
     ],
 )
-def test_a_program_that_ends_floods_or_lies_costs_its_call_and_the_next_one_has_a_new_one(call: str, tmp_path: Path) -> None:
+def test_a_process_that_ends_floods_or_lies_fails_its_call_and_is_replaced(call: str, tmp_path: Path) -> None:
     once = f"{call}\nbad = call\ndef call(m):\n    if not os.path.exists({str(tmp_path / 'seen')!r}):\n"
     once += f"        open({str(tmp_path / 'seen')!r}, 'w').close()\n        bad(m)\n"
     once += "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
@@ -124,11 +124,11 @@ def test_a_program_that_ends_floods_or_lies_costs_its_call_and_the_next_one_has_
     async def run(turn: Turn) -> Any:
         return await called(turn), await called(turn)
 
-    first, second = within(program(once), run)
+    first, second = run_with_server(program(once), run)
     assert isinstance(first, ToolError) and second == "3"
 
 
-def test_answers_to_other_calls_are_not_ours_and_a_slow_call_is_taken_back() -> None:
+def test_answers_to_other_calls_are_ignored_and_a_slow_call_is_cancelled() -> None:
     call = (
         "def call(m):\n    if m['params']['arguments']['a'] == 1: say({'id': m['id'] + 1000, 'result': {'content': []}})\n"
         "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
@@ -137,11 +137,11 @@ def test_answers_to_other_calls_are_not_ours_and_a_slow_call_is_taken_back() -> 
     async def run(turn: Turn) -> Any:
         return await called(turn, 0.5, a=1), await called(turn, a=2)
 
-    late, fine = within(program(call), run)
+    late, fine = run_with_server(program(call), run)
     assert isinstance(late, TimeoutError) and fine == "3"
 
 
-def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None:
+def test_a_process_and_its_children_are_killed_if_they_refuse_to_end() -> None:
     deaf = "import signal, subprocess\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nchild = subprocess.Popen(['sleep', '600'])\n"
     deaf += 'def call(m): say({"id": m["id"], "result": {"content": [{"type": "text", "text": str(child.pid)}]}})\n'
     pids: list[int] = []
@@ -151,7 +151,7 @@ def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None
         pids.extend([pid_of(turn.server), int(child)])
 
     began = time.monotonic()
-    within(program(deaf, LOOP + "\ntime.sleep(600)"), run)
+    run_with_server(program(deaf, LOOP + "\ntime.sleep(600)"), run)
     assert time.monotonic() - began < 8 and all(map(is_gone, pids))
 
 
@@ -166,20 +166,20 @@ def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None
         {**program(), "environment": {"DEMO_TOKEN": {"env": "NO_SUCH_VARIABLE"}}},
     ],
 )
-def test_a_program_that_does_not_start_or_speak_is_a_reply(values: dict[str, Any]) -> None:
+def test_a_process_that_does_not_start_or_respond_gives_an_error_reply(values: dict[str, Any]) -> None:
     async def run(turn: Turn) -> Any:
         return await called(turn)
 
-    assert isinstance(within(values, run), ToolError)
+    assert isinstance(run_with_server(values, run), ToolError)
 
 
-def test_a_program_that_reads_nothing_is_given_up() -> None:
+def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
     async def run(turn: Turn) -> Any:
         return [await called(turn, 1, a="x" * 400_000) for _ in range(6)]
 
     deaf = LOOP.replace(
         '    elif method == "tools/call":\n        call(message)', '    elif method == "tools/call":\n        time.sleep(600)'
     )
-    said = within(program(loop=deaf), run)
+    said = run_with_server(program(loop=deaf), run)
     assert all(isinstance(each, ToolError | TimeoutError) for each in said)
     assert "does not read" in str(next(each for each in said if isinstance(each, ToolError)))

@@ -1,1 +1,1 @@
-"""Tests of the tools of OpenAPI documents, with real servers on loopback, good and hostile."""
+"""Tests of OpenAPI tools, with real servers on loopback, good and hostile."""

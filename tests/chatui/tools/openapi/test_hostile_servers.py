@@ -1,4 +1,4 @@
-"""Calls of real servers on loopback: a good one, and those that reset, stall, flood, lie, or give back what they were sent."""
+"""OpenAPI calls to real servers on loopback: a good one, and those that reset, stall, flood, lie, or echo the request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Calls:
-    """The wiki's search as a tool of a person's turn."""
+    """The wiki's search as a tool of a user's turn."""
 
     def __init__(self, tmp_path: Path, peer: Peer, operation: str = "searchPages", **values: Any) -> None:
         said = {"headers": {"Authorization": {"env": "WIKI_TOKEN", "prefix": "Bearer "}}, "url": f"{peer.url}/api", **values}
@@ -42,7 +42,7 @@ class Calls:
         return json.loads(asyncio.run(Execution("c", self.tool, arguments or {"q": "x"}, 16_000).result(seconds)))
 
 
-def test_a_call_is_a_request_with_the_credential_and_its_answer_is_the_reply(tmp_path: Path) -> None:
+def test_a_call_sends_the_credential_and_returns_the_response(tmp_path: Path) -> None:
     with peer(peers.saying([{"title": "Ü"}])) as wiki:
         assert Calls(tmp_path, wiki).call(q="a b") == [{"title": "Ü"}]
     asked = wiki.asked[0]
@@ -72,7 +72,7 @@ def test_a_body_is_sent(tmp_path: Path) -> None:
         (peers.saying(b"\x1f\x8b", extra="Content-Encoding: gzip\r\n"), "compressed"),
     ],
 )
-def test_a_call_that_fails_says_so_to_the_model_alone(answer: Any, said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_call_is_reported_only_to_the_model(answer: Any, said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with peer(answer) as wiki, pytest.raises(ToolError, match=said) as found:
         Calls(tmp_path, wiki).call(q="PRIVATE")
@@ -81,7 +81,7 @@ def test_a_call_that_fails_says_so_to_the_model_alone(answer: Any, said: str, tm
     assert "no such page" not in caplog.text
 
 
-def test_a_redirect_takes_the_credential_nowhere(tmp_path: Path) -> None:
+def test_a_redirect_does_not_get_the_credential(tmp_path: Path) -> None:
     with peer(peers.saying({})) as other, peer(peers.saying({}, 307, extra=f"Location: {other.url}/\r\n")) as wiki:
         with pytest.raises(ToolError):
             Calls(tmp_path, wiki).call()
@@ -89,7 +89,7 @@ def test_a_redirect_takes_the_credential_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", [peers.stall, peers.drip])
-def test_a_slow_server_costs_its_own_call_and_is_left(answer: Any, tmp_path: Path) -> None:
+def test_a_slow_server_affects_only_its_own_call(answer: Any, tmp_path: Path) -> None:
     with peer(answer) as wiki:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
@@ -97,13 +97,13 @@ def test_a_slow_server_costs_its_own_call_and_is_left(answer: Any, tmp_path: Pat
         assert time.monotonic() - began < 3 and wiki.dropped.wait(5)
 
 
-def test_a_flood_is_cut(tmp_path: Path) -> None:
+def test_a_flood_is_truncated(tmp_path: Path) -> None:
     with peer(peers.flood) as wiki:
         reply = Calls(tmp_path, wiki).call(seconds=20)
         assert 15_000 < len(reply) < 17_000 and "cut here" in reply and wiki.dropped.wait(5)
 
 
-def test_what_a_server_gives_back_of_a_credential_is_hidden(tmp_path: Path) -> None:
+def test_an_echoed_credential_is_redacted(tmp_path: Path) -> None:
     async def echo(asked: Asked, writer: asyncio.StreamWriter) -> None:
         await peers.send(writer, {"you": asked.headers, "path": asked.path, asked.headers["authorization"]: 1})
 
@@ -116,7 +116,7 @@ def test_what_a_server_gives_back_of_a_credential_is_hidden(tmp_path: Path) -> N
         assert TOKEN not in str(found.value) and "wrong key (hidden)" in str(found.value)
 
 
-def test_no_cookie_is_kept_for_the_next_person(tmp_path: Path) -> None:
+def test_cookies_are_not_kept(tmp_path: Path) -> None:
     with peer(peers.saying({}, extra="Set-Cookie: who=ada\r\n")) as wiki:
         calls = Calls(tmp_path, wiki)
         calls.call()
@@ -132,7 +132,7 @@ def test_a_missing_credential_sends_nothing(tmp_path: Path, monkeypatch: pytest.
         assert not wiki.asked
 
 
-def test_a_server_that_fails_again_and_again_is_left_alone_until_it_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeatedly_failing_server_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(breaker, "FIRST_SECONDS", 0.3)
     with peer(peers.saying(b"", 503)) as wiki:
         calls = Calls(tmp_path, wiki)
@@ -145,7 +145,7 @@ def test_a_server_that_fails_again_and_again_is_left_alone_until_it_is_back(tmp_
         assert [calls.call(), calls.call()] == [{"ok": 1}] * 2
 
 
-def test_a_document_that_has_changed_stops_its_tool(tmp_path: Path) -> None:
+def test_a_changed_document_disables_its_tool(tmp_path: Path) -> None:
     with peer(peers.saying({})) as wiki:
         calls = Calls(tmp_path, wiki)
         path = tmp_path / "wiki.json"
@@ -155,7 +155,7 @@ def test_a_document_that_has_changed_stops_its_tool(tmp_path: Path) -> None:
         assert not wiki.asked and calls.watched.changed(offer(tmp_path, "getPage"))
 
 
-def test_one_slow_server_delays_no_other_tool(tmp_path: Path) -> None:
+def test_a_slow_server_delays_no_other_tool(tmp_path: Path) -> None:
     async def both(slow: Calls, fast: Calls) -> float:
         waiting = asyncio.ensure_future(Execution("a", slow.tool, {"q": "x"}, 1000).result(3))
         await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""An operation becomes a tool of our own name; credentials are no arguments, and what cannot be offered is refused with a reason."""
+"""Converting OpenAPI operations into tools: named by us, without credentials as arguments, and refused with a reason if unsupported."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def test_an_operation_is_described_without_its_credentials(tmp_path: Path) -> No
     assert found.parameters["required"] == ["q"] and found.parameters["additionalProperties"] is False
 
 
-def test_a_header_is_an_argument_only_where_the_operator_names_it(tmp_path: Path) -> None:
+def test_a_header_is_an_argument_only_if_the_operator_names_it(tmp_path: Path) -> None:
     found = offer(tmp_path, "searchPages", header_parameters=["x-tenant"])
     assert found.places["X_Tenant"].part == "header" and "Authorization" not in found.places
     with pytest.raises(ValueError, match="must not set"):
         spec_of(tmp_path, header_parameters=["Authorization"])
 
 
-def test_a_body_is_an_argument_without_what_the_server_sets_itself(tmp_path: Path) -> None:
+def test_a_body_is_an_argument_without_read_only_fields(tmp_path: Path) -> None:
     found = offer(tmp_path, "addPage")
     assert found.parameters["properties"]["body"]["properties"] == {"title": {"type": "string"}}
     assert (found.method, found.content_type, found.parameters["required"]) == ("POST", "application/json", ["body"])
 
 
-def test_only_what_the_operator_named_is_listed_and_the_rest_says_why(tmp_path: Path) -> None:
+def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_path: Path) -> None:
     found = listed(spec_of(tmp_path, operations=["getPage", "gone"]))
     assert set(found.offers) == {"getPage"} and found.problems == {"gone": "the document has no operation with that id"}
     assert found.offers["getPage"].parameters["required"] == ["page_id", "part"]
@@ -66,13 +66,13 @@ def test_only_what_the_operator_named_is_listed_and_the_rest_says_why(tmp_path: 
         ({"parameters": [{"name": "a", "in": "query", "schema": {"enum": ["<|end|>"]}}]}, "/x"),
     ],
 )
-def test_what_cannot_be_offered_is_refused(operation: dict[str, Any], path: str, tmp_path: Path) -> None:
+def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: str, tmp_path: Path) -> None:
     found = listing(tmp_path, operation, path)
     assert not found.offers and len(found.problems["op"].split()) > 3
 
 
 @for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [x]\nb: [*a, *a]\nopenapi: '3.0'", "{" * 100_000, "- " * 50_000, "\x00"])
-def test_a_document_that_is_none_is_refused_at_once(text: str) -> None:
+def test_an_invalid_document_is_refused_at_once(text: str) -> None:
     began = time.monotonic()
     path = Path("/dev/shm") / f"document-{time.monotonic_ns()}"
     path.write_text(text)
@@ -84,7 +84,7 @@ def test_a_document_that_is_none_is_refused_at_once(text: str) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_a_document_may_be_yaml_and_its_digest_goes_by_what_counts(tmp_path: Path) -> None:
+def test_a_document_may_be_yaml_and_its_digest_covers_the_relevant_parts(tmp_path: Path) -> None:
     yaml = "openapi: 3.0.3\npaths:\n  /pages:\n    get: {operationId: searchPages, summary: Finds pages%s}\n"
     first, same, other = (
         listed(spec_of(tmp_path, yaml % more)).offers["searchPages"].digest() for more in ("", ", tags: [x]", ", description: Evil")
@@ -92,5 +92,5 @@ def test_a_document_may_be_yaml_and_its_digest_goes_by_what_counts(tmp_path: Pat
     assert first == same != other
 
 
-def test_servers_of_the_document_do_not_count(tmp_path: Path) -> None:
+def test_servers_in_the_document_are_ignored(tmp_path: Path) -> None:
     assert "evil" not in str(offer(tmp_path, "searchPages").model_dump()) and "evil" in str(WIKI)

@@ -1,4 +1,4 @@
-"""A call becomes a request below the operator's address, whatever a model writes, with the operator's credentials and no others."""
+"""Building requests from calls: always below the operator's address and with the operator's credentials, whatever the model writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_body_is_json(tmp_path: Path) -> None:
     assert asked.body == '{"title": "Ü"}'.encode() and asked.headers["Content-Type"] == "application/json"
 
 
-def test_no_argument_replaces_a_credential_even_where_an_offer_would_let_it(tmp_path: Path) -> None:
+def test_no_argument_replaces_a_credential_even_if_the_offer_allows_it(tmp_path: Path) -> None:
     found = offer(tmp_path, "searchPages")
     lax = found.model_copy(update={"places": {"h": Place(part="header", name="authorization")}})
     assert "EVIL" not in str(dict(written(URL, lax, {"h": "EVIL"}, HEADERS, {}).headers))
@@ -48,7 +48,7 @@ def test_no_argument_replaces_a_credential_even_where_an_offer_would_let_it(tmp_
     "..", ".", "", "../admin", "..%2fadmin", "%2e%2e", "%252e%252e%252fadmin", "a/../../admin", "..\\admin", "a\nb", "a\x00", "..;/x",
     "..;x=1", "%2e%2e;/x", " .. ", "//evil.example", None,
 ])  # fmt: skip
-def test_no_argument_leads_out_of_its_place_in_the_path(value: str | None, tmp_path: Path) -> None:
+def test_no_argument_escapes_its_place_in_the_path(value: str | None, tmp_path: Path) -> None:
     with pytest.raises(ToolError):
         written(URL, offer(tmp_path, "getPage"), {"page_id": value, "part": "p"}, HEADERS, {})
 
@@ -63,17 +63,17 @@ def test_no_argument_leads_out_of_its_place_in_the_path(value: str | None, tmp_p
         ("{part}", "%7Bpart%7D"),
     ],
 )
-def test_an_argument_in_the_path_is_one_part_of_it(value: tuple[str, str], tmp_path: Path) -> None:
+def test_a_path_argument_is_one_segment(value: tuple[str, str], tmp_path: Path) -> None:
     asked = written(URL, offer(tmp_path, "getPage"), {"page_id": value[0], "part": "p"}, HEADERS, {})
     assert asked.url == f"{URL}/pages/{value[1]}/p"
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "x" * 2000])
-def test_an_argument_in_a_header_is_one_plain_line(value: str, tmp_path: Path) -> None:
+def test_a_header_argument_is_one_plain_line(value: str, tmp_path: Path) -> None:
     with pytest.raises(ToolError):
         written(URL, offer(tmp_path, "searchPages", header_parameters=["X-Tenant"]), {"q": "x", "X_Tenant": value}, HEADERS, {})
 
 
-def test_an_address_has_a_longest_length(tmp_path: Path) -> None:
+def test_the_length_of_an_address_is_limited(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="too long"):
         written(URL, offer(tmp_path, "searchPages"), {"q": "x" * 9000}, HEADERS, {})

@@ -1,4 +1,4 @@
-"""An OpenAPI document, and what of it a test offers."""
+"""An OpenAPI document of a wiki, and offers of its operations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ WIKI: dict[str, Any] = {
 
 
 def spec_of(tmp_path: Path, document: object = WIKI, **values: Any) -> OpenApiSpec:
-    """``document`` as a file, and its table in the tools file."""
+    """Write ``document`` to a file, with its table in the tools file."""
     path = tmp_path / "wiki.json"
     path.write_text(document if isinstance(document, str) else json.dumps(document))
     said = {"name": "wiki", "url": "http://127.0.0.1:9/api", "document": path, "operations": ["searchPages"], **values}
@@ -67,13 +67,13 @@ def spec_of(tmp_path: Path, document: object = WIKI, **values: Any) -> OpenApiSp
 
 
 def listing(tmp_path: Path, operation: dict[str, Any], path: str = "/x", **values: Any) -> Listing:
-    """What is made of one operation."""
+    """The tools made from one operation."""
     document = {"openapi": "3.0.3", "paths": {path: {"get": {"operationId": "op", "summary": "Does it", **operation}}}}
     return listed(spec_of(tmp_path, document, operations=["op"], **values))
 
 
 def offer(tmp_path: Path, operation_id: str, **values: Any) -> Offer:
-    """One of the wiki's."""
+    """An offer of one of the wiki's operations."""
     found = listed(spec_of(tmp_path, operations=[operation_id], **values))
     assert not found.problems
     return found.offers[operation_id]

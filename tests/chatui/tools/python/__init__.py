@@ -1,1 +1,1 @@
-"""Tests of the tool ``python``."""
+"""Tests of the ``python`` tool."""

@@ -1,4 +1,4 @@
-"""The real sandbox for tests, as a user without rights: where the tests run as root, they become another one first."""
+"""The real sandbox for tests, as an unprivileged user: tests that run as root switch to another user first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DATA_MEBIBYTES = 16
 
 
 def sandbox() -> Launch:
-    """The sandbox of this machine. Without one these tests fail: what they show must not be taken for granted."""
+    """The sandbox of this machine. Tests fail without one, because what they verify must not be assumed."""
     if not sys.platform.startswith("linux"):
         pytest.skip("The sandbox needs Linux.")
     assert fault_programs.find("bwrap"), fault_programs.why_not("bwrap")
@@ -35,12 +35,12 @@ def sandbox() -> Launch:
 
 
 def as_nobody() -> dict[str, Any]:
-    """What makes a subprocess one without rights."""
+    """Arguments that make a subprocess unprivileged."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def within(task: Callable[[Interpreter], Awaitable[T]]) -> T:
-    """What a task with an interpreter returns."""
+    """The result of a task with an interpreter."""
 
     async def run() -> T:
         interpreter = await Interpreter.start(sandbox())
@@ -53,7 +53,7 @@ def within(task: Callable[[Interpreter], Awaitable[T]]) -> T:
 
 
 def answers(*codes: str, seconds: float = 20.0, max_chars: int = 4000) -> list[Answer]:
-    """What one interpreter answers to these, one after the other."""
+    """The replies of one interpreter to these calls, in order."""
 
     async def task(interpreter: Interpreter) -> list[Answer]:
         return [await interpreter.run(code, seconds, max_chars) for code in codes]
@@ -62,5 +62,5 @@ def answers(*codes: str, seconds: float = 20.0, max_chars: int = 4000) -> list[A
 
 
 def texts(*codes: str) -> list[str]:
-    """The same, without the files."""
+    """The same replies without the files."""
     return [answer.text for answer in answers(*codes)]

@@ -1,4 +1,4 @@
-"""Python is on only where the sandbox was tried and nothing got out, and everywhere else the reason is said."""
+"""Availability of ``python``: on only if the sandbox was probed and nothing escaped, otherwise off with a reason."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
         called()
 
 
-def test_where_nothing_gets_out_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert availability.verdict() == availability.Verdict("")
     assert list(available.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
 
 
-def test_until_the_sandbox_was_tried_it_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert not availability.is_on() and availability.verdict().is_on and availability.is_on()
 
 
-def test_a_service_takes_the_place_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_replaces_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, python_service_url="https://python.example.org")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert availability.is_on() and list(available.offered_to((), is_demo=False)) == ["run_python"]
@@ -82,7 +82,7 @@ def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) 
     assert availability.verdict().reason == "CHATUI_PYTHON_SERVICE_URL is not an http or https address"
 
 
-def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     async def leaks(_: Launch) -> Attempts:
         return Attempts({"read /etc/passwd": True, "call bpf": False})
 
@@ -92,7 +92,7 @@ def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert available.offered_to((), is_demo=False) == {}
 
 
-def test_who_does_not_offer_it_tries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, tools={"current_time": ()})
     monkeypatch.setattr(availability, "launch", lambda: pytest.fail("tried"))
     assert not availability.verdict().is_on and checks.python_sandbox(None) == []
@@ -100,7 +100,7 @@ def test_who_does_not_offer_it_tries_nothing(monkeypatch: pytest.MonkeyPatch) ->
         called()
 
 
-def test_without_bubblewrap_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_bubblewrap_the_remedy_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert availability.verdict().reason == "there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)"
@@ -115,7 +115,7 @@ def test_without_bubblewrap_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) 
         "bwrap: execvp /opt/python: Permission denied": "able to read the interpreter",
     }.items()
 )
-def test_what_bubblewrap_says_is_passed_on_with_a_remedy(words: str, remedy: str) -> None:
+def test_errors_of_bubblewrap_are_shown_with_a_remedy(words: str, remedy: str) -> None:
     program = "/bin/sh"
     with pytest.MonkeyPatch.context() as patch:
         offer(patch)
@@ -126,19 +126,19 @@ def test_what_bubblewrap_says_is_passed_on_with_a_remedy(words: str, remedy: str
     assert words in reason and remedy in reason
 
 
-def test_a_sandbox_that_answers_for_its_attempts_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_that_fakes_its_probe_results_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "_code", lambda *_: "print('{}')")
     with pytest.raises(CannotLaunchError, match="not all escape attempts"):
         asyncio.run(examination.attempts(sandbox()))
 
 
 @for_each(["/nonexistent/python3", "/usr/bin/false", "/etc/passwd"])
-def test_an_interpreter_that_is_none_is_said(program: str) -> None:
+def test_an_invalid_interpreter_is_reported(program: str) -> None:
     with pytest.raises(CannotLaunchError, match="CHATUI_PYTHON_PROGRAM"):
         launch.found(program, (BASE_DIR,), 256, 16)
 
 
-def test_an_interpreter_beside_the_data_of_the_product_is_refused(tmp_path: Path) -> None:
+def test_an_interpreter_inside_the_data_directory_is_refused(tmp_path: Path) -> None:
     program = tmp_path / "python3"
     program.write_text(f'#!/bin/sh\necho \'["{tmp_path}", "/usr"]\'\n')
     program.chmod(0o755)
@@ -149,7 +149,7 @@ def test_an_interpreter_beside_the_data_of_the_product_is_refused(tmp_path: Path
 
 
 def test_a_virtual_environment_elsewhere_can_be_used() -> None:
-    """Not in /tmp: the sandbox has one of its own."""
+    """Not in /tmp, which the sandbox replaces by its own."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         Path(directory).chmod(0o755)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
@@ -158,7 +158,7 @@ def test_a_virtual_environment_elsewhere_can_be_used() -> None:
         assert found.trees == (f"{directory}/science",) and asyncio.run(examination.attempts(found)).escapes == []
 
 
-def test_what_lies_in_a_directory_of_the_system_is_covered() -> None:
+def test_other_files_in_a_system_directory_are_hidden() -> None:
     async def listed() -> str:
         found = launch.found("/usr/bin/python3", (Path("/usr/share/doc"),), 256, 16)
         interpreter = await Interpreter.start(replace(found, user=sandbox().user))

@@ -1,4 +1,4 @@
-"""Code that takes whatever it can: each kind of it ends at a limit of its own, in the real sandbox."""
+"""Resource exhaustion by code in the real sandbox: each kind ends at its own limit."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ THREADS += "while True: threading.Thread(target=time.sleep, args=(9,), daemon=Tr
         ("import multiprocessing.shared_memory as s\ns.SharedMemory(create=True, size=10**9)", "Error"),
     ],
 )  # fmt: skip
-def test_each_bomb_ends_at_its_limit_and_the_interpreter_lives(code: str, said: str) -> None:
+def test_each_bomb_ends_at_its_limit_and_the_interpreter_survives(code: str, said: str) -> None:
     bomb, after = answers(code, "x = None\nimport gc; gc.collect(); 'alive'")
     assert said in bomb.text and bomb.has_failed and after.text.endswith("'alive'\n")
 
 
-def test_the_data_directory_holds_what_it_may_and_no_more() -> None:
+def test_the_size_of_the_data_directory_is_limited() -> None:
     [text] = texts(
         "n = 0\ntry:\n  while n < 100:\n    open(f'f{n}', 'wb').write(bytes(2**20))\n    n += 1\n"
         "except OSError as error: print(error.strerror)\nn"
@@ -46,8 +46,8 @@ def test_the_data_directory_holds_what_it_may_and_no_more() -> None:
     assert text == f"No space left on device\n{DATA_MEBIBYTES}\n"
 
 
-def test_names_without_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty file takes none of the room that is limited, but memory of the kernel."""
+def test_the_number_of_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty file uses no limited disk space, but kernel memory."""
     monkeypatch.setattr(module, "MAX_INODES", 500)
 
     async def task(interpreter: Interpreter) -> None:
@@ -57,7 +57,7 @@ def test_names_without_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     within(task)
 
 
-def test_output_without_end_is_cut_and_nothing_else_waits_for_it() -> None:
+def test_endless_output_is_truncated_and_blocks_nothing_else() -> None:
     async def task(interpreter: Interpreter) -> tuple[int, int, int]:
         running = asyncio.create_task(interpreter.run("while True: print('x' * 10000)", 1.0, 3000))
         beats, longest, last = 0, 0.0, time.monotonic()
@@ -72,11 +72,11 @@ def test_output_without_end_is_cut_and_nothing_else_waits_for_it() -> None:
     assert beats > 20 and length < 3200 and after == 2
 
 
-def test_the_end_of_long_output_is_kept_because_errors_stand_there() -> None:
+def test_the_end_of_long_output_is_kept_because_it_has_the_errors() -> None:
     [answer] = answers("print('begin' + 'x' * 10**6)\n1 / 0", max_chars=1000)
     assert answer.text.startswith("begin") and "bytes omitted here" in answer.text and answer.text.endswith("division by zero\n")
 
 
-def test_time_is_limited_for_all_calls_together() -> None:
+def test_the_total_time_of_all_calls_is_limited() -> None:
     [text] = texts("import resource; resource.getrlimit(resource.RLIMIT_CPU)[1], resource.getrlimit(resource.RLIMIT_CORE)[1]")
     assert text == "(3600, 0)\n"

@@ -1,4 +1,4 @@
-"""What comes out of the sandbox as files: plain ones, of bounded size and number, and nothing of the host's, whatever the code tries."""
+"""Files from the sandbox: only regular ones, limited in size and number, and never the host's, whatever the code tries."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ sys.modules['matplotlib.pyplot'] = pyplot
 """
 
 
-def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[CopiedFiles]:
-    """What comes out after each of these calls of one interpreter."""
+def returned_files(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[CopiedFiles]:
+    """The files returned after each of these calls of one interpreter."""
 
     async def task(interpreter: Interpreter) -> list[CopiedFiles]:
         found = []
@@ -55,7 +55,7 @@ def taken(*codes: str, max_files: int = 5, max_bytes: int = MAX) -> list[CopiedF
     return within(task)
 
 
-def given(name: str, data: bytes) -> ConversationFile:
+def input_file(name: str, data: bytes) -> ConversationFile:
     return ConversationFile(uuid4(), name, data)
 
 
@@ -63,8 +63,8 @@ def names(found: CopiedFiles) -> list[str]:
     return [made.name for made in found.made]
 
 
-def test_what_a_call_makes_or_changes_comes_out_once() -> None:
-    first, second, third = taken(
+def test_a_new_or_changed_file_is_returned_once() -> None:
+    first, second, third = returned_files(
         "import os; os.mkdir('d'); open('d/a.csv', 'w').write('a,b'); open('b.txt', 'w').write('b')",
         "1 + 1",
         "open('b.txt', 'a').write('c')",
@@ -73,13 +73,13 @@ def test_what_a_call_makes_or_changes_comes_out_once() -> None:
     assert second == CopiedFiles() and third.made == (CreatedFile("b.txt", b"bc"),)
 
 
-def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
+def test_a_change_hidden_by_resetting_the_mtime_is_detected() -> None:
     back = "s = os.stat('a'); open('a', 'w').write('2'); os.utime('a', ns=(s.st_atime_ns, s.st_mtime_ns))"
-    first, second = taken("import os; open('a', 'w').write('1')", back)
+    first, second = returned_files("import os; open('a', 'w').write('1')", back)
     assert (names(first), second.made) == (["a"], (CreatedFile("a", b"2"),))
 
 
-def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
+def test_files_of_an_interrupted_or_failed_call_are_returned() -> None:
     async def task(interpreter: Interpreter) -> tuple[CopiedFiles, CopiedFiles]:
         failed = await interpreter.run("open('a', 'w').write('1'); 1/0", 20, 4000)
         after_error = await interpreter.take(5, MAX)
@@ -104,13 +104,13 @@ def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
         "os.mkdir('d', 0o700); os.symlink('/etc/passwd', 'd/passwd')",
     ],
 )
-def test_nothing_but_plain_files_comes_out(code: str) -> None:
-    first, second = taken("import os; open('real', 'w').write('1')", code)
+def test_only_regular_files_are_returned(code: str) -> None:
+    first, second = returned_files("import os; open('real', 'w').write('1')", code)
     assert names(first) == ["real"], "the premise"
     assert second.made == () and {name for name, _ in second.left_out} <= {"real", "x"}
 
 
-def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
     files = DataFiles(str(tmp_path))
     (tmp_path / "a").write_text("1")
     os.mkfifo(tmp_path / "pipe")
@@ -120,22 +120,22 @@ def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
     files.close()
 
 
-def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> None:
-    (found,) = taken(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MAX} + n % 2))", max_files=1)
+def test_too_large_or_too_many_files_are_named_and_not_returned() -> None:
+    (found,) = returned_files(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MAX} + n % 2))", max_files=1)
     assert names(found) == ["f0"] and len(found.made[0].data) == MAX
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
-    (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
+    (found,) = returned_files(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
     assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or not a regular file"),)
 
 
-def test_a_file_that_is_mostly_holes_is_left_there_and_one_of_the_same_size_without_comes_out() -> None:
+def test_a_sparse_file_is_not_returned_but_a_dense_one_of_its_size_is() -> None:
     size = 4 * 1024 * 1024
     code = f"open('holes', 'wb').truncate({size}); open('small', 'wb').truncate({SMALL_BYTES}); open('whole', 'wb').write(bytes({size}))"
-    (found,) = taken(code, max_bytes=size)
+    (found,) = returned_files(code, max_bytes=size)
     assert names(found) == ["small", "whole"] and found.left_out == (("holes", "a file with holes"),)
 
 
-def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_path: Path) -> None:
+def test_the_total_size_of_files_of_a_call_is_limited(tmp_path: Path) -> None:
     files = DataFiles(str(tmp_path))
     for name, size in (("a", 3), ("b", 4), ("c", 2)):
         (tmp_path / name).write_bytes(b"x" * size)
@@ -144,7 +144,7 @@ def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_p
     files.close()
 
 
-def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
+def test_the_total_size_of_files_of_an_interpreter_is_limited() -> None:
     async def task(interpreter: Interpreter) -> CopiedFiles:
         interpreter.max_taken_bytes = 3
         await interpreter.run("open('a', 'w').write('12'); open('b', 'w').write('34')", 20, 4000)
@@ -154,21 +154,23 @@ def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
     assert names(found) == ["a"] and found.left_out == (("b", "too many bytes at once"),)
 
 
-def test_a_flood_of_files_is_cut() -> None:
-    (found,) = taken("for n in range(5000): open(f'f{n}', 'w').close()")
+def test_a_flood_of_files_is_truncated() -> None:
+    (found,) = returned_files("for n in range(5000): open(f'f{n}', 'w').close()")
     assert len(found.made) == 5 and len(found.left_out) == 5
 
 
-def test_names_that_are_no_text_come_out_as_they_are() -> None:
-    (found,) = taken("import os; open(b'\\xff\\n', 'wb').write(b'1'); open('..a', 'w').close(); open('a\\\\b', 'w').write('2')")
+def test_undecodable_file_names_are_returned_as_they_are() -> None:
+    (found,) = returned_files("import os; open(b'\\xff\\n', 'wb').write(b'1'); open('..a', 'w').close(); open('a\\\\b', 'w').write('2')")
     assert names(found) == ["a\\b", os.fsdecode(b"\xff\n")]
 
 
-def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
+def test_input_files_are_present_and_not_returned() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, CopiedFiles]:
         large = bytes(DATA_MEBIBYTES * 1024 * 1024)
-        copied_in = await interpreter.copy_in([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
-        assert copied_in == ("a.bin", "ü.csv"), "what does not fit is not there by half"
+        copied_in = await interpreter.copy_in(
+            [input_file("a.bin", bytes(range(256)) * 4000), input_file("large", large), input_file("ü.csv", b"")]
+        )
+        assert copied_in == ("a.bin", "ü.csv"), "a file that does not fit is not stored in part"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)
@@ -179,13 +181,13 @@ def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
     assert text == "['a.bin', 'ü.csv']\nb'\\xff\\x00\\x01'\n" and names(after) == ["ü.csv"]
 
 
-def test_a_file_that_takes_most_of_the_memory_is_laid_in_pieces() -> None:
+def test_a_file_that_takes_most_of_the_memory_is_written_in_pieces() -> None:
     data = bytes(range(256)) * 4 * 1024 * 40
 
     async def run() -> tuple[tuple[str, ...], str]:
         interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
         try:
-            copied_in = await interpreter.copy_in([given("large", data)])
+            copied_in = await interpreter.copy_in([input_file("large", data)])
             return copied_in, (await interpreter.run(HASHED, 20, 4000)).text
         finally:
             await interpreter.end()
@@ -193,19 +195,19 @@ def test_a_file_that_takes_most_of_the_memory_is_laid_in_pieces() -> None:
     assert asyncio.run(run()) == (("large",), f"'{hashlib.sha256(data).hexdigest()}'\n")
 
 
-def test_where_the_code_has_left_no_memory_a_file_is_not_waited_for() -> None:
+def test_if_the_code_left_no_memory_the_file_is_skipped() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, ...] | str:
         await interpreter.run(HOG, 20, 4000)
         try:
-            return await asyncio.wait_for(interpreter.copy_in([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
+            return await asyncio.wait_for(interpreter.copy_in([input_file("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
         except InterpreterEndedError as error:
             return str(error)
 
     assert within(task) in ((), ENDED), "either way it is soon known"
 
 
-def test_figures_and_what_is_displayed_become_files_and_none_twice() -> None:
-    first, second, third = taken(
+def test_figures_and_displayed_objects_become_files_once() -> None:
+    first, second, third = returned_files(
         FAKE_PYPLOT + "figures[1] = Figure(b'one'); figures[2] = Figure(b'two')",
         "figures[1] = Figure(b'three'); figures[1].savefig('/mnt/data/mine.png')\nimport os; os.chdir('/tmp')",
         "class P:\n    def _repr_png_(self): return b'four'\ndisplay(P(), Figure(b'five'))",
@@ -215,14 +217,14 @@ def test_figures_and_what_is_displayed_become_files_and_none_twice() -> None:
     assert [made.data for made in third.made] == [b"four", b"five"]
 
 
-def test_what_is_displayed_and_no_picture_is_printed() -> None:
+def test_displayed_objects_that_are_no_pictures_are_printed() -> None:
     async def task(interpreter: Interpreter) -> str:
         return (await interpreter.run("display('a', [1, 2])", 20, 4000)).text
 
     assert within(task) == "a\n[1, 2]\n"
 
 
-def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp_path: Path) -> None:
+def test_a_host_directory_is_never_walked_after_the_sandbox_is_gone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     files = DataFiles(str(tmp_path))
     assert names(files.take(5, MAX, MAX)) == ["a"], "the premise"
@@ -232,7 +234,7 @@ def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp
     files.close()
 
 
-def test_an_interpreter_that_has_ended_gives_nothing_out() -> None:
+def test_an_ended_interpreter_returns_no_files() -> None:
     async def task(interpreter: Interpreter) -> CopiedFiles:
         await interpreter.run("open('a', 'w').write('1')", 20, 4000)
         await interpreter.end()

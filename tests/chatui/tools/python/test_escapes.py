@@ -1,4 +1,4 @@
-"""Nothing leads out of the sandbox: every known way is tried in the real one, as a user without rights."""
+"""Sandbox escapes: every known technique is tried in the real sandbox, as an unprivileged user."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NAMED = {
     "chroot": "call chroot",
     "dmesg": "call syslog",
 }
-"""The probes that anybody writes first, and our name for each. Writing to its own /tmp is allowed, and has a limit."""
+"""The obvious first probes, and our name for each. Writing to the sandbox's own /tmp is allowed, and limited."""
 
 
 @cache
@@ -75,12 +75,12 @@ def test_every_attempt_fails() -> None:
 
 
 @for_each(NAMED)
-def test_each_probe_that_is_known_is_among_them(name: str) -> None:
+def test_every_known_probe_is_included(name: str) -> None:
     assert made()[NAMED[name]] is False
 
 
-def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
-    """Its directories are there, with nothing in them but the next one."""
+def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
+    """Its parent directories exist, with nothing in them but the next one."""
     found = replace(sandbox(), trees=("/var/tmp",))
 
     async def run() -> tuple[str, list[str]]:
@@ -96,7 +96,7 @@ def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
 
 
 def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
-    """Otherwise their failure would show nothing."""
+    """Otherwise their failure in the sandbox would prove nothing."""
     code = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
     numbers = {"memfd_create": 319} if os.uname().machine == "x86_64" else {}
     host = {
@@ -119,8 +119,8 @@ def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
         assert found[name], name
 
 
-def test_a_server_without_rights_has_the_same_sandbox() -> None:
-    """Not only what root starts as somebody else: this one is started by a process that never had any."""
+def test_an_unprivileged_server_has_the_same_sandbox() -> None:
+    """Not only a server that root starts as another user: this one is started by a process that never had any rights."""
     code = (
         "import asyncio; from pathlib import Path; from chatui.tools.python import examination, launch;"
         "found = launch.found('/usr/bin/python3', (Path.cwd(),), 256, 16);"
@@ -146,12 +146,12 @@ def test_a_server_without_rights_has_the_same_sandbox() -> None:
         ("import os; os.listdir('/proc')", "No such file"),
     ],
 )  # fmt: skip
-def test_what_is_refused_is_an_ordinary_error_to_the_code(code: str, said: str) -> None:
+def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, said: str) -> None:
     [text] = texts(code)
     assert said in text and text.startswith("Traceback") and "driver" not in text
 
 
-def test_links_lead_nowhere() -> None:
+def test_symlinks_lead_nowhere() -> None:
     links = (
         "import os\nfor name in ('/etc/shadow', '/proc/1/root', '../../../root', '/mnt/data/a'): os.symlink(name, f'l{len(os.listdir())}')"
     )
@@ -160,8 +160,8 @@ def test_links_lead_nowhere() -> None:
     assert set(read.text.split()) <= {"FileNotFoundError", "OSError", "IsADirectoryError", "PermissionError"} and made.files == ()
 
 
-def test_what_forges_the_end_of_an_answer_gets_no_further_than_its_own_text() -> None:
-    """The code can find the mark of its own call. It ends that call, with words of its own, and no other."""
+def test_a_forged_end_mark_affects_only_its_own_reply() -> None:
+    """The code can find the end mark of its own call. With it, it ends that call with its own text, and no other."""
     forged = (
         "import os, sys\n"
         "frame = sys._getframe()\n"
@@ -176,11 +176,11 @@ def test_what_forges_the_end_of_an_answer_gets_no_further_than_its_own_text() ->
     assert second.text.endswith("second\n") and third.text == "third\n"
 
 
-def test_marks_of_other_calls_are_text() -> None:
+def test_end_marks_of_other_calls_are_text() -> None:
     [text] = texts("import os; x = os.write(1, b'\\0' + b'0' * 32 + b'\\0{}\\nafter')")
     assert text.endswith("after")
 
 
-def test_nothing_but_text_comes_out_of_an_answer() -> None:
+def test_a_reply_is_always_text() -> None:
     code = "import sys; sys.stdout.buffer.write(b'\\xff\\x1b[2J' + 'é'.encode())"
     assert answers(f"x = {code!r}; exec(x)")[0].text == "\ufffd\x1b[2Jé"

@@ -1,4 +1,4 @@
-"""The interpreter of a conversation: its state, its errors, its files, its time, and the end of it."""
+"""The interpreter of a conversation: its state, errors, files, deadlines and shutdown."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ PNG = "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000"
 PNG += "000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
 
 
-def test_what_one_call_makes_the_next_one_has() -> None:
+def test_state_is_kept_between_calls() -> None:
     assert texts("import math\ndef area(r): return math.pi * r * r", "x = area(1)", "x", "print(x); x > 3")[2:] == [
         "3.141592653589793\n", "3.141592653589793\nTrue\n",
     ]  # fmt: skip
 
 
-def test_the_reply_is_what_was_printed_and_the_value_of_the_last_expression() -> None:
+def test_the_reply_has_the_output_and_the_value_of_the_last_expression() -> None:
     assert texts("print(1)\n2", "None", "3;", "x = 4", "import sys; print('err', file=sys.stderr)", "_", "") == [
         "1\n2\n", "", "3\n", "", "err\n", "3\n", "",
     ]  # fmt: skip
 
 
-def test_an_error_is_a_traceback_of_the_code_alone() -> None:
+def test_a_traceback_shows_only_the_users_code() -> None:
     answer, after = answers("def f(n):\n    return 1 / n\n\nf(0)", "f(2)")
     assert answer.has_failed and answer.text.startswith('Traceback (most recent call last):\n  File "<call 1>", line 4, in <module>\n')
     assert "    return 1 / n\n" in answer.text and answer.text.endswith("ZeroDivisionError: division by zero\n")
@@ -61,7 +61,7 @@ def test_classes_can_be_pickled_and_files_imported() -> None:
     ) == ["True\n", "5\n"]
 
 
-def test_files_that_it_makes_or_changes_are_named() -> None:
+def test_created_or_changed_files_are_named() -> None:
     first, second, third = answers(
         f"open('plot.png', 'wb').write(bytes.fromhex({PNG!r}))\nimport os\nos.mkdir('d'); open('d/data.csv', 'w').write('a,b')",
         "len(open('plot.png', 'rb').read())",
@@ -71,13 +71,13 @@ def test_files_that_it_makes_or_changes_are_named() -> None:
     assert third.files == (("bad?]0;name", 0), ("plot.png", len(PNG) // 2 + 1))
 
 
-def test_code_that_takes_too_long_is_interrupted_and_keeps_its_state() -> None:
+def test_slow_code_is_interrupted_and_keeps_its_state() -> None:
     answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
     assert "KeyboardInterrupt" in answer.text and answer.text.endswith("[Interrupted after 0.3 seconds.]") and after.text == "True\n"
 
 
-def test_code_is_interrupted_also_where_a_shell_has_started_the_server_in_the_background() -> None:
-    """Such programs ignore SIGINT, and what they start inherits that."""
+def test_code_is_interrupted_even_if_the_server_runs_in_a_shells_background() -> None:
+    """Such programs ignore SIGINT, which their children inherit."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
@@ -105,7 +105,7 @@ def test_code_that_cannot_be_interrupted_is_killed() -> None:
 @pytest.mark.parametrize(
     "code", ["import os; os._exit(0)", "import os; os.execv('/usr/bin/true', ['true'])", "import ctypes; ctypes.string_at(0)"]
 )
-def test_an_interpreter_that_ends_itself_is_gone(code: str) -> None:
+def test_an_interpreter_that_exits_is_gone(code: str) -> None:
     async def task(interpreter: Interpreter) -> None:
         with pytest.raises(InterpreterEndedError, match="ended by itself"):
             await interpreter.run(code, 10, 100)
@@ -126,7 +126,7 @@ def test_a_call_that_is_cancelled_ends_within_a_second() -> None:
     assert within(task) < 1
 
 
-def test_a_start_that_is_cancelled_leaves_nothing_behind() -> None:
+def test_a_cancelled_start_leaves_nothing_behind() -> None:
     async def run(moments: int) -> None:
         starting = asyncio.create_task(Interpreter.start(sandbox()))
         for _ in range(moments):
@@ -148,12 +148,12 @@ def test_a_start_that_is_cancelled_leaves_nothing_behind() -> None:
 
 
 def children() -> list[str]:
-    """Processes of sandboxes that this process has started, and that have not ended."""
+    """The sandbox processes that this process started and that are still running."""
     listed = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
     return [each for each in listed if state_of(int(each)) and "bwrap" in Path(f"/proc/{each}/comm").read_text()]
 
 
-def test_threads_that_the_code_leaves_behind_have_no_time_between_calls() -> None:
+def test_leftover_threads_do_not_run_between_calls() -> None:
     spinning = "import threading, time\nn = [0]\ndef spin():\n    while True: n[0] += 1\nthreading.Thread(target=spin, daemon=True).start()"
 
     async def task(interpreter: Interpreter) -> str:
@@ -165,8 +165,8 @@ def test_threads_that_the_code_leaves_behind_have_no_time_between_calls() -> Non
     assert within(task) == "True\n"
 
 
-def test_a_server_that_is_killed_leaves_nothing_behind() -> None:
-    """Neither while code runs nor between calls, when the sandbox is stopped."""
+def test_a_killed_server_leaves_nothing_behind() -> None:
+    """Neither while code runs nor between calls, when the sandbox is paused."""
     code = (
         "import asyncio, sys; from tests.chatui.tools.python.sandbox import sandbox;"
         "from chatui.tools.python.interpreter import Interpreter\n"
@@ -188,7 +188,7 @@ def test_a_server_that_is_killed_leaves_nothing_behind() -> None:
 
 
 def state_of(process: int) -> str:
-    """The letter of the kernel for what a process does; empty where it has ended."""
+    """The kernel's state letter of a process; empty if it has ended."""
     try:
         letter = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -197,7 +197,7 @@ def state_of(process: int) -> str:
 
 
 async def gone(interpreter: Interpreter) -> None:
-    """Returns when nothing of it is left."""
+    """Wait until none of the processes is left."""
     await interpreter.process.wait()
     while state_of(interpreter.first_process):
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A service of the operator's runs the code: the protocol of ``docs/tools.md``, against a real peer that also breaks it."""
+"""Running code in the operator's service: the protocol of ``docs/tools.md``, against a real peer that also violates it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.environment import change
 
 @dataclass
 class Peer:
-    """Answers each request with these bytes, after so long. ``seen``: the requests; ``was_left``: whether a client went before the end."""
+    """Answers each request with these bytes after a delay. ``seen``: the requests; ``was_left``: whether a client disconnected early."""
 
     answer: bytes
     seconds: float = 0.0
@@ -57,7 +57,7 @@ def http(body: bytes, status: str = "200 OK", more: str = "") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{more}\r\n".encode() + body
 
 
-def said(**values: Any) -> bytes:
+def response_bytes(**values: Any) -> bytes:
     return http(json.dumps(values).encode())
 
 
@@ -77,8 +77,8 @@ def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -
     return asyncio.run(run())
 
 
-def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
-    peer = Peer(said(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
+def test_code_is_sent_and_its_output_returned() -> None:
+    peer = Peer(response_bytes(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
     assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
     [(line, headers, body)] = peer.seen
@@ -88,7 +88,7 @@ def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
 
 
 class Files:
-    """A ``TurnFiles`` of which only that it is there matters."""
+    """A ``TurnFiles`` whose mere presence matters."""
 
     async def store(self, made: CreatedFile) -> StoredFileInfo:
         raise NotImplementedError
@@ -100,32 +100,32 @@ class Files:
         return ()
 
 
-def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them() -> None:
+def test_files_are_returned_within_limits_and_only_if_stored() -> None:
     contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
-    peer = Peer(said(output="", contents=contents))
+    peer = Peer(response_bytes(output="", contents=contents))
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
     outcome = with_peer(peer, lambda service: service.run(asked))
     assert outcome.copied_out == CopiedFiles((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
     sent = json.loads(peer.seen[0][2])
     assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
     assert with_peer(peer, lambda service: service.run(ASKED)).copied_out == CopiedFiles()
-    assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).copied_out == CopiedFiles()
+    assert with_peer(Peer(response_bytes(output="", contents="x")), lambda service: service.run(asked)).copied_out == CopiedFiles()
 
 
-def test_a_file_whose_name_is_too_long_is_left_out() -> None:
+def test_a_file_with_a_too_long_name_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
     asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
+    outcome = with_peer(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
     assert outcome.copied_out == CopiedFiles((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
-def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
+def test_the_length_of_a_reply_is_limited_by_its_files() -> None:
     whole = base64.b64encode(bytes(MAX_BYTES)).decode()
     asked = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
-    outcome = with_peer(Peer(said(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
+    outcome = with_peer(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
     assert [len(made.data) for made in outcome.copied_out.made] == [MAX_BYTES] * 2
     with pytest.raises(ToolError):
-        with_peer(Peer(said(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
+        with_peer(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
 
 
 def test_a_deleted_conversation_is_forgotten_there() -> None:
@@ -139,7 +139,7 @@ ENDED = f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
 
 
 @for_each([http(b"", "204 No Content"), http(b"{}")])
-def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> None:
+def test_removed_files_are_reported_by_name(answer: bytes) -> None:
     peer = Peer(answer)
     with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv", "ä\n"]))
     [(line, headers, body)] = peer.seen
@@ -148,14 +148,14 @@ def test_files_that_were_taken_away_are_told_by_their_names(answer: bytes) -> No
 
 
 @for_each([http(b"", f"{status} No") for status in (302, 401, 404, 405, 500, 501)] + [b"", b"junk\r\n\r\n"])
-def test_a_service_that_does_not_know_of_files_ends_the_session(answer: bytes) -> None:
-    """As it was asked to before there was more to ask for: nothing of a file may be left there."""
+def test_a_service_without_file_support_ends_the_session(answer: bytes) -> None:
+    """It could not be asked to delete the file only, and nothing of the file may remain there."""
     peer = Peer(answer)
     with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv"]))
     assert [line for line, _, _ in peer.seen] == [TAKEN_AWAY, ENDED]
 
 
-def test_it_knows_whose_code_ran_there() -> None:
+def test_it_remembers_whose_code_ran_there() -> None:
     async def task(service: Service) -> None:
         assert not service.has(ASKED.conversation_id)
         await service.run(ASKED)
@@ -163,12 +163,12 @@ def test_it_knows_whose_code_ran_there() -> None:
         await service.forget(ASKED.conversation_id)
         assert not service.has(ASKED.conversation_id)
 
-    with_peer(Peer(said(output="")), task)
+    with_peer(Peer(response_bytes(output="")), task)
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    """The service of a process that has run no code yet."""
+    """The service, as called by a process that has run no code yet."""
     peer, loop = Peer(http(b"", "404 Not Found")), execution.tools_loop()
     server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -186,7 +186,7 @@ def heard(peer: Peer, count: int) -> list[str]:
     return [line for line, _, _ in peer.seen]
 
 
-def test_a_process_that_ran_no_code_tells_it_too(told: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ran_no_code_notifies_it_too(told: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     key = ASKED.conversation_id
     python_tool.forget_from_thread(key)
     assert heard(told, 1) == [ENDED]
@@ -203,7 +203,7 @@ def test_a_process_that_ran_no_code_tells_it_too(told: Peer, monkeypatch: pytest
 
 
 @pytest.mark.django_db
-def test_whoever_erases_a_person_tells_it_of_what_they_wrote_lately(told: Peer, ada: User) -> None:
+def test_erasing_a_person_notifies_it_of_recent_conversations(told: Peer, ada: User) -> None:
     new, old = (Conversation.objects.create(owner=ada) for _ in range(2))
     Conversation.objects.filter(pk=old.pk).update(active_at=timezone.now() - timedelta(days=2))
     erase(SHELL, ada)
@@ -211,7 +211,7 @@ def test_whoever_erases_a_person_tells_it_of_what_they_wrote_lately(told: Peer, 
 
 
 @pytest.mark.django_db
-def test_whoever_deletes_a_file_tells_it_of_that(told: Peer, ada: User) -> None:
+def test_deleting_a_file_notifies_it(told: Peer, ada: User) -> None:
     file = brought(ada, "plan.csv", "a,b")
     row = Conversation.objects.create(owner=ada)
     StoredFile.objects.filter(pk=file.pk).update(conversation=row)
@@ -233,19 +233,19 @@ def test_whoever_deletes_a_file_tells_it_of_that(told: Peer, ada: User) -> None:
         b"",
     ]
 )
-def test_a_service_that_fails_costs_its_call_and_tells_the_model_no_more(answer: bytes) -> None:
+def test_a_failing_service_fails_its_call_without_details_for_the_model(answer: bytes) -> None:
     with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
         with_peer(Peer(answer), lambda service: service.run(ASKED))
 
 
-def test_what_it_says_is_bounded() -> None:
-    peer = Peer(said(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
+def test_its_reply_is_bounded() -> None:
+    peer = Peer(response_bytes(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
     assert len(outcome.text) < 200 and len(outcome.ended) == 200 and len(outcome.files) < 20 and outcome.files[0] == ("../?", 1)
 
 
-def test_a_call_that_is_cancelled_leaves_the_service_which_can_see_it() -> None:
-    peer = Peer(said(output=""), seconds=30)
+def test_cancelling_a_call_disconnects_from_the_service() -> None:
+    peer = Peer(response_bytes(output=""), seconds=30)
 
     async def task(service: Service) -> None:
         running = asyncio.create_task(service.run(ASKED))

@@ -1,4 +1,4 @@
-"""Interpreters are kept for conversations: each has its own, there are only so many, and none outlives its use."""
+"""Interpreter sessions: one per conversation, limited in number, and ended when unused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADA, BOB = uuid4(), uuid4()
 ONE, TWO, THREE = uuid4(), uuid4(), uuid4()
 
 
-def asked(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: float = 20.0) -> CodeRequest:
+def code_request(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: float = 20.0) -> CodeRequest:
     return CodeRequest(conversation, person, code, seconds, 2000)
 
 
@@ -43,9 +43,9 @@ def with_sessions(task: Callable[[Sessions], Awaitable[T]], most: int = 4, of_pe
 def test_two_conversations_do_not_see_each_other() -> None:
     async def task(sessions: Sessions) -> list[Outcome]:
         return [
-            await sessions.run(asked("x = 1; open('mine', 'w').close()")),
-            await sessions.run(asked("import os; print(os.listdir()); x", TWO)),
-            await sessions.run(asked("x")),
+            await sessions.run(code_request("x = 1; open('mine', 'w').close()")),
+            await sessions.run(code_request("import os; print(os.listdir()); x", TWO)),
+            await sessions.run(code_request("x")),
         ]
 
     first, other, again = with_sessions(task)
@@ -53,32 +53,32 @@ def test_two_conversations_do_not_see_each_other() -> None:
     assert other.text.startswith("[]\n") and "NameError" in other.text
 
 
-def test_calls_of_one_conversation_wait_for_each_other() -> None:
+def test_calls_of_one_conversation_run_one_at_a_time() -> None:
     async def task(sessions: Sessions) -> list[Outcome]:
-        await sessions.run(asked("x = 0"))
-        return await asyncio.gather(*(sessions.run(asked("import time; n = x; time.sleep(0.05); x = n + 1; x")) for _ in range(4)))
+        await sessions.run(code_request("x = 0"))
+        return await asyncio.gather(*(sessions.run(code_request("import time; n = x; time.sleep(0.05); x = n + 1; x")) for _ in range(4)))
 
     assert sorted(outcome.text for outcome in with_sessions(task)) == ["1\n", "2\n", "3\n", "4\n"]
 
 
-def test_whoever_has_all_that_one_may_have_gives_up_the_oldest() -> None:
+def test_a_person_at_the_limit_loses_the_oldest_session() -> None:
     async def task(sessions: Sessions) -> list[bool]:
         for conversation, person in ((TWO, BOB), (ONE, ADA), (THREE, ADA)):
-            await sessions.run(asked("x = 1", conversation, person))
-        return [(await sessions.run(asked("x", *whose))).has_failed for whose in ((TWO, BOB), (THREE, ADA), (ONE, ADA))]
+            await sessions.run(code_request("x = 1", conversation, person))
+        return [(await sessions.run(code_request("x", *whose))).has_failed for whose in ((TWO, BOB), (THREE, ADA), (ONE, ADA))]
 
     assert with_sessions(task, of_person=1) == [False, False, True]
 
 
-def test_a_full_process_lets_the_oldest_idle_one_go_and_none_that_works() -> None:
+def test_a_full_process_ends_the_oldest_idle_session_and_no_busy_one() -> None:
     async def task(sessions: Sessions) -> tuple[bool, bool]:
-        await sessions.run(asked("x = 1"))
-        await sessions.run(asked("x = 1", TWO, BOB))
-        made_room = await sessions.run(asked("x = 1", THREE))
-        working = [asyncio.create_task(sessions.run(asked("import time; time.sleep(30)", each))) for each in (TWO, THREE)]
+        await sessions.run(code_request("x = 1"))
+        await sessions.run(code_request("x = 1", TWO, BOB))
+        made_room = await sessions.run(code_request("x = 1", THREE))
+        working = [asyncio.create_task(sessions.run(code_request("import time; time.sleep(30)", each))) for each in (TWO, THREE)]
         await asyncio.sleep(0.1)
         with pytest.raises(ToolError, match="Too many interpreters"):
-            await sessions.run(asked("x", uuid4()))
+            await sessions.run(code_request("x", uuid4()))
         is_alive = not any(each.done() for each in working)
         for each in working:
             each.cancel()
@@ -88,31 +88,33 @@ def test_a_full_process_lets_the_oldest_idle_one_go_and_none_that_works() -> Non
     assert with_sessions(task, most=2) == (True, True)
 
 
-def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
+def test_an_idle_interpreter_ends() -> None:
     async def task(sessions: Sessions) -> str:
-        await sessions.run(asked("x = 1"))
-        await sessions.run(asked("x"))
+        await sessions.run(code_request("x = 1"))
+        await sessions.run(code_request("x"))
         await asyncio.sleep(0.5)
-        return wording.reply(await sessions.run(asked("x")))
+        return wording.reply(await sessions.run(code_request("x")))
 
     said = with_sessions(task, idle=0.2)
     note = "[This call began with a new interpreter, without the variables and files of earlier calls.]"
     assert "NameError" in said and said.endswith(note)
 
 
-def test_what_is_forgotten_is_gone() -> None:
+def test_a_forgotten_session_is_gone() -> None:
     async def task(sessions: Sessions) -> Outcome:
-        await sessions.run(asked("x = 1"))
+        await sessions.run(code_request("x = 1"))
         await sessions.forget(ONE)
         await sessions.forget(TWO)
-        return await sessions.run(asked("x"))
+        return await sessions.run(code_request("x"))
 
     assert with_sessions(task).is_new
 
 
-def test_a_call_that_waits_while_its_conversation_is_forgotten_leaves_nothing_behind() -> None:
+def test_forgetting_a_conversation_with_a_waiting_call_leaves_nothing_behind() -> None:
     async def task(sessions: Sessions) -> list[str]:
-        running = [asyncio.create_task(sessions.run(asked(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")]
+        running = [
+            asyncio.create_task(sessions.run(code_request(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")
+        ]
         while not sessions._sessions or not sessions._sessions[ONE].interpreter:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.2)
@@ -126,9 +128,9 @@ def test_a_call_that_waits_while_its_conversation_is_forgotten_leaves_nothing_be
     assert "ended by itself, or was killed" in first and "was ended" in second
 
 
-def test_a_conversation_that_is_forgotten_while_its_interpreter_starts_gets_none() -> None:
+def test_forgetting_a_conversation_while_its_interpreter_starts_ends_it() -> None:
     async def task(sessions: Sessions) -> None:
-        running = asyncio.create_task(sessions.run(asked("import time; time.sleep(30)")))
+        running = asyncio.create_task(sessions.run(code_request("import time; time.sleep(30)")))
         while not sessions._sessions:
             await asyncio.sleep(0)
         await sessions.forget(ONE)
@@ -138,29 +140,29 @@ def test_a_conversation_that_is_forgotten_while_its_interpreter_starts_gets_none
     with_sessions(task)
 
 
-def test_the_model_is_told_that_its_interpreter_ended_and_the_next_call_has_another() -> None:
+def test_the_model_is_told_that_its_interpreter_ended_and_gets_a_new_one() -> None:
     async def task(sessions: Sessions) -> tuple[str, Outcome]:
-        ended = wording.reply(await sessions.run(asked("print('last', flush=True); import os; os._exit(1)")))
-        return ended, await sessions.run(asked("1"))
+        ended = wording.reply(await sessions.run(code_request("print('last', flush=True); import os; os._exit(1)")))
+        return ended, await sessions.run(code_request("1"))
 
     ended, after = with_sessions(task)
     assert ended.startswith("last\n[The interpreter ended: it ended by itself") and "next call begins with a new one" in ended
     assert after.is_new and after.text == "1\n"
 
 
-def test_a_cancelled_call_leaves_room_for_the_next() -> None:
+def test_a_cancelled_call_frees_its_place() -> None:
     async def task(sessions: Sessions) -> Outcome:
-        running = asyncio.create_task(sessions.run(asked("while True: pass")))
+        running = asyncio.create_task(sessions.run(code_request("while True: pass")))
         await asyncio.sleep(0.3)
         running.cancel()
         await asyncio.wait({running})
-        return await sessions.run(asked("2"))
+        return await sessions.run(code_request("2"))
 
     assert with_sessions(task, most=1).text == "2\n"
 
 
 class Files:
-    """A ``TurnFiles`` with one file of the person's, which is read as the real ones are."""
+    """A ``TurnFiles`` with one file of the user's, read like real ones."""
 
     file = ConversationFile(uuid4(), "mine.txt", b"mine")
 
@@ -175,9 +177,9 @@ class Files:
 
 
 @pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
-def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It had none when it began, so the first to end of them is one that was used."""
-    with_files = replace(asked("import os; print(os.listdir())"), files=Files())
+def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had no files when it began, so the first that they end was already in use."""
+    with_files = replace(code_request("import os; print(os.listdir())"), files=Files())
     copy_in = Interpreter.copy_in
     tried: list[ConversationFile] = []
 
@@ -189,7 +191,7 @@ def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: 
         return await copy_in(self, files)
 
     async def task(sessions: Sessions) -> list[Outcome]:
-        await sessions.run(asked("x = 1"))
+        await sessions.run(code_request("x = 1"))
         sessions._sessions[ONE].files_inside = {}
         return [await sessions.run(with_files), await sessions.run(with_files)]
 
@@ -200,22 +202,22 @@ def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: 
     assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
 
 
-def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_details() -> None:
+def test_a_sandbox_that_cannot_start_is_an_error_without_details() -> None:
     async def fails() -> Interpreter:
         raise CannotLaunchError("secret reason")
 
     async def run() -> None:
-        await Sessions(fails, SessionLimits(1, 1, 1)).run(asked("1"))
+        await Sessions(fails, SessionLimits(1, 1, 1)).run(code_request("1"))
 
     with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
         asyncio.run(run())
 
 
-def test_what_a_terminal_or_a_database_would_stumble_over_is_no_text() -> None:
+def test_control_characters_are_removed_from_output() -> None:
     assert wording.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
 
 
-def test_the_reply_says_what_there_is_to_know() -> None:
+def test_the_reply_contains_output_errors_and_files() -> None:
     assert wording.reply(Outcome("")).startswith("[No output.")
     assert wording.reply(Outcome("4\n", is_new=True)) == "4"
     assert (

@@ -1,1 +1,1 @@
-"""Tests of what is made of other servers' words: names, schemas, texts and answers."""
+"""Tests of handling other servers' data: names, schemas, texts and responses."""

@@ -1,4 +1,4 @@
-"""A request to a tool server is sent once, also where a connection that was used before is lost with it."""
+"""A request to a tool server is sent once, even if a reused connection is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatui.tools.remote.offer import ServerError
 pytestmark = pytest.mark.asyncio
 
 
-async def test_a_call_whose_connection_is_lost_is_not_sent_again() -> None:
+async def test_a_call_on_a_lost_connection_is_not_sent_again() -> None:
     seen: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -21,7 +21,7 @@ async def test_a_call_whose_connection_is_lost_is_not_sent_again() -> None:
             seen.append(number)
             if number == 0:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
-        writer.close()  # the second call was read, and maybe carried out
+        writer.close()  # the second call was read, and may have run
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         connections = Connections()

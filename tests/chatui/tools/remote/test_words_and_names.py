@@ -1,4 +1,4 @@
-"""Names are ours, words are one harmless line, and credentials do not come back."""
+"""Sanitizing foreign tools: names are ours, descriptions are one harmless line, and credentials are redacted."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from tests.support.cases import for_each
         ("  Übung ", "wiki_bung"),
     ],
 )
-def test_a_tool_is_called_by_its_server_and_its_own_name(remote: str, name: str) -> None:
+def test_a_tool_is_named_by_its_server_and_its_own_name(remote: str, name: str) -> None:
     assert tool_name("wiki", remote, ()) == name
 
 
 @for_each(["", "---", "東京", "x" * 500, "<|end|>", "\ud800", "bash"])
-def test_every_name_is_one_that_can_be_offered(remote: str) -> None:
+def test_every_generated_name_is_valid(remote: str) -> None:
     assert NAME.fullmatch(tool_name("wiki", remote, ()))
 
 
-def test_two_tools_never_have_one_name() -> None:
+def test_tool_names_are_unique() -> None:
     first = tool_name("wiki", "get-page", ())
     second = tool_name("wiki", "get_page", {first})
     assert first == "wiki_get_page" and second.startswith("wiki_get_page_") and second != first
@@ -44,7 +44,7 @@ def test_two_tools_never_have_one_name() -> None:
 @pytest.mark.parametrize(
     ("wire", "name"), [("page[size]", "page_size"), ("X-Tenant", "X_Tenant"), ("2nd", "n2nd"), ("", None), ("é", None)]
 )
-def test_an_argument_has_a_name_that_a_model_can_be_told(wire: str, name: str | None) -> None:
+def test_argument_names_are_valid(wire: str, name: str | None) -> None:
     assert argument_name(wire, ()) == name
 
 
@@ -60,11 +60,11 @@ def test_an_argument_has_a_name_that_a_model_can_be_told(wire: str, name: str | 
         ("\x1b[31mred\x07", "[31mred"),
     ],
 )
-def test_words_end_nothing_and_hide_nothing(text: str, left: str) -> None:
+def test_descriptions_contain_no_markup_or_invisible_characters(text: str, left: str) -> None:
     assert cleaned(text, 300) == left
 
 
-def test_long_words_are_cut() -> None:
+def test_long_descriptions_are_truncated() -> None:
     assert len(cleaned("word " * 10**6, 300)) <= 300 and cleaned("word " * 100, 300).endswith("…")
 
 
@@ -84,14 +84,14 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
     assert taken == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
 
 
-def test_a_part_of_a_credential_is_hidden_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_part_of_a_credential_is_redacted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC", "Basic dXNlcjpw/YXNz==")
     found = credentials.secrets({"Authorization": CredentialSource(env="BASIC")})
     assert credentials.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
 
 
 @for_each(["", "line\nbreak", "grün"])
-def test_a_credential_that_cannot_be_sent_is_an_error_that_does_not_quote_it(value: str) -> None:
+def test_an_unsendable_credential_is_an_error_that_does_not_quote_it(value: str) -> None:
     with pytest.raises(ServerError) as found, pytest.MonkeyPatch.context() as patched:
         patched.setenv("WIKI_TOKEN", value)
         CredentialSource(env="WIKI_TOKEN").bare()

@@ -1,1 +1,1 @@
-"""Tests of the tools file, of confirmations, and of what is offered."""
+"""Tests of the tools file, of confirmations, and of the offered tools."""

@@ -1,4 +1,4 @@
-"""Nothing of another server is offered that the operator has not confirmed as it is, and nothing waits for a server that is down."""
+"""Confirmation of foreign tools: only tools confirmed in their current form are offered, and nothing waits for a server that is down."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*arguments: str) -> str:
 
 
 def change(place: Path, text: str) -> None:
-    """The document as its author changed it, and everything looked at again."""
+    """Change the document as its author would, and check everything again."""
     path = place / "wiki.json"
     path.write_text(path.read_text().replace("Finds pages", text))
 
@@ -57,7 +57,7 @@ def wait_until(condition: Any) -> None:
     assert condition()
 
 
-def test_a_tool_is_offered_once_it_is_confirmed_and_a_running_process_notices(place: Path) -> None:
+def test_a_confirmed_tool_is_offered_and_running_processes_notice(place: Path) -> None:
     assert seen() is None
     listed = run()
     assert "wiki_search_pages: not confirmed yet" in listed and "wiki/gone: cannot be offered (the document has no operation" in listed
@@ -83,7 +83,7 @@ def test_a_changed_tool_is_not_offered_until_it_is_confirmed_again(place: Path) 
     assert "eve" in seen().description
 
 
-def test_what_a_person_allowed_is_another_tool_once_its_calls_go_elsewhere(place: Path) -> None:
+def test_an_approval_ends_if_the_calls_go_elsewhere(place: Path) -> None:
     run("wiki_search_pages", "--confirm")
     before = seen()
     path = place / "wiki.json"
@@ -96,7 +96,7 @@ def test_what_a_person_allowed_is_another_tool_once_its_calls_go_elsewhere(place
     assert seen().fingerprint != before.fingerprint
 
 
-def test_a_confirmation_is_withdrawn_and_a_tool_that_is_not_ticked_any_more_is_gone(place: Path) -> None:
+def test_a_withdrawn_or_unticked_tool_is_gone(place: Path) -> None:
     run("wiki_search_pages", "--confirm")
     toml = place / "tools.toml"
     toml.write_text(toml.read_text().replace('"searchPages", ', ""))
@@ -106,14 +106,14 @@ def test_a_confirmation_is_withdrawn_and_a_tool_that_is_not_ticked_any_more_is_g
     assert "wiki_search_pages" not in run()
 
 
-def test_tools_are_confirmed_by_name_and_only_those_that_there_are(place: Path) -> None:
+def test_only_existing_tools_can_be_confirmed_by_name(place: Path) -> None:
     for arguments in (("--confirm",), ("other", "--confirm"), ("wiki/gone", "--confirm")):
         with pytest.raises(CommandError):
             run(*arguments)
     assert seen() is None
 
 
-def test_confirmations_that_somebody_changed_by_hand_or_that_are_damaged_count_for_nothing(place: Path) -> None:
+def test_tampered_or_damaged_confirmations_are_ignored(place: Path) -> None:
     run("wiki_search_pages", "--confirm")
     path = place / FILE
     path.write_text(path.read_text().replace("Finds pages.", "Finds  pages"))

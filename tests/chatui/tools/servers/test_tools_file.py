@@ -1,4 +1,4 @@
-"""The tools file: what it may say, and that no mistake in it is quoted or keeps the rest from working."""
+"""The tools file: its format, and that mistakes are never quoted and do not affect other entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ searchPages = "Searching the wiki for {q}"
 """
 
 
-def test_a_table_is_a_server_and_its_files_lie_beside_it() -> None:
+def test_a_table_is_a_server_and_its_files_are_relative_to_it() -> None:
     found = parsed(GOOD, Path("/etc/chatui"))
     assert not found.problems
     (wiki,) = found.servers
@@ -53,20 +53,20 @@ def test_a_table_is_a_server_and_its_files_lie_beside_it() -> None:
         ("[openapi.lables]\nSECRET = 1", "[openapi.labels]"),
     ],
 )
-def test_a_mistake_is_said_without_what_stands_there(wrong: str, right: str) -> None:
+def test_a_mistake_is_reported_without_quoting_the_file(wrong: str, right: str) -> None:
     assert right in GOOD
     found = parsed(GOOD.replace(right, wrong), Path("/"))
     assert not found.servers and found.problems
     assert all("SECRET" not in problem or "lables" in wrong for problem in found.problems)
 
 
-def test_one_wrong_table_leaves_the_others() -> None:
+def test_one_invalid_table_does_not_affect_the_others() -> None:
     found = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", Path("/"))
     assert [server.name for server in found.servers] == ["wiki"] and len(found.problems) > 3
 
 
 @for_each([b"\xff\xfe", b"= = ="])
-def test_a_file_that_is_none_is_a_problem(data: bytes) -> None:
+def test_an_invalid_file_is_reported(data: bytes) -> None:
     path = Path("/dev/shm/tools-file-of-a-test.toml")
     path.write_bytes(data)
     try:

@@ -1,1 +1,1 @@
-"""Tests of the loop of a turn: calls, tools, replies."""
+"""Tests of tool calls within a turn."""

@@ -1,4 +1,4 @@
-"""Tools and calls for tests of the loop, and what became of them."""
+"""Tools, and scripted calls of them, for tests of the tool loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
 
 LATE = failed(Code.TOOL_TIMEOUT, "late", Provenance("tests"))
 RAN: list[str] = []
-"""What the tools of these tests did."""
+"""What the tools of these tests did, in order."""
 
 
 async def fetch(key: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ STOPPED = threading.Event()
 
 
 def blocks() -> str:
-    """Blocks its thread until somebody says that nobody waits any more."""
+    """Blocks its thread until the call is cancelled."""
     RAN.append("blocks")
     while not is_cancelled():
         time.sleep(0.01)
@@ -79,7 +79,7 @@ def calls(*steps: Sequence[Step]) -> list[Step]:
 
 
 async def ran(what: str) -> None:
-    """Wait until a tool has done this. The tools have a thread of their own."""
+    """Wait until a tool has recorded ``event``. Tools run in threads of their own."""
     async with asyncio.timeout(5):
         while what not in RAN:
             await asyncio.sleep(0.01)
@@ -91,12 +91,12 @@ def rows_of(turn: Turn) -> list[Message]:
 
 
 async def replies(turn: Turn) -> dict[str, dict[str, Any]]:
-    """The envelope of each reply, in the order in which they were stored, by the call's id."""
+    """The envelope of each reply by call id, in the order in which they were stored."""
     return {row.call_id: json.loads(document.parse_frame(row.text).body) for row in await rows_of(turn) if row.role == "tool"}
 
 
 async def answered(ada: User, backend: ScriptedBackend, *steps: Sequence[Step]) -> tuple[Turn, dict[str, dict[str, Any]]]:
-    """A turn whose first sampling makes these calls, and whose second answers."""
+    """Run a turn whose first sampling makes these calls and whose second sampling answers."""
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     turn = await run(ada, ask())
     return turn, await replies(turn)

@@ -1,4 +1,4 @@
-"""The vocabulary and openai-harmony, for loops over token ids; and tools that have done nothing yet."""
+"""Loads the vocabulary and openai-harmony for tests over token ids, and resets what the test tools recorded."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from tests.support.vocabulary import vocabulary as vocabulary
 
 
 @pytest.fixture(autouse=True)
-def _nothing_ran() -> None:
+def _reset_recorded_calls() -> None:
     RAN.clear()

@@ -1,4 +1,4 @@
-"""A call that is not declared harmless waits for its person: it runs once if they allow it, and is a reply to the model if they do not."""
+"""Approval of tool calls: a call that is not declared harmless waits for the user, runs once if allowed, and is a reply if declined."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:
     tools.offer(monkeypatch, fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
 
 
-async def asked(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
-    """The calls that wait, once there are so many."""
+async def wait_for_approvals(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
+    """The waiting calls, as soon as there are ``count`` of them."""
     async with asyncio.timeout(10):
         while True:
             rows = [row async for row in ToolApproval.objects.filter(turn=turn_id, decision="waiting").order_by("asked_at", "pk")]
@@ -55,11 +55,11 @@ def _posted(person: User, row: ToolApproval, decision: str, conversation: UUID |
 
 
 async def decide(person: User, row: ToolApproval, decision: str, conversation: UUID | None = None) -> int:
-    """What the server answers to a decision, as a page sends it."""
+    """The server's response to a decision that is posted as a page posts it."""
     return await database_sync_to_async(_posted)(person, row, decision, conversation)
 
 
-async def begun(ada: User, backend: ScriptedBackend, *steps: Any, conversation: UUID | None = None) -> UUID:
+async def start_turn(ada: User, backend: ScriptedBackend, *steps: Any, conversation: UUID | None = None) -> UUID:
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     return (await begin(ada, ask(conversation=conversation))).turn.pk
 
@@ -70,7 +70,7 @@ async def ended(turn_id: UUID) -> tuple[Turn, dict[str, dict[str, Any]]]:
     return turn, await replies(turn)
 
 
-async def lines() -> list[tuple[str, str]]:
+async def audit_lines() -> list[tuple[str, str]]:
     return [(row.actor_name, row.detail) async for row in AuditEvent.objects.filter(action="tool call decided").order_by("number")]
 
 
@@ -78,36 +78,36 @@ async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_wi
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="SECRET"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRET"))
+    [row] = await wait_for_approvals(turn_id)
     await asyncio.sleep(0.1)
     assert RAN == [] and await ToolCall.objects.acount() == 0, "nothing ran or was claimed before"
     assert await decide(ada, row, "once") == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["ok"] and RAN == ["send SECRET"]
-    assert await lines() == [("ada", "send: once")]
+    assert await audit_lines() == [("ada", "send: once")]
     assert await ToolRule.objects.acount() == 0
 
 
 @pytest.mark.parametrize(("decision", "said"), [("declined", "declined this call"), ("never", "does not want this tool")])
-async def test_a_declined_call_is_a_reply_and_the_model_goes_on(
+async def test_a_declined_call_becomes_a_reply_to_the_model(
     decision: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    assert await decide(ada, (await asked(turn_id))[0], decision) == 200
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    assert await decide(ada, (await wait_for_approvals(turn_id))[0], decision) == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and RAN == [] and len(backend.requests) == 2
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and said in found["c1"]["error"]["message"]
     assert await ToolRule.objects.filter(tool="send", is_allowed=False).aexists() is (decision == "never")
 
 
-async def test_what_is_harmless_runs_while_the_person_decides_and_each_call_has_its_card(
+async def test_harmless_calls_run_while_the_person_decides_and_each_call_has_its_card(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
-    first, second = sorted(await asked(turn_id, 2), key=lambda row: row.call_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("fetch", "c2", key="b"), call("send", "c3", key="c"))
+    first, second = sorted(await wait_for_approvals(turn_id, 2), key=lambda row: row.call_id)
     await ran("b")
     assert await decide(ada, second, "once") == 200
     await ran("send c")
@@ -117,113 +117,109 @@ async def test_what_is_harmless_runs_while_the_person_decides_and_each_call_has_
     assert RAN == ["b", "send c"]
 
 
-async def test_a_tool_that_is_allowed_in_a_conversation_runs_there_without_asking_and_nowhere_else(
+async def test_an_always_allowed_tool_runs_unasked_in_that_conversation_only(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"), call("send", "c2", key="b"))
-    rows = await asked(turn_id, 2)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"), call("send", "c2", key="b"))
+    rows = await wait_for_approvals(turn_id, 2)
     assert await decide(ada, rows[0], "always") == 200
     turn, _ = await ended(turn_id)
     assert sorted(RAN) == ["send a", "send b"], "the other card was about the same tool"
-    again = await begun(ada, backend, call("send", "c9", key="again"), conversation=turn.conversation_id)
+    again = await start_turn(ada, backend, call("send", "c9", key="again"), conversation=turn.conversation_id)
     await ended(again)
     assert RAN[-1] == "send again" and await ToolApproval.objects.filter(turn=again, decision="ruled", arguments="").aexists()
-    elsewhere = await begun(ada, backend, call("send", "c1", key="elsewhere"))
-    assert await decide(ada, (await asked(elsewhere))[0], "declined") == 200
+    elsewhere = await start_turn(ada, backend, call("send", "c1", key="elsewhere"))
+    assert await decide(ada, (await wait_for_approvals(elsewhere))[0], "declined") == 200
     await ended(elsewhere)
-    assert "send elsewhere" not in RAN and await lines() == [("ada", "send: always"), ("ada", "send: declined")]
+    assert "send elsewhere" not in RAN and await audit_lines() == [("ada", "send: always"), ("ada", "send: declined")]
 
 
-async def test_a_tool_that_changed_since_it_was_allowed_is_asked_about_again(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_changed_tool_needs_approval_again(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "always")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
     turn, _ = await ended(turn_id)
     await ToolRule.objects.all().aupdate(fingerprint="of another description")
-    again = await begun(ada, backend, call("send", "c2", key="b"), conversation=turn.conversation_id)
-    assert await decide(ada, (await asked(again))[0], "declined") == 200
+    again = await start_turn(ada, backend, call("send", "c2", key="b"), conversation=turn.conversation_id)
+    assert await decide(ada, (await wait_for_approvals(again))[0], "declined") == 200
     await ended(again)
     assert RAN == ["send a"]
 
 
-async def test_a_tool_that_was_switched_off_in_the_middle_of_an_answer_is_not_run_in_it(
+async def test_a_tool_switched_off_during_an_answer_does_not_run(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
     backend.script = calls(call("send", "c1", key="a"))
     backend.following = [calls(call("send", "c2", key="b")), answer()]
     turn_id = (await begin(ada, ask())).turn.pk
-    await decide(ada, (await asked(turn_id))[0], "never")
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "never")
     turn, found = await ended(turn_id)
     assert [reply["error"]["code"] for reply in found.values()] == ["E-X-TOOL-DECLINED"] * 2 and RAN == []
-    await begun(ada, backend, conversation=turn.conversation_id)
+    await start_turn(ada, backend, conversation=turn.conversation_id)
     await running.settle()
     assert "send" not in {tool.name for tool in backend.requests[-1].tools}, "and it is not offered any more"
 
 
-async def test_a_call_that_nobody_decides_about_lapses_and_its_time_is_not_the_tools(
+async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, tool_approval_seconds=0.5, tool_turn_seconds=0.4)
     backend.script = calls(call("send", "c1", key="a"))
     backend.following = [calls(call("fetch", "c2", key="b")), answer()]
     turn_id = (await begin(ada, ask())).turn.pk
-    [row] = await asked(turn_id)
+    [row] = await wait_for_approvals(turn_id)
     turn, found = await ended(turn_id)
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and "in time" in found["c1"]["error"]["message"]
     assert found["c2"]["ok"] and RAN == ["b"], "half a second of waiting is none of the tools' 0.4 seconds"
     assert turn.state == "completed" and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
-    assert await decide(ada, row, "once") == 409 and await lines() == [], "too late"
+    assert await decide(ada, row, "once") == 409 and await audit_lines() == [], "too late"
 
 
-async def test_one_decision_counts_however_many_come_at_once(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_simultaneous_decisions_only_one_counts(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     statuses = await asyncio.gather(*(decide(ada, row, "once") for _ in range(6)), decide(ada, row, "declined"))
     assert sorted(statuses) == [200] + [409] * 6
     await ended(turn_id)
-    assert len(RAN) <= 1 and len(await lines()) == 1
+    assert len(RAN) <= 1 and len(await audit_lines()) == 1
     decision = (await ToolApproval.objects.aget(pk=row.pk)).decision
     assert (decision == "once") is (RAN == ["send a"])
 
 
 @pytest.mark.parametrize("word", ["", "waiting", "ruled", "lapsed", "ONCE", "allow"])
-async def test_only_a_persons_words_decide(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_person_can_approve(word: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
-    assert await decide(ada, row, word) == 409 and await lines() == []
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
+    assert await decide(ada, row, word) == 409 and await audit_lines() == []
     assert await decide(ada, row, "declined") == 200, "the premise: it still waits"
     await ended(turn_id)
 
 
-async def test_nobody_else_decides_also_not_by_way_of_a_conversation_of_their_own(
+async def test_nobody_else_can_decide_even_through_their_own_conversation(
     ada: User, bela: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     own = await Conversation.objects.acreate(owner=bela, title="Mine", effort="medium")
     other = await Conversation.objects.acreate(owner=ada, title="Mine, too", effort="medium")
     refused = [await decide(bela, row, "once"), await decide(grace, row, "once"), await decide(bela, row, "once", own.pk)]
     assert refused == [404] * 3 and await decide(ada, row, "once", other.pk) == 404, "the address names the conversation"
-    assert RAN == [] and await lines() == []
+    assert RAN == [] and await audit_lines() == []
     assert await decide(ada, row, "once") == 200
     await ended(turn_id)
     assert await decide(ada, row, "declined") == 409, "an answer that has ended"
 
 
-async def test_stop_and_deletion_end_the_waiting_within_a_second(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
     for way in ("stop", "delete"):
-        turn_id = await begun(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
-        [row] = await asked(turn_id)
+        turn_id = await start_turn(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
+        [row] = await wait_for_approvals(turn_id)
         await ran("hangs")
         began = time.monotonic()
         if way == "stop":
@@ -244,38 +240,34 @@ async def lapsed(row: ToolApproval) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_answer_now_declines_what_waits_and_the_answer_comes(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_answer_now_declines_waiting_calls(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     running.answer_now(Place(turn_id, PROCESS))
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and RAN == []
     assert backend.requests[-1].tools == () and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
 
 
-async def test_a_decision_in_another_process_is_heard_without_a_word_of_it(
+async def test_a_decision_made_in_another_process_is_noticed_without_a_message(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
     monkeypatch.setattr(waiting, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "once")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
     _, found = await ended(turn_id)
     assert found["c1"]["ok"] and RAN == ["send a"]
 
 
-async def test_after_the_process_died_the_call_is_declined_and_never_runs(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    [row] = await asked(turn_id)
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    [row] = await wait_for_approvals(turn_id)
     runner, task = running._runners[turn_id]
-    runner._is_lost = True  # as of a process that is not there any more: it writes nothing
+    runner._is_lost = True  # as if the process were gone: it writes nothing
     task.cancel()
     await asyncio.wait([task])
     await Turn.objects.filter(pk=turn_id).aupdate(state="running", lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
@@ -285,7 +277,7 @@ async def test_after_the_process_died_the_call_is_declined_and_never_runs(
     assert await decide(ada, row, "once") == 409 and RAN == []
 
 
-async def test_the_events_say_that_calls_wait_and_nothing_of_them(
+async def test_events_announce_waiting_calls_without_their_content(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.support.browser_socket import BrowserSocket
@@ -297,7 +289,7 @@ async def test_the_events_say_that_calls_wait_and_nothing_of_them(
         events = await socket.until("chatui:calls_wait")
         assert events[-1]["count"] == 1
         turn = await Turn.objects.aget()
-        [row] = await asked(turn.pk)
+        [row] = await wait_for_approvals(turn.pk)
         async with BrowserSocket(ada) as late:
             await late.send("subscribe", conversation=str(turn.conversation_id))
             assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that comes late"
@@ -308,8 +300,8 @@ async def test_the_events_say_that_calls_wait_and_nothing_of_them(
     await running.settle()
 
 
-def _everything(person: User, row: Turn) -> str:
-    """All that leaves a conversation by other ways than its owner's page, and what others get of the cards."""
+def _everything_that_leaves(person: User, row: Turn) -> str:
+    """Everything that leaves a conversation other than through its owner's page, and what other people get of the cards."""
     client = Client()
     client.force_login(person)
     at = f"/c/{row.conversation_id}/"
@@ -323,15 +315,15 @@ def _everything(person: User, row: Turn) -> str:
     return shared + "".join(client.get(at + way).content.decode() for way in ways) + client.get("/search/?q=SECRETKEY").content.decode()
 
 
-async def test_the_arguments_are_on_the_card_and_in_nothing_that_leaves_the_conversation(
+async def test_arguments_appear_on_the_card_only(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "chatui")
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="SECRETKEY"))
-    await decide(ada, (await asked(turn_id))[0], "once")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="SECRETKEY"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "once")
     turn, _ = await ended(turn_id)
-    found = (await database_sync_to_async(_everything)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
+    found = (await database_sync_to_async(_everything_that_leaves)(ada, turn)).replace('value="SECRETKEY"', "").replace("“SECRETKEY”", "")
     assert "SECRETKEY" not in found and "SECRETKEY" not in caplog.text
     assert "SECRETKEY" not in repr(await ToolApproval.objects.aget()) and RAN == ["send SECRETKEY"]
 
@@ -340,8 +332,8 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    turn_id = await begun(ada, backend, call("send", "c1", key="a"))
-    await decide(ada, (await asked(turn_id))[0], "always")
+    turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
+    await decide(ada, (await wait_for_approvals(turn_id))[0], "always")
     turn, _ = await ended(turn_id)
     assert await ToolCall.objects.acount() == await ToolApproval.objects.acount() == await ToolRule.objects.acount() == 1
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)
@@ -349,7 +341,7 @@ async def test_a_conversation_with_calls_and_decisions_can_be_erased(
     assert left == [0] * 5
 
 
-async def test_a_new_conversation_begins_without_the_tools_that_were_switched_off(
+async def test_a_new_conversation_starts_without_switched_off_tools(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)

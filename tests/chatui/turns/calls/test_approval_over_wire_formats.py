@@ -1,4 +1,4 @@
-"""A call that waits for its person, over each wire format: what its server is sent once it was allowed, or declined."""
+"""Approval of tool calls over each wire format: what the model server is sent after a call was allowed or declined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.turns import running, summarizing
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.turns.calls.calling import RAN
-from tests.chatui.turns.calls.test_approval import asked, decide, ended, offer
+from tests.chatui.turns.calls.test_approval import decide, ended, offer, wait_for_approvals
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, one_after_the_other, posts, transcript
 from tests.chatui.turns.test_turns import ask, begin
 from tests.support import stub
@@ -54,8 +54,8 @@ def token_ids(vocabulary: Vocabulary) -> tuple[Made, list[bytes], dict[str, Any]
     return lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY), said, VLLM
 
 
-def told(body: dict[str, Any], vocabulary: Vocabulary) -> str:
-    """What the server is told of the call, as text: the reply, after the call and the reasoning before it."""
+def text_sent(body: dict[str, Any], vocabulary: Vocabulary) -> str:
+    """What the server is sent about the call, as text: the reasoning before it, the call and the reply."""
     if "prompt" in body:
         return vocabulary.decode([number for number in body["prompt"] if number < 199_998]).decode()
     return json.dumps(body.get("messages") or body["input"])
@@ -65,7 +65,7 @@ def told(body: dict[str, Any], vocabulary: Vocabulary) -> str:
 @pytest.mark.parametrize(
     ("decision", "says", "runs"), [("once", "sent", ["send a"]), ("declined", "E-X-TOOL-DECLINED", []), ("never", "E-X-TOOL-DECLINED", [])]
 )
-async def test_nothing_runs_before_the_decision_and_the_reply_says_what_it_was(
+async def test_nothing_runs_before_the_decision_and_the_reply_states_it(
     written: Callable[[Vocabulary], tuple[Made, list[bytes], dict[str, Any]]],
     decision: str,
     says: str,
@@ -81,7 +81,7 @@ async def test_nothing_runs_before_the_decision_and_the_reply_says_what_it_was(
         backend = made(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         turn_id = (await begin(ada, ask())).turn.pk
-        [row] = await asked(turn_id)
+        [row] = await wait_for_approvals(turn_id)
         assert (RAN, len(posts(server))) == ([], 1)
         assert await decide(ada, row, decision) == 200
         turn, _ = await ended(turn_id)
@@ -89,8 +89,8 @@ async def test_nothing_runs_before_the_decision_and_the_reply_says_what_it_was(
         await backend.aclose()
     assert (turn.state, turn.error_code, RAN) == ("completed", "", runs)
     first, second = posts(server)
-    assert says in told(second, vocabulary)
-    assert says not in told(first, vocabulary)
+    assert says in text_sent(second, vocabulary)
+    assert says not in text_sent(first, vocabulary)
     assert ("opaque==" in json.dumps(second)) is (written is responses), "its reasoning goes back as it came"
     frames, seen = await transcript(turn)
     assert seen[-1] == ("", ANSWER)

@@ -1,4 +1,4 @@
-"""A turn that searches, opens and cites, over each wire format: the citation is a link while it is written and after a reload."""
+"""A turn that searches, opens pages and cites them, over each wire format: citations are links both while streaming and after a reload."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def parts_of(format_: str, vocabulary: Vocabulary) -> tuple[Callable[[Endpoint],
     return (ChatCompletionsBackend, over_chat(), {}) if format_ == "chat" else (ResponsesBackend, over_responses(), {})
 
 
-def told(server: Stub, vocabulary: Vocabulary) -> str:
-    """What the model was sent last, as text."""
+def last_input(server: Stub, vocabulary: Vocabulary) -> str:
+    """The model's last input, as text."""
     last = posts(server)[-1]
     ordinary = [id_ for id_ in last.get("prompt", ()) if id_ < FIRST_MARKER]
     return vocabulary.decode(ordinary).decode() if "prompt" in last else json.dumps(last, ensure_ascii=False)
@@ -110,7 +110,7 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     replies = [frame for frame in frames if frame.header.role == "tool"]
     channel = "analysis" if format_ == "harmony" else "commentary"
     assert [frame.header.channel for frame in replies] == [channel] * 2 and replies[1].body.startswith("[1] All about tea")
-    assert "L2: Green tea is not roasted." in told(server, vocabulary)
+    assert "L2: Green tea is not roasted." in last_input(server, vocabulary)
     answer = await reloaded(turn)
     html = "".join(block.html for block in answer.parts[-1].blocks)
     assert f'href="{tea}"' in html and "†" not in html and "Nor is this." in html
@@ -135,7 +135,7 @@ def browser_tools() -> list[Any]:
     return tools.browser_tools()
 
 
-async def test_what_was_opened_goes_with_its_conversation_and_shows_in_shared_ones(
+async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_shared_copies(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     async with web() as peer, model(monkeypatch, ChatCompletionsBackend, *over_chat()):

@@ -1,4 +1,4 @@
-"""Tools that gpt-oss was trained with: offered in the trained words, called from analysis or commentary, and answered there."""
+"""The built-in tools of gpt-oss: offered in the trained format, called from analysis or commentary, and answered on the same channel."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def written(recipient: str, body: str, channel: str = "analysis", **more: Any) -
         (written("functions.run_python", '{"code": "2"}', "commentary", constrain="json"), {"code": "2"}),
     ],
 )
-def test_a_built_in_tool_is_called_under_its_recipient_or_as_a_function(frame: Frame, arguments: dict[str, str]) -> None:
+def test_a_built_in_tool_can_be_called_by_its_recipient_or_as_a_function(frame: Frame, arguments: dict[str, str]) -> None:
     read = requested(frame, TOOLS)
     assert isinstance(read, Requested) and read.arguments == arguments
 
@@ -97,11 +97,11 @@ def test_a_built_in_tool_is_called_under_its_recipient_or_as_a_function(frame: F
         written("functions.run_python", "1 + 1", "commentary"),
     ],
 )
-def test_any_other_call_of_one_is_refused_in_words(frame: Frame) -> None:
+def test_an_invalid_call_of_a_built_in_tool_is_refused_with_an_explanation(frame: Frame) -> None:
     assert isinstance(requested(frame, TOOLS), Reply)
 
 
-def test_the_model_is_told_the_names_by_which_it_can_call() -> None:
+def test_the_refusal_lists_the_callable_names() -> None:
     over_ids, as_function = requested(written("browser.open", "{}"), TOOLS), requested(written("functions.open", "{}"), TOOLS)
     assert isinstance(over_ids, Reply) and "browser.search, browser.find, python." in over_ids.text
     assert isinstance(as_function, Reply) and "functions.browser_search, functions.browser_find, functions.run_python." in as_function.text
@@ -114,13 +114,13 @@ def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyP
     assert list(available.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
 
 
-def test_plain_text_is_what_the_tool_wrote() -> None:
+def test_plain_text_output_is_passed_on_unchanged() -> None:
     assert replies.plain_text_reply(replies.bounded_json('L0: "a"\nL1: b', 100)).text == 'L0: "a"\nL1: b'
     assert replies.plain_text_reply(replies.bounded_json([1], 100)).text == "[1]"
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tools, and a function."""
+    """Offer these tools and a plain function."""
     functions = catalogue.tools()
     monkeypatch.setattr(catalogue, "tools", lambda: {**functions, **TOOLS})
     names = ["get_weather", "browser", "python"]
@@ -130,7 +130,7 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_over_token_ids_the_loop_is_that_of_openai_harmony(
+async def test_over_token_ids_the_loop_matches_openai_harmony(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, oracle: Any
 ) -> None:
     import openai_harmony as oh
@@ -176,7 +176,7 @@ async def test_over_token_ids_the_loop_is_that_of_openai_harmony(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_chat_completions_have_them_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_chat_completions_offer_built_ins_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     call = {"index": 0, "id": "c", "function": {"name": "run_python", "arguments": '{"code": "6*7"}'}}
     first = chunk("tool_calls", tool_calls=[call]) + DONE
     async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
@@ -194,7 +194,7 @@ async def test_chat_completions_have_them_as_functions(ada: User, monkeypatch: p
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @pytest.mark.served
-async def test_responses_have_them_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_responses_offer_built_ins_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     call = {"type": "function_call", "id": "f", "call_id": "c", "name": "browser_search", "arguments": '{"query": "tea"}'}
     done = event("response.completed", response={"status": "completed", "model": "stub"})
     message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
@@ -207,7 +207,7 @@ async def test_responses_have_them_as_functions(ada: User, monkeypatch: pytest.M
     assert (sent["name"], sent["arguments"], output["output"]) == ("browser_search", '{"query": "tea"}', "[0] Results for tea")
 
 
-def test_what_was_called_over_token_ids_is_a_function_where_another_format_goes_on() -> None:
+def test_built_in_calls_over_token_ids_become_functions_in_other_formats() -> None:
     from chatui.backends.chat.messages import messages
     from chatui.backends.responses.input import prompt
 
@@ -220,6 +220,6 @@ def test_what_was_called_over_token_ids_is_a_function_where_another_format_goes_
         assert (item["name"], json.loads(str(item["arguments"]))) == (name, json.loads(body))
 
 
-def test_get_weather_is_a_function_still() -> None:
+def test_get_weather_is_still_a_function() -> None:
     plain = tool_of(get_weather, "get_weather")
     assert (plain.offered_as, plain.recipient, plain.definition.recipient) == ("get_weather", None, None)

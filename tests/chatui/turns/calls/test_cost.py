@@ -1,4 +1,4 @@
-"""What a call of a tool costs beside the turn that it is in: our own work, as ``make bench`` prints it."""
+"""The overhead of a tool call within a turn: this product's own work, as ``make bench`` prints it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
 @pytest.mark.slow
-async def test_a_call_costs_no_more_than_five_milliseconds_of_ours(
+async def test_a_call_has_at_most_five_milliseconds_of_overhead(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, tool_calls.trivial, tool_calls=tool_calls.CALLS + 5)

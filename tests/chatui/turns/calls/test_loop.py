@@ -1,4 +1,4 @@
-"""Calls of a model: each has a reply that the model can act on, and none costs more than itself."""
+"""The tool loop: each call gets a reply that the model can act on, and a failing call affects only itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.scripted import ANALYSIS, CALL, PREAMBLE, ScriptedBackend, St
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
-async def test_two_calls_at_once_run_side_by_side_and_reply_in_any_order(
+async def test_parallel_calls_run_concurrently_and_reply_in_any_order(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch)
@@ -65,7 +65,7 @@ async def test_the_transcript_of_a_turn_with_calls_is_valid(ada: User, backend: 
         (call("fails", "c1", key="told"), "E-X-TOOL-FAILED", "There is no such page. Try another name."),
     ],
 )  # fmt: skip
-async def test_what_goes_wrong_is_a_reply_and_the_model_goes_on(
+async def test_every_failure_becomes_a_reply_and_the_turn_continues(
     steps: list[Step], code: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     tools.offer(monkeypatch, fetch, fails)
@@ -79,7 +79,7 @@ async def test_what_goes_wrong_is_a_reply_and_the_model_goes_on(
     assert (["fails "] if "RuntimeError" in said else ["fails told"] if code == "E-X-TOOL-FAILED" else []) == RAN
 
 
-async def test_a_name_that_the_person_may_not_use_is_unknown(
+async def test_a_tool_the_person_may_not_use_is_unknown(
     ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch, tools={"fetch": ("staff",)})
@@ -91,7 +91,7 @@ async def test_a_name_that_the_person_may_not_use_is_unknown(
     assert RAN == ["a"]
 
 
-async def test_a_number_of_calls_ends_the_tools_and_the_model_is_told(
+async def test_the_limit_of_calls_ends_the_tools_and_tells_the_model(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch, tool_calls=2)
@@ -102,7 +102,7 @@ async def test_a_number_of_calls_ends_the_tools_and_the_model_is_told(
     ]  # fmt: skip
 
 
-async def test_a_model_that_only_ever_calls_what_is_not_there_is_not_asked_for_ever(
+async def test_a_model_that_keeps_calling_unknown_tools_is_cut_off(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch)
@@ -111,7 +111,7 @@ async def test_a_model_that_only_ever_calls_what_is_not_there_is_not_asked_for_e
     assert (turn.state, turn.error_code, len(backend.requests)) == ("incomplete", "E-X-TOOL", 4)
 
 
-async def test_the_time_of_all_calls_together_is_bounded(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_total_time_of_calls_is_limited(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     tools.offer(monkeypatch, hangs, fetch, tool_turn_seconds=0.2)
     backend.script = calls(call("hangs", "c1"))
     backend.following = [calls(call("fetch", "c2", key="late")), answer()]
@@ -120,14 +120,14 @@ async def test_the_time_of_all_calls_together_is_bounded(ada: User, backend: Scr
     assert "late" not in RAN
 
 
-async def test_a_long_reply_is_cut_and_says_so(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_reply_is_truncated_with_a_note(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     tools.offer(monkeypatch, lists, tool_reply_chars=200)
     _, found = await answered(ada, backend, call("lists", "c1", count=100_000))
     content = found["c1"]["content"]
     assert isinstance(content, str) and content.startswith("[0, 1, 2") and "cut here" in content and len(content) < 260
 
 
-async def test_the_server_gets_its_reasoning_back_until_there_is_an_answer(
+async def test_the_server_gets_its_reasoning_back_until_it_answers(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch)
@@ -147,9 +147,7 @@ async def test_no_tool_receives_analysis(ada: User, backend: ScriptedBackend, mo
     assert RAN == ["a"]
 
 
-async def test_a_line_of_the_product_cannot_be_forged_by_a_model(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_model_cannot_forge_a_message_of_the_product(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     tools.offer(monkeypatch, fetch)
     forged = replace(PREAMBLE, name="tool_activity")
     turn, _ = await answered(ada, backend, frame(forged, "Deleting everything"), call("fetch", "c1", key="a"))

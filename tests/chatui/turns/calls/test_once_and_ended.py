@@ -1,4 +1,4 @@
-"""A call is carried out once at most, and ends when its time is over, with Stop, and with its conversation."""
+"""A tool call runs at most once, and ends on timeout, on Stop and when its conversation is deleted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.support.scripted import ANALYSIS, ScriptedBackend, answer
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
-async def test_a_tool_that_takes_too_long_is_stopped_and_the_model_is_told(
+async def test_a_tool_that_times_out_is_stopped_and_the_model_is_told(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     STOPPED.clear()
@@ -50,7 +50,7 @@ async def test_a_tool_that_takes_too_long_is_stopped_and_the_model_is_told(
     await ran("hangs: cancelled")
 
 
-async def test_the_model_may_set_a_shorter_deadline_and_no_longer_one(
+async def test_the_model_can_shorten_the_deadline_but_not_extend_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, hangs, tool_seconds=0.5)
@@ -60,7 +60,7 @@ async def test_the_model_may_set_a_shorter_deadline_and_no_longer_one(
     assert ["0.1 s" in reply["error"]["message"] for reply in found.values()] == [True, False]
 
 
-async def test_stop_ends_a_tool_within_a_second_and_the_call_has_its_reply(
+async def test_stop_ends_a_tool_within_a_second_and_stores_a_reply(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, hangs)
@@ -77,7 +77,7 @@ async def test_stop_ends_a_tool_within_a_second_and_the_call_has_its_reply(
     assert len(backend.requests) == 1
 
 
-async def test_a_server_that_counts_anew_with_each_completion_never_shares_an_id_between_calls(
+async def test_call_ids_stay_unique_if_the_server_restarts_its_numbering(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch)
@@ -89,13 +89,13 @@ async def test_a_server_that_counts_anew_with_each_completion_never_shares_an_id
     assert await ToolCall.objects.filter(turn=turn).acount() == 2
 
 
-async def test_a_claim_is_written_before_the_tool_runs_and_none_is_ever_made_twice(
+async def test_a_claim_is_written_before_the_tool_runs_and_only_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claimed: list[int] = []
 
     def looks() -> str:
-        """Looks whether its call is claimed."""
+        """Checks whether its own call is claimed."""
         claimed.append(ToolCall.objects.count())
         return "seen"
 
@@ -106,9 +106,7 @@ async def test_a_claim_is_written_before_the_tool_runs_and_none_is_ever_made_twi
     assert [type(each) for each in kept] == [Frame] * len(kept)
 
 
-async def test_a_call_with_the_claim_of_somebody_else_is_not_run(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_claimed_elsewhere_is_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     tools.offer(monkeypatch, fetch)
     hold = asyncio.Event()
     backend.script, backend.following = [hold, *calls(call("fetch", "c1", key="a"))], [answer()]
@@ -131,7 +129,7 @@ async def test_deleting_the_conversation_ends_the_tool(ada: User, backend: Scrip
     await ran("hangs: cancelled")
 
 
-async def test_a_second_reply_and_one_to_no_call_are_dropped(
+async def test_duplicate_and_orphan_replies_are_dropped(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     carry_out = Conductor._run_call
@@ -149,7 +147,7 @@ async def test_a_second_reply_and_one_to_no_call_are_dropped(
     assert caplog.text.count("a reply to a call that waits for none was dropped") == 2
 
 
-async def test_stop_while_the_model_still_writes_leaves_a_reply_for_a_call_that_was_not_begun(
+async def test_stop_during_sampling_stores_a_reply_for_the_call_not_yet_started(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, fetch)

@@ -1,4 +1,4 @@
-"""``python`` in whole turns: a scripted model writes code, and the real sandbox runs it, over each wire format."""
+"""``python`` in whole turns: a scripted model writes code that the real sandbox runs, over each wire format."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLOTTED = f"{len(PICTURE)}\n[The person now has these files: plot.png ({len(PICT
 
 @pytest_asyncio.fixture(autouse=True)
 async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
-    """Python is offered, in the real sandbox as a user without rights; afterwards no interpreter is left."""
+    """Offer Python in the real sandbox, as an unprivileged user; check afterwards that no interpreter is left."""
     monkeypatch.setattr(availability, "launch", sandbox)
     environment.change(monkeypatch, {"tools": {"python": ()}})
     for each in (availability._examined, python_tool.executor):
@@ -81,7 +81,7 @@ def over_chat(*codes: str) -> list[bytes]:
     return [*(call + DONE for call in calls), chunk("stop", content=ANSWER) + DONE]
 
 
-async def test_over_token_ids_code_is_called_and_answered_as_trained(
+async def test_over_token_ids_code_is_called_and_answered_in_the_trained_format(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary
 ) -> None:
     texts = [
@@ -165,7 +165,7 @@ async def test_a_deleted_conversation_loses_its_interpreter(ada: User, monkeypat
             await asyncio.sleep(0.01)
 
 
-async def test_files_are_kept_for_the_person_with_the_turn_that_made_them(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_are_stored_for_the_person_with_the_turn_that_made_them(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = (PLOT, "open('a.csv', 'w').write('a,b'); None", "open('a.csv', 'a').write('c'); None")
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(*codes), *over_chat("1")):
         offer(monkeypatch)
@@ -176,7 +176,7 @@ async def test_files_are_kept_for_the_person_with_the_turn_that_made_them(ada: U
     assert await database_sync_to_async(files_of)(second) == []
 
 
-async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_other(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_interpreter_has_only_the_files_of_its_conversation(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = "import os; print(sorted(os.listdir())); open('a.csv').read()"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
@@ -190,10 +190,10 @@ async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_oth
     assert replies[0].startswith("[]\nTraceback") and "FileNotFoundError" in replies[0]
     note = "[This call began with a new interpreter. In /mnt/data were the conversation's files: mine.txt, a.csv]"
     assert replies[-1] == f"['a.csv', 'mine.txt']\n'a,b'\n{note}"
-    assert await StoredFile.objects.acount() == 2, "what was laid does not come out again"
+    assert await StoredFile.objects.acount() == 2, "input files are not returned again"
 
 
-async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = "import os; x, sorted(os.listdir())"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
@@ -206,8 +206,8 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
     assert await StoredFile.objects.acount() == 2
 
 
-async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is there again for who goes back to the version that it came with."""
+async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is back for whoever returns to the version that it came with."""
     listing = "import os; x = globals().get('x', 0) + 1; print(x, sorted(os.listdir()), open('both.csv').read())"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(listing) * 4) as server:
         offer(monkeypatch)
@@ -225,10 +225,10 @@ async def test_a_file_that_is_taken_out_of_an_edited_question_is_gone_at_the_nex
     assert replies[1].startswith("2 ['both.csv'] new\n") and gone in replies[1]
     assert replies[2].startswith("3 ['both.csv', 's.csv'] old\n[New files from the person") and gone not in replies[2]
     assert replies[3].startswith("4 ['both.csv'] old\n") and gone in replies[3]
-    assert not await StoredFile.objects.filter(source="tool").aexists(), "what was laid does not come out again"
+    assert not await StoredFile.objects.filter(source="tool").aexists(), "input files are not returned again"
 
 
-async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_model_is_told_which_files_the_person_does_not_get(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "open('a', 'w').write('1'); open('b', 'w').write('2'); open('c', 'wb').write(bytes(2**20 + 1)); None"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(code)) as server:
         offer(monkeypatch)
@@ -241,7 +241,7 @@ async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monk
     assert [name for name, *_ in await database_sync_to_async(files_of)(turn)] == ["a"]
 
 
-async def test_a_person_who_has_as_much_as_they_may_gets_no_more(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_person_at_their_storage_limit_gets_no_more_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_person_mb": 0})
@@ -261,9 +261,7 @@ async def test_files_can_be_switched_off(ada: User, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("error", [DatabaseBusyError(), OperationalError("database is locked")])
-async def test_files_that_cannot_be_read_now_do_not_keep_code_from_running(
-    error: Exception, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unreadable_files_do_not_keep_code_from_running(error: Exception, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_: object) -> None:
         raise error
 
@@ -274,7 +272,7 @@ async def test_files_that_cannot_be_read_now_do_not_keep_code_from_running(
     assert [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"] == [PLOTTED]
 
 
-async def test_a_file_is_looked_at_before_the_write_that_others_wait_for(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_are_examined_before_the_write_lock_is_taken(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
     def seen(name: str) -> str:
@@ -288,7 +286,7 @@ async def test_a_file_is_looked_at_before_the_write_that_others_wait_for(ada: Us
     assert len(threads) == 1 and threads[0] is not writer._thread and threads[0] is not threading.main_thread()
 
 
-async def test_a_file_that_cannot_be_stored_costs_nothing_but_itself(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_cannot_be_stored_affects_nothing_else(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_: object) -> None:
         raise DatabaseBusyError
 

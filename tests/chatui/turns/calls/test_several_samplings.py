@@ -1,4 +1,4 @@
-"""A turn of several samplings: between two of them a tool answers, and people and rows see one turn."""
+"""A turn of several samplings with tool replies between them is one turn for users and in the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = [*frame(ANALYSIS, "I look it up"), *frame(CALL, "{}", Terminator.CALL), 
 
 
 def lookup() -> dict[str, int]:
-    """Counts what there is."""
+    """Counts the available items."""
     return {"found": 4}
 
 
@@ -33,7 +33,7 @@ async def rows(turn: Turn) -> list[Message]:
     return [message async for message in Message.objects.filter(conversation=turn.conversation).order_by("position")]
 
 
-async def test_a_reply_is_kept_and_sampled_again_in_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer("There are four.")]
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("completed", "")
@@ -52,7 +52,7 @@ async def test_a_reply_is_kept_and_sampled_again_in_the_same_turn(ada: User, bac
     assert [(message.author, message.name) for message in kept[3:5]] == [("product", "tool_activity"), ("product", "functions.lookup")]
 
 
-async def test_the_second_sampling_sees_the_call_its_reply_and_the_reasoning_that_led_to_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_second_sampling_sees_the_call_its_reply_and_its_reasoning(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer()]
     await run(ada, ask())
     first, second = backend.requests
@@ -67,13 +67,13 @@ async def test_the_second_sampling_sees_the_call_its_reply_and_the_reasoning_tha
     assert [tool.name for tool in first.tools] == ["lookup"] and first.tools == second.tools, "the prompt begins with the same text"
 
 
-async def test_the_tokens_of_all_samplings_are_counted_together(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_tokens_of_all_samplings_are_added_up(ada: User, backend: ScriptedBackend) -> None:
     backend.script, backend.following = CALLS, [answer()]
     turn = await run(ada, ask())
     assert (turn.input_tokens, turn.output_tokens, turn.model) == (20, 40, "scripted-model")
 
 
-async def test_a_server_that_fails_in_the_second_sampling_ends_the_turn_with_what_was_kept(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_server_failure_in_the_second_sampling_keeps_what_was_stored(ada: User, backend: ScriptedBackend) -> None:
     broken = [*frame(FINAL, "There")[:-1], BackendError(ProductCode.TIMEOUT)]
     backend.script, backend.following = CALLS, [broken]
     turn = await run(ada, ask())
@@ -83,9 +83,7 @@ async def test_a_server_that_fails_in_the_second_sampling_ends_the_turn_with_wha
 
 
 @pytest.mark.parametrize("channel", ["commentary", "final", None])
-async def test_a_turn_whose_only_visible_frames_are_preambles_has_no_answer(
-    ada: User, backend: ScriptedBackend, channel: str | None
-) -> None:
+async def test_a_turn_with_only_visible_preambles_has_no_answer(ada: User, backend: ScriptedBackend, channel: str | None) -> None:
     backend.script = [*frame(ANALYSIS, "a plan first"), *frame(replace(PREAMBLE, channel=channel), "I will look."), ended()]
     turn = await run(ada, ask())
     assert (await rows(turn))[-1].is_visible, "the premise: people see the preamble"

@@ -1,4 +1,4 @@
-"""The loop against a scripted peer of each wire format: what the server is sent, and what people see, in a whole turn."""
+"""The tool loop in whole turns against a scripted peer of each wire format: what the server is sent and what users see."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def model(
 
 @database_sync_to_async
 def transcript(turn: Turn) -> tuple[list[Frame], list[tuple[str, str]]]:
-    """The frames of the conversation, which must be a valid document; and what people see of it, with names."""
+    """The frames of the conversation, which must be a valid document, and the named parts that users see of it."""
     rows = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
     report = document.check(document.dump_document_header(Transcript(())) + "\n".join(row.text for row in rows))
     assert report.is_clean, report.problems
@@ -84,7 +84,7 @@ def posts(server: Stub) -> list[Any]:
     return [request.body for request in server.requests if request.method == "POST"]
 
 
-async def test_chat_completions_two_calls_at_once_with_a_preamble_and_signed_reasoning(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_chat_completions_two_parallel_calls_with_a_preamble_and_signed_reasoning(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     details = [
         {"type": "reasoning.text", "text": "I lo", "index": 0},
         {"type": "reasoning.text", "text": "ok.", "index": 0, "signature": "s"},
@@ -124,9 +124,7 @@ async def test_chat_completions_two_calls_at_once_with_a_preamble_and_signed_rea
 
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
-async def test_chat_completions_give_reasoning_back_in_the_field_in_which_it_came(
-    name: str, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_chat_completions_return_reasoning_in_the_field_it_came_in(name: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     call = {"index": 0, "id": "c", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
     first = chunk(**{name: "I look."}) + chunk("tool_calls", tool_calls=[call]) + DONE
     async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
@@ -141,7 +139,9 @@ def event(kind: str, **more: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
 
 
-async def test_responses_two_calls_at_once_get_their_encrypted_reasoning_back_unchanged(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_unchanged(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "opaque=="}
     calls = [
         {
@@ -179,7 +179,7 @@ async def test_responses_two_calls_at_once_get_their_encrypted_reasoning_back_un
     assert stored and stored.body and "opaque" not in stored.body and json.loads(stored.body)["input"][1]["type"] == "reasoning"
 
 
-async def test_token_ids_stop_at_each_call_and_the_prompt_is_that_of_openai_harmony(
+async def test_token_ids_stop_at_each_call_and_the_prompt_matches_openai_harmony(
     ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, oracle: Any
 ) -> None:
     import openai_harmony as oh

@@ -1,4 +1,4 @@
-"""What follows an answer that was asked for at once: no request has the thought that was cut, and no tool runs any more."""
+"""After Answer now: no later request contains the reasoning that was cut, and no tool runs any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import stored
 from tests.chatui.tools import offering
-from tests.chatui.turns.cutting.test_answer_now import THINKS, Pressed, thinking
+from tests.chatui.turns.cutting.test_answer_now import THINKS, ThinkingTurn, thinking
 from tests.chatui.turns.test_turns import ask, begin, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -39,7 +39,7 @@ def texts(request: SampleRequest) -> list[str]:
     [(CUT_AGAIN, "Half an ans"), ([*frame(PREAMBLE, "I will look."), *frame(ANALYSIS, "second"), ended()], "")],
     ids=["continue", "finish"],
 )
-async def test_an_answer_that_is_continued_is_never_opened_behind_the_cut_thought(
+async def test_a_continued_answer_is_not_prefilled_after_a_cut_thought(
     then: Sequence[Step], opened: str, ada: User, backend: ScriptedBackend
 ) -> None:
     turn = await thinking(ada, backend, then=then)
@@ -47,20 +47,18 @@ async def test_an_answer_that_is_continued_is_never_opened_behind_the_cut_though
     done = await turn.ended()
     backend.waiting.clear()
     backend.script = answer("wer")
-    again = Pressed(backend, await begin(ada, ask(Kind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
+    again = ThinkingTurn(backend, await begin(ada, ask(Kind.CONTINUE, "", conversation=done.conversation_id, continued_turn=done.pk)))
     await again.ended()
     continued = backend.requests[-1]
     assert continued.cut_answer == Frame(FINAL, opened)
     assert "a long thought" not in texts(continued)
 
 
-async def test_a_call_that_was_written_before_the_cut_is_not_run_and_the_answer_is_whole(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_written_before_the_cut_does_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[bool] = []
 
     def lookup() -> None:
-        """Counts what there is."""
+        """Counts the available items."""
         ran.append(True)
 
     offering.offer(monkeypatch, lookup)
@@ -73,13 +71,13 @@ async def test_a_call_that_was_written_before_the_cut_is_not_run_and_the_answer_
     assert "asked for at once" in rows[2].text and not rows[2].is_visible
 
 
-async def test_a_model_that_calls_although_it_was_offered_nothing_is_refused_and_still_does_not_see_the_cut_thought(
+async def test_a_call_after_the_cut_is_refused_and_the_cut_thought_stays_out(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[bool] = []
 
     def lookup() -> None:
-        """Counts what there is."""
+        """Counts the available items."""
         ran.append(True)
 
     offering.offer(monkeypatch, lookup)
@@ -92,7 +90,7 @@ async def test_a_model_that_calls_although_it_was_offered_nothing_is_refused_and
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_pressed_as_the_thinking_ends_by_itself_the_model_is_asked_all_the_same(
+async def test_pressed_as_the_thinking_ends_the_model_is_asked_again(
     failing: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), ended()]
@@ -113,13 +111,13 @@ async def test_pressed_as_the_thinking_ends_by_itself_the_model_is_asked_all_the
     assert len(backend.requests) == 2 and backend.requests[1].cut_answer == Frame(FINAL, "")
 
 
-async def test_while_a_tool_is_at_work_nothing_is_cut_and_the_next_sampling_is_asked_for_the_answer(
+async def test_pressed_while_a_tool_runs_the_next_sampling_is_asked_for_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pressed: list[bool] = []
 
     def lookup() -> dict[str, int]:
-        """Counts what there is."""
+        """Counts the available items."""
         assert runner._answer_now is not None
         pressed.extend(runner._answer_now.press() for _ in range(2))
         return {"found": 4}

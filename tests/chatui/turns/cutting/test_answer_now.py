@@ -1,4 +1,4 @@
-"""Answer now: the thinking ends, the model answers in the same turn, and of what it thought nobody sees a byte."""
+"""Answer now: the thinking ends, the model answers in the same turn, and nobody sees a byte of what it thought."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
 
 
-class Pressed:
-    """A turn that stands in its thinking, and what it is told."""
+class ThinkingTurn:
+    """A turn that is still thinking, and the events that its page gets."""
 
     def __init__(self, backend: ScriptedBackend, started: Started) -> None:
         self.backend = backend
@@ -59,13 +59,13 @@ class Pressed:
         return [row async for row in Message.objects.filter(turn=self.started.turn).order_by("position")]
 
 
-async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> Pressed:
-    """A turn that has played ``script`` and waits for ever; ``then`` is what the next sampling plays."""
+async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> ThinkingTurn:
+    """Start a turn that plays ``script`` and then waits for ever; ``then`` is what the next sampling plays."""
     backend.script = [*(script or THINKS), asyncio.Event()]
     started = await begin(person, ask())
     await asyncio.wait_for(backend.waiting.wait(), 10)
     backend.script = then or answer("Four.", "in short")
-    return Pressed(backend, started)
+    return ThinkingTurn(backend, started)
 
 
 async def test_the_thinking_ends_and_the_answer_comes_in_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
@@ -90,8 +90,8 @@ async def test_the_branch_with_a_cut_thought_is_a_valid_transcript(ada: User, ba
     assert terminators == [Terminator.END, Terminator.END, Terminator.RETURN]
 
 
-async def test_the_model_is_asked_in_words_without_its_thought_and_is_put_into_no_answer(ada: User, backend: ScriptedBackend) -> None:
-    """Behind a cut thought an opened answer would be more of that thought, for everybody to read."""
+async def test_the_model_is_asked_without_its_thought_and_without_a_prefilled_answer(ada: User, backend: ScriptedBackend) -> None:
+    """After a cut thought, a prefilled answer would continue that thought in public."""
     turn = await thinking(ada, backend, *frame(PREAMBLE, "I will count."), *THINKS)
     turn.press()
     await turn.ended()
@@ -100,7 +100,7 @@ async def test_the_model_is_asked_in_words_without_its_thought_and_is_put_into_n
     assert second.cut_answer == Frame(FINAL, "") and second.effort == "low"
 
 
-async def test_a_call_that_was_cut_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_call_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, *frame(ANALYSIS, "look it up"), FrameOpened(CALL), FrameText('{"half":'))
     turn.press()
     assert (await turn.ended()).state == "completed"
@@ -108,7 +108,7 @@ async def test_a_call_that_was_cut_is_not_shown_to_the_model_again(ada: User, ba
     assert [row.terminator for row in await turn.rows()][:2] == ["<|end|>", "<|end|>"]
 
 
-async def test_pressing_again_and_from_another_tab_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
+async def test_pressing_again_or_from_another_tab_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
     turn.press()
     turn.press()
@@ -122,10 +122,10 @@ async def test_pressing_again_and_from_another_tab_changes_nothing(ada: User, ba
     assert (await turn.ended()).state == "stopped"
 
 
-async def test_pressing_once_the_answer_has_begun_does_not_touch_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_pressing_after_the_answer_began_does_not_touch_it(ada: User, backend: ScriptedBackend) -> None:
     go_on = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), FrameOpened(FINAL), FrameText("Fo"), go_on, FrameText("ur."), FrameClosed(Terminator.RETURN)]
-    turn = Pressed(backend, await begin(ada, ask()))
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     await asyncio.sleep(0.05)
@@ -134,12 +134,10 @@ async def test_pressing_once_the_answer_has_begun_does_not_touch_it(ada: User, b
     assert len(backend.requests) == 1 and (await turn.rows())[-1].text.endswith("Four.<|return|>")
 
 
-async def test_pressing_before_anything_was_thought_or_over_a_turn_that_has_ended_changes_nothing(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_pressing_before_any_thought_or_after_the_end_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
     go_on = asyncio.Event()
     backend.script = [go_on, *answer()]
-    turn = Pressed(backend, await begin(ada, ask()))
+    turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     go_on.set()
@@ -149,8 +147,8 @@ async def test_pressing_before_anything_was_thought_or_over_a_turn_that_has_ende
     assert len(backend.requests) == 1
 
 
-async def test_an_answer_that_was_held_back_until_the_cut_stays_hidden(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a guard holds comes out when the sampling is cancelled: it is of an answer that nobody gets any more."""
+async def test_an_answer_that_was_buffered_until_the_cut_stays_hidden(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard releases its buffer when the sampling is cancelled: it belongs to an answer that nobody gets any more."""
 
     class Holding(ScriptedBackend):
         async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -175,14 +173,14 @@ async def test_an_answer_that_was_held_back_until_the_cut_stays_hidden(ada: User
     assert sum(row.is_visible for row in rows) == 1 and "Four." in rows[-1].text
 
 
-async def test_a_second_sampling_without_an_answer_is_said_to_be_only_thinking(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_second_sampling_without_an_answer_is_reported_as_only_thinking(ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, then=[*frame(ANALYSIS, "still"), ended()])
     turn.press()
     done = await turn.ended()
     assert (done.state, done.error_code) == ("failed", ProductCode.ONLY_THINKING)
 
 
-async def test_a_server_that_fails_when_it_is_asked_again_fails_the_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_server_failure_in_the_second_sampling_fails_the_turn(ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, then=[BackendError(ProductCode.TIMEOUT)])
     turn.press()
     done = await turn.ended()
@@ -191,7 +189,7 @@ async def test_a_server_that_fails_when_it_is_asked_again_fails_the_turn(ada: Us
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["at once", "while it is asked again"])
-async def test_stop_wins_whenever_it_comes(is_first: bool, ada: User, backend: ScriptedBackend) -> None:
+async def test_stop_always_wins(is_first: bool, ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
     turn.press()
     while not is_first and len(backend.requests) < 2:
@@ -202,7 +200,7 @@ async def test_stop_wins_whenever_it_comes(is_first: bool, ada: User, backend: S
     assert not any(row.is_visible for row in await turn.rows()) and len(backend.requests) == (1 if is_first else 2)
 
 
-async def test_a_conversation_that_is_deleted_meanwhile_ends_the_turn(ada: User, backend: ScriptedBackend) -> None:
+async def test_deleting_the_conversation_meanwhile_ends_the_turn(ada: User, backend: ScriptedBackend) -> None:
     turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
     turn.press()
     conversation = turn.started.turn.conversation_id
@@ -229,14 +227,14 @@ async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thoug
     assert (done.state, done.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
 
 
-async def test_an_answer_that_is_finished_or_continued_is_not_hurried(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_finished_or_continued_answer_cannot_be_hurried(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), ended()]
-    first = Pressed(backend, await begin(ada, ask()))
+    first = ThinkingTurn(backend, await begin(ada, ask()))
     cut = await first.ended()
     backend.waiting.clear()
     backend.script = [*THINKS, asyncio.Event()]
     again = ask(Kind.CONTINUE, "", conversation=cut.conversation_id, continued_turn=cut.pk)
-    turn = Pressed(backend, await begin(ada, again))
+    turn = ThinkingTurn(backend, await begin(ada, again))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     await asyncio.sleep(0.05)
@@ -256,7 +254,7 @@ async def page(person: User) -> AsyncIterator[tuple[BrowserSocket, dict[str, str
         yield socket, {"conversation": accepted["conversation"], "turn": accepted["turn"]}
 
 
-async def test_every_page_is_offered_it_until_somebody_has_pressed_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_every_page_offers_it_until_somebody_pressed_it(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*THINKS, asyncio.Event()]
     async with page(ada) as (socket, about), BrowserSocket(ada) as other:
         assert (await socket.until("chatui:working"))[-1]["can_answer_now"] is True
@@ -273,7 +271,7 @@ async def test_every_page_is_offered_it_until_somebody_has_pressed_it(ada: User,
         await socket.until(*ENDS)
 
 
-async def test_one_line_tells_of_all_the_thinking(ada: User, backend: ScriptedBackend) -> None:
+async def test_one_line_covers_all_the_thinking(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*THINKS, asyncio.Event()]
     async with page(ada) as (socket, about):
         await asyncio.wait_for(backend.waiting.wait(), 10)
@@ -283,7 +281,7 @@ async def test_one_line_tells_of_all_the_thinking(ada: User, backend: ScriptedBa
     assert [event["type"] for event in events].count("chatui:thought") == 1 and events[-1]["type"] == "response.completed"
 
 
-async def test_somebody_elses_turn_cannot_be_told_from_one_that_does_not_exist(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_somebody_elses_turn_looks_like_a_missing_one(ada: User, bela: User, backend: ScriptedBackend) -> None:
     backend.script = [*THINKS, asyncio.Event()]
     unknown = "00000000-0000-4000-8000-000000000000"
     async with page(ada) as (socket, about), BrowserSocket(bela) as stranger:
@@ -305,10 +303,10 @@ async def test_somebody_elses_turn_cannot_be_told_from_one_that_does_not_exist(a
 
 @pytest.mark.served
 @pytest.mark.parametrize("echoes", [False, True], ids=["answers", "goes on with its thought"])
-async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
+async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
     echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
 ) -> None:
-    """The peer thinks without an end. Asked again, it answers; or it thinks on, in the way of its format, and then answers."""
+    """The peer thinks without end. Asked again, it answers, or it thinks on in the way of its format and then answers."""
     posted = 0
 
     async def play(writer: asyncio.StreamWriter) -> None:
@@ -343,5 +341,5 @@ async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
 
 
 def replaced(dialect: Dialect) -> bytes:
-    """The words of the answer without a thought before them, where the format lets a model begin with them."""
+    """The text of the answer when the format lets a model omit the thought."""
     return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")

@@ -1,1 +1,1 @@
-"""Tests of what is made ready before a turn starts."""
+"""Tests of what is prepared before a turn starts."""

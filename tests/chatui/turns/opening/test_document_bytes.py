@@ -1,4 +1,4 @@
-"""The bytes that a model server is sent where a question comes with documents: the same text in each wire format, at the same place."""
+"""The bytes sent to a model server for a question with documents: the same text in each wire format, at the same place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ bring = database_sync_to_async(brought)
 
 
 async def two_turns(person: User, server: Stub) -> list[Any]:
-    """What was sent for a question with two documents, and for one behind it, and behind the deletion of the first."""
+    """The requests for a question with two documents, for a following one, and for one after the first document was deleted."""
     files = [await bring(person, "one.txt", TEXT), await bring(person, "two.txt", "The other text.")]
     first = await run(person, ask(text="What do they say?", files=tuple(FileUse(file.pk) for file in files)))
     await run(person, ask(text="And then?", conversation=first.conversation_id))
@@ -75,5 +75,5 @@ async def test_token_ids(ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary:
 
 
 def text_of(vocabulary: Vocabulary, ids: list[int]) -> str:
-    """What ordinary ids spell: a control token is none of them."""
+    """The text of the ordinary ids, without control tokens."""
     return vocabulary.decode([each for each in ids if each < 199_998]).decode()

@@ -1,4 +1,4 @@
-"""A question that comes with files: what is stored, what the model is sent, and what is refused."""
+"""A question with files: what is stored, what the model is sent, and what is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def documents_of(frames: tuple[Frame, ...]) -> list[str]:
     return [frame.body for frame in frames if is_document(frame.header)]
 
 
-async def test_long_documents_are_not_made_ready_where_commands_wait(
+async def test_long_documents_are_not_prepared_on_the_command_thread(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
@@ -55,7 +55,7 @@ async def test_long_documents_are_not_made_ready_where_commands_wait(
     assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
 
 
-async def test_a_document_is_a_frame_of_its_own_before_the_question(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_document_is_a_separate_frame_before_the_question(ada: User, backend: ScriptedBackend) -> None:
     file = await bring(ada)
     turn = await run(ada, with_files(file, text="When?"))
     messages = await kept(turn.conversation, ada)
@@ -72,7 +72,7 @@ async def test_a_document_is_a_frame_of_its_own_before_the_question(ada: User, b
     assert file.conversation_id == turn.conversation_id
 
 
-async def test_the_second_turn_has_the_first_prompt_as_its_beginning(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_prompt_of_the_second_turn_starts_with_the_first_prompt(ada: User, backend: ScriptedBackend) -> None:
     files = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
     first = await run(ada, with_files(*files))
     await run(ada, ask(text="And then?", conversation=first.conversation_id))
@@ -80,7 +80,7 @@ async def test_the_second_turn_has_the_first_prompt_as_its_beginning(ada: User, 
     assert len(documents_of(before)) == 2 and after[: len(before)] == before
 
 
-async def test_a_request_knows_how_many_tokens_its_documents_have(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_request_counts_the_tokens_of_its_documents(ada: User, backend: ScriptedBackend) -> None:
     files = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
     first = await run(ada, with_files(*files))
     await run(ada, ask(text="And then?", conversation=first.conversation_id))
@@ -89,7 +89,7 @@ async def test_a_request_knows_how_many_tokens_its_documents_have(ada: User, bac
         assert [request.counted[frame] for frame in request.frames if is_document(frame.header)] == tokens and min(tokens) > 100
 
 
-async def test_documents_are_read_whose_characters_are_more_than_those_of_a_long_conversation(
+async def test_documents_longer_than_the_conversation_limit_are_read(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
@@ -99,7 +99,7 @@ async def test_documents_are_read_whose_characters_are_more_than_those_of_a_long
     assert [len(documents_of(request.frames)) for request in backend.requests] == [3, 3]
 
 
-async def test_edits_and_other_answers_keep_the_documents(ada: User, backend: ScriptedBackend) -> None:
+async def test_edits_and_regenerations_keep_the_documents(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, with_files(await bring(ada)))
     place = {"conversation": first.conversation_id, "question": first.question_id}
     edited = await run(ada, ask(Kind.EDIT, "Another wording", **place))
@@ -108,7 +108,7 @@ async def test_edits_and_other_answers_keep_the_documents(ada: User, backend: Sc
     assert edited.question_id != first.question_id and await SentDocument.objects.acount() == 1
 
 
-async def test_a_file_is_sent_once_however_often_its_question_comes(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_file_is_sent_once_even_if_its_question_repeats(ada: User, backend: ScriptedBackend) -> None:
     wanted = with_files(await bring(ada))
     first = await run(ada, wanted)
     assert (await run(ada, wanted)).pk == first.pk and await SentDocument.objects.acount() == 1
@@ -116,9 +116,7 @@ async def test_a_file_is_sent_once_however_often_its_question_comes(ada: User, b
         await run(ada, replace(wanted, client_id=uuid4()))
 
 
-async def test_nothing_is_stored_of_a_question_with_files_of_somebody_else_or_of_nobody(
-    ada: User, bela: User, backend: ScriptedBackend
-) -> None:
+async def test_a_question_with_foreign_or_missing_files_is_not_stored(ada: User, bela: User, backend: ScriptedBackend) -> None:
     theirs, twice = await bring(bela), await bring(ada)
     for uses in ([FileUse(theirs.pk)], [FileUse(uuid4())], [FileUse(twice.pk), FileUse(twice.pk)], [FileUse(twice.pk, "everything")]):
         with pytest.raises(NotFoundError):
@@ -126,7 +124,7 @@ async def test_nothing_is_stored_of_a_question_with_files_of_somebody_else_or_of
     assert not await Conversation.objects.filter(owner=ada).aexists() and not backend.requests
 
 
-async def test_chosen_pages_and_the_first_part_are_given_and_no_more(ada: User, backend: ScriptedBackend) -> None:
+async def test_only_the_chosen_pages_or_the_first_part_are_given(ada: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 20)
     turn = await run(ada, ask(files=(FileUse(file.pk, "places", " 2-3,5"),)))
     (body,) = documents_of(backend.requests[0].frames)
@@ -137,7 +135,7 @@ async def test_chosen_pages_and_the_first_part_are_given_and_no_more(ada: User, 
         await run(ada, ask(files=(FileUse(other.pk, "places", "22"),), conversation=turn.conversation_id))
 
 
-async def test_what_does_not_fit_is_refused_and_its_first_part_fits(
+async def test_a_document_that_does_not_fit_is_refused_but_its_first_part_fits(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "backend_context_tokens": 2000})
@@ -150,7 +148,7 @@ async def test_what_does_not_fit_is_refused_and_its_first_part_fits(
     assert "Only its beginning is here" in body and 1000 < body.count("word") < 1500
 
 
-async def test_a_deleted_document_leaves_one_line_and_the_others_as_they_were(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_deleted_document_leaves_one_line_and_the_others_unchanged(ada: User, backend: ScriptedBackend) -> None:
     files = [await bring(ada, f"{name}.txt", f"Secret of {name}") for name in ("one", "two")]
     turn = await run(ada, with_files(*files))
     await database_sync_to_async(attached.delete)(files[0])
@@ -159,7 +157,7 @@ async def test_a_deleted_document_leaves_one_line_and_the_others_as_they_were(ad
     assert after == ["[A document was attached here. The person has deleted it.]", before[1]]
     stored = [text async for text in Message.objects.values_list("text", flat=True)]
     assert not any("Secret of one" in text for text in stored) and any("Secret of two" in text for text in stored)
-    assert not await Turn.objects.filter(pk=turn.pk).exclude(request=None).aexists(), "what was sent is gone, too"
+    assert not await Turn.objects.filter(pk=turn.pk).exclude(request=None).aexists(), "the stored request is deleted, too"
     assert not await StoredFile.objects.filter(pk=files[0].pk).aexists()
 
 

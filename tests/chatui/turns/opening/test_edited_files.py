@@ -1,4 +1,4 @@
-"""A question that had files is edited: it comes with exactly those that its person leaves and adds, and the old one keeps its own."""
+"""Editing a question with files: the new version has exactly the files its author leaves and adds, and the old one keeps its own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page(person: User, turn: Turn) -> str:
     return signed_in(person).get(f"/c/{turn.conversation_id}/").content.decode()
 
 
-async def test_one_is_taken_away_and_another_comes(ada: User, backend: ScriptedBackend) -> None:
+async def test_one_file_is_removed_and_another_added(ada: User, backend: ScriptedBackend) -> None:
     one, two = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
     first = await run(ada, with_files(one, two))
     three = await bring(ada, "three.txt", "Text of three")
@@ -49,7 +49,7 @@ async def test_one_is_taken_away_and_another_comes(ada: User, backend: ScriptedB
     assert documents_of(backend.requests[-1].frames) == before
 
 
-async def test_all_are_taken_away_and_all_versions_stand_beside_one_another(ada: User, backend: ScriptedBackend) -> None:
+async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask(text="Hello"))
     asked = await run(ada, with_files(await bring(ada), text="With a file", conversation=first.conversation_id))
     without = await run(ada, edited(asked))
@@ -66,7 +66,7 @@ async def test_all_are_taken_away_and_all_versions_stand_beside_one_another(ada:
         assert f"m-{keys[place]}" in shown and f"{place + 1}/4" in "".join(shown.split()).replace("of", "/"), place
 
 
-async def test_pages_can_be_chosen_anew(ada: User, backend: ScriptedBackend) -> None:
+async def test_pages_can_be_chosen_again(ada: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 20)
     first = await run(ada, with_files(file))
     await run(ada, edited(first, FileUse(file.pk, "places", "2")))
@@ -74,7 +74,7 @@ async def test_pages_can_be_chosen_anew(ada: User, backend: ScriptedBackend) -> 
     assert "This is page 2." in body and "This is page 3." not in body
 
 
-async def test_a_file_that_is_deleted_is_gone_from_every_version(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_deleted_file_is_gone_from_every_version(ada: User, backend: ScriptedBackend) -> None:
     file = await bring(ada, "secret.txt", "Secret words")
     first = await run(ada, with_files(file))
     await run(ada, edited(first, file))
@@ -85,7 +85,7 @@ async def test_a_file_that_is_deleted_is_gone_from_every_version(ada: User, back
         await run(ada, edited(first, file))
 
 
-async def test_only_files_of_that_question_and_such_as_wait_may_come(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada: User, bela: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask(text="Hello"))
     theirs = await run(bela, with_files(await bring(bela, "theirs.txt", "Theirs")))
     elsewhere = await run(ada, with_files(await bring(ada, "elsewhere.txt", "Elsewhere")))
@@ -103,21 +103,21 @@ async def test_only_files_of_that_question_and_such_as_wait_may_come(ada: User, 
     assert await SentDocument.objects.acount() == 3
 
 
-async def test_an_edit_that_comes_twice_is_one(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_repeated_edit_is_stored_once(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, with_files(await bring(ada)))
     wanted = edited(first, await bring(ada, "new.txt", "New words"))
     assert (await run(ada, wanted)).pk == (await run(ada, wanted)).pk
     assert await SentDocument.objects.acount() == 2
 
 
-async def test_no_list_of_files_and_an_empty_one_are_two_things() -> None:
+async def test_no_list_of_files_differs_from_an_empty_one() -> None:
     keys = dict.fromkeys(("client_id", "conversation", "question"), "6f2c2f0e-3a53-4d0e-9d3c-0d9a4e1b2c3d")
     for files, has_own in ((None, False), ((), True)):
         fields: dict[str, Any] = {**keys, "text": "x", "effort": "low", "choice": None, "files": files}
         assert _ask_of(wire.Edit(**fields)).has_own_files is has_own
 
 
-async def test_the_editor_is_told_what_a_question_came_with_and_nobody_else_is(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_only_the_editor_learns_which_files_a_question_had(ada: User, bela: User, backend: ScriptedBackend) -> None:
     file = await database_sync_to_async(pages)(ada, 3)
     turn = await run(ada, ask(files=(FileUse(file.pk, "places", "2-3"),)))
 

@@ -1,4 +1,4 @@
-"""Instructions for members of a group are in each of their requests, behind the operator's for everybody, and nobody reads them."""
+"""Instructions for a group: they follow the operator's general instructions in each request of a member, and nobody can read them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND, BRIEF = "Be kind to MARMALADE.", "Be brief about LEMONADE."
 
 @pytest.fixture
 def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Ada is in both groups of the file, which is not in the order of their names."""
+    """Ada is in both groups of the file, whose order is not alphabetical."""
     place = tmp_path / "groups.toml"
     place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
     change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})
@@ -41,7 +41,7 @@ BOTH = [f"For all.\n\n{KIND}\n\n{BRIEF}"]
 
 
 @pytest.mark.usefixtures("_groups")
-async def test_every_way_of_asking_is_under_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
     turn = await run(ada, ask())
     question, conversation = turn.question_id, turn.conversation_id
@@ -75,12 +75,12 @@ async def test_nobody_reads_them(ada: User, backend: ScriptedBackend) -> None:
 
 
 @pytest.mark.usefixtures("_groups")
-async def test_a_program_is_under_them_and_reads_none(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_api_program_has_them_and_cannot_read_them(ada: User, backend: ScriptedBackend) -> None:
     program = Program(await new_key(ada))
     first = await program.ask({"input": "How?", "instructions": "Rhyme."})
     await program.ask({"input": "And why?", "previous_response_id": first["id"]})
     chat = await program.ask({"messages": [{"role": "user", "content": "How?"}]}, "/v1/chat/completions")
     assert [said[0] for said in orders(backend)] == [BOTH[0]] * 3
-    assert "> Rhyme." in orders(backend)[0][1], "what the program says is marked as the program's"
+    assert "> Rhyme." in orders(backend)[0][1], "the client's instructions are marked as the client's"
     items = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))
     assert "MARMALADE" not in json.dumps([first, chat, items])

@@ -1,4 +1,4 @@
-"""The bytes that a model server is sent where a document does not fit: its beginning, or what was found in it, in each wire format."""
+"""The bytes sent to a model server when a document does not fit: its beginning, or the search results, in each wire format."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ANSWER = "It fell."
 
 @pytest.fixture(autouse=True)
 def _no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The room is for the beginning of the document, and no more."""
+    """Leave room for the beginning of the document only."""
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "backend_context_tokens": 3000})
 
 
 async def two_turns(person: User, use: str) -> None:
-    """A question with a document that does not fit, and one behind it."""
+    """A question with a document that does not fit, and a following question."""
     parts = (Part("page 1", ELSEWHERE), Part("page 2", FOUND))
     file = await database_sync_to_async(brought_with)(person, "report.pdf", *parts, kind="pdf")
     first = await run(person, ask(text="Did it fall?", files=(FileUse(file.pk, use),)))
@@ -51,7 +51,7 @@ async def two_turns(person: User, use: str) -> None:
 
 
 def searches(sent: list[str], tools: list[str]) -> None:
-    """A request that searches, one with what was found, and one of a later turn, each as text."""
+    """A request that searches, one with the results, and one of a later turn, each as text."""
     asked, found, later = sent
     assert all("search in it" in text and "An introduction to trade." not in text for text in sent)
     assert FOUND not in asked and all(FOUND in text and "report.pdf, page 2" in text for text in (found, later))
@@ -88,7 +88,7 @@ async def responses(monkeypatch: pytest.MonkeyPatch, person: User, use: str) -> 
 
 
 @pytest.mark.parametrize(("peer", "field"), [(chat, "messages"), (responses, "input")])
-async def test_what_was_found_is_sent_and_no_more(peer: Callable[..., Any], field: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_search_results_are_sent(peer: Callable[..., Any], field: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = posts(await peer(monkeypatch, ada, "search"))
     searches([json.dumps(post[field]) for post in sent], [json.dumps(post["tools"]) for post in sent])
 

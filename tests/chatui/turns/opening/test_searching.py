@@ -1,5 +1,5 @@
-"""A document that is searched: the model is offered the tool, asks again, and reads excerpts with their pages; nobody else's, nor a tool
-that could carry them away."""
+"""Document search: the model gets a search tool, asks again, and reads excerpts with their pages. It finds nobody else's documents and
+gets no tool that could send them out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(person: User, said: str = "The price of tea fell by 7%.") -> StoredFi
 
 
 async def searching(person: User, backend: ScriptedBackend, *steps: Any, use: str = "search", **fields: Any) -> Turn:
-    """A turn with a document whose model makes these calls, and then answers."""
+    """A turn with a document whose model makes these calls and then answers."""
     backend.script, backend.following = calls(*steps), [answer("Done.")]
     return await run(person, ask(files=(FileUse((await report(person)).pk, use),), **fields))
 
@@ -50,7 +50,7 @@ def offered(backend: ScriptedBackend, number: int = 0) -> list[str]:
     return [tool.name for tool in backend.requests[number].tools]
 
 
-async def test_the_model_finds_the_passage_and_its_page_without_asking_anybody(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_model_finds_the_passage_and_its_page_without_approval(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea price"), call(NAME, "c2", query="zebra", document="Report.pdf"))
     assert offered(backend) == [NAME]
     said = {key: str(reply) for key, reply in (await replies(turn)).items()}
@@ -60,7 +60,7 @@ async def test_the_model_finds_the_passage_and_its_page_without_asking_anybody(a
     assert "fell by 7%" not in document and "search in it" in document
 
 
-async def test_a_later_turn_and_another_name_are_answered_too(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_tool_works_in_later_turns_and_under_its_other_name(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     backend.script, backend.following = calls(call(NAME, "c2", query="tea", document="other.pdf")), [answer("Done.")]
     later = await run(ada, ask(text="And now?", conversation=turn.conversation_id))
@@ -68,7 +68,7 @@ async def test_a_later_turn_and_another_name_are_answered_too(ada: User, backend
     assert "There is no document" in reply and "report.pdf" in reply
 
 
-async def test_it_is_offered_where_a_document_is_to_be_searched_and_nowhere_else(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_the_tool_is_offered_only_with_a_searchable_document(ada: User, bela: User, backend: ScriptedBackend) -> None:
     await searching(bela, backend, call(NAME, "c1", query="tea"))
     backend.requests.clear()
     backend.script, backend.following = answer("Done."), []
@@ -78,7 +78,7 @@ async def test_it_is_offered_where_a_document_is_to_be_searched_and_nowhere_else
     assert [offered(backend, number) for number in range(2)] == [[], []]
 
 
-async def test_others_documents_are_never_found(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_other_peoples_documents_are_never_found(ada: User, bela: User, backend: ScriptedBackend) -> None:
     theirs = await report(bela, "The SECRET price of tea.")
     await run(bela, ask(files=(FileUse(theirs.pk, "search"),)))
     assert await DocumentPassage.objects.acount() == 2
@@ -87,9 +87,7 @@ async def test_others_documents_are_never_found(ada: User, bela: User, backend: 
     assert "fell by 7%" in said and "SECRET" not in said
 
 
-async def test_no_tool_is_offered_beside_it_that_sends_something_out(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_outbound_tools_are_not_offered_with_it(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def send(text: str) -> str:
         """Sends a text away."""
         raise AssertionError
@@ -105,9 +103,7 @@ async def test_no_tool_is_offered_beside_it_that_sends_something_out(
     assert "There is no tool" in said["c1"] and "noon" in said["c2"]
 
 
-async def test_a_citation_opens_the_place_while_it_is_written_and_later_and_for_its_owner_alone(
-    ada: User, bela: User, grace: User, backend: ScriptedBackend
-) -> None:
+async def test_a_citation_opens_its_passage_for_the_owner_alone(ada: User, bela: User, grace: User, backend: ScriptedBackend) -> None:
     backend.script = calls(call(NAME, "c1", query="tea price"))
     backend.following = [calls(call(NAME, "c2", query="fell")), answer("It fell【0†L0】. And【7†L0】. [Not](/documents/x/1/#here)")]
     turn = await run(ada, ask(files=(FileUse((await report(ada)).pk, "search"),)))
@@ -146,7 +142,7 @@ def _check_deleted(turn: Turn, place: str, ada: User) -> None:
     assert not OpenedPage.objects.exclude(url="", title="").exists()
 
 
-async def test_a_document_that_is_to_be_searched_is_refused_where_no_model_can(
+async def test_a_document_to_search_is_refused_if_the_model_has_no_tools(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = await report(ada)
@@ -156,7 +152,7 @@ async def test_a_document_that_is_to_be_searched_is_refused_where_no_model_can(
     assert refused.value.code is ProductCode.TOO_LARGE and not backend.requests
 
 
-async def test_passages_go_with_the_file(ada: User, backend: ScriptedBackend) -> None:
+async def test_passages_are_deleted_with_the_file(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     assert await DocumentPassage.objects.acount() == 2
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
@@ -165,9 +161,7 @@ async def test_passages_go_with_the_file(ada: User, backend: ScriptedBackend) ->
     assert not await DocumentPassage.objects.aexists()
 
 
-async def test_what_was_found_in_a_deleted_document_is_gone_from_the_transcript_and_from_later_prompts(
-    ada: User, backend: ScriptedBackend
-) -> None:
+async def test_results_from_a_deleted_document_leave_the_transcript_and_later_prompts(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     stored = Message.objects.filter(conversation=turn.conversation_id)
     assert await stored.filter(text__contains="fell by 7%").aexists(), "the premise"
@@ -181,5 +175,5 @@ async def test_what_was_found_in_a_deleted_document_is_gone_from_the_transcript_
     assert not any("fell by 7%" in frame.body for frame in backend.requests[0].frames)
 
 
-async def test_the_replies_are_found_by_the_name_of_the_tool() -> None:
+async def test_search_replies_are_identified_by_the_tool_name() -> None:
     assert f"{FUNCTIONS}{NAME}" == frames.SEARCH_NAME and json.loads(frames.DELETED_FOUND)["ok"]

@@ -1,4 +1,4 @@
-"""A turn whose model server runs tools by itself: when it may, what is kept, and what people see of it."""
+"""Tools that the model server runs by itself: when they are allowed, what is stored, and what users see."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LINE: list[SampleEvent] = [FrameOpened(TOOL_LINE), FrameText("Searching the web"
 
 
 class Searching(ScriptedBackend):
-    """Its server searches the web where it may, and cites a page."""
+    """A model server that searches the web when allowed, and cites a page."""
 
     async def sample(self, request: Any) -> Any:
         if request.hosted is not None:
@@ -63,7 +63,7 @@ def asked_for(backend: Searching) -> list[Any]:
     return [request.hosted and list(request.hosted.definitions) for request in backend.requests]
 
 
-async def test_what_it_used_and_cites_is_kept_and_stands_under_the_answer(ada: User, backend: Searching) -> None:
+async def test_server_tool_use_and_citations_are_stored_and_shown_below_the_answer(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     assert asked_for(backend) == [[SEARCH]]
     assert turn.by_server == {"tools": ["web_search_call"], "sources": [["https://weather.test/today", "Today's <b>weather</b>"]]}
@@ -72,28 +72,28 @@ async def test_what_it_used_and_cites_is_kept_and_stands_under_the_answer(ada: U
     assert 'href="https://weather.test/today"' in html and "Today&#x27;s &lt;b&gt;weather&lt;/b&gt;" in html
 
 
-async def test_a_turn_whose_server_did_nothing_keeps_nothing(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_without_server_tools_stores_nothing_of_them(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
     turn = await run(ada, ask())
     assert asked_for(backend) == [[SEARCH]] and turn.by_server is None
     assert not await Turn.objects.filter(by_server__isnull=False).aexists()
 
 
-async def test_where_the_answer_is_withheld_or_stopped_before_it_there_are_no_sources(ada: User, backend: Searching) -> None:
+async def test_a_withheld_or_stopped_answer_has_no_sources(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     await turn.conversation.messages.filter(channel="final").aupdate(is_visible=False)
     html = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
     assert "weather.test" not in html
 
 
-async def test_not_beside_a_document(ada: User, backend: Searching) -> None:
+async def test_not_together_with_a_document(ada: User, backend: Searching) -> None:
     file = await database_sync_to_async(brought)(ada)
     turn = await run(ada, ask(files=(FileUse(file.pk),)))
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
     assert asked_for(backend) == [None, None]
 
 
-async def test_not_in_a_conversation_that_was_imported(ada: User, backend: Searching) -> None:
+async def test_not_in_an_imported_conversation(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     await Conversation.objects.filter(pk=turn.conversation_id).aupdate(imported_at=timezone.now())
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
@@ -101,12 +101,12 @@ async def test_not_in_a_conversation_that_was_imported(ada: User, backend: Searc
 
 
 async def lookup(word: str) -> str:
-    """Looks a word up."""
+    """Looks up a word."""
     return word
 
 
 @pytest.mark.parametrize(("fact", "goes"), [("reads", False), ("sends", False), ("both", False), ("neither", True)])
-async def test_not_beside_a_tool_that_reads_or_sends(
+async def test_not_together_with_a_tool_that_reads_or_sends(
     fact: str, goes: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
@@ -122,14 +122,14 @@ def found_tool(function: Any) -> Any:
     return tool_of(function, "lookup", "tests")
 
 
-async def test_the_operator_can_allow_it_all_the_same(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_operator_can_allow_it_anyway(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"tool_combinations": "any"})
     file = await database_sync_to_async(brought)(ada)
     await run(ada, ask(files=(FileUse(file.pk),)))
     assert asked_for(backend) == [[SEARCH]]
 
 
-async def test_a_tool_that_sends_is_not_offered_any_more_once_the_server_has_read_something(
+async def test_an_outbound_tool_is_withdrawn_once_the_server_has_read_something(
     ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turn = await run(ada, ask())
@@ -143,7 +143,7 @@ async def test_a_tool_that_sends_is_not_offered_any_more_once_the_server_has_rea
     assert offered == [[], ["lookup"]]
 
 
-async def test_not_after_a_tool_of_ours_was_used(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_not_after_a_tool_of_ours_ran(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, lookup)
     monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
     backend.script, backend.following = calls(call("lookup", "c1", word="x")), [answer("Done.")]
@@ -152,9 +152,7 @@ async def test_not_after_a_tool_of_ours_was_used(ada: User, backend: Searching, 
     assert asked_for(backend) == [[SEARCH], [SEARCH], None]
 
 
-async def test_what_was_cited_before_the_model_was_asked_again_is_no_source(
-    ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_citations_before_a_second_request_are_no_sources(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     async def cites_only_once(self: Searching, request: Any) -> Any:
         if not self.requests:
             request.hosted.used("web_search_call")
@@ -169,9 +167,7 @@ async def test_what_was_cited_before_the_model_was_asked_again_is_no_source(
     assert turn.by_server == {"tools": ["web_search_call"], "sources": []}
 
 
-async def test_a_turn_counts_as_one_that_used_such_a_tool_until_its_end_is_stored(
-    ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Searching, "sample", ScriptedBackend.sample)
     backend.script = [*LINE, asyncio.Event()]
     started = await begin(ada, ask())
@@ -181,7 +177,7 @@ async def test_a_turn_counts_as_one_that_used_such_a_tool_until_its_end_is_store
     def offered() -> list[str]:
         return list(tools_in(ada, started.turn.conversation, is_demo=False).offered)
 
-    # As a process leaves it that dies here, which tells nobody what the server has read.
+    # The state that a process leaves if it dies here, before it reports what the server has read.
     assert await database_sync_to_async(offered)() == []
     await running.stop(Place(started.turn.pk, leases.OWNER))
     await asyncio.wait_for(running.settle(), 20)

@@ -1,4 +1,4 @@
-"""CHATUI_SUMMARY_GROUPS: for whom reasoning is summed up. For others no model is asked, nothing is kept, and pages have the plain line."""
+"""CHATUI_SUMMARY_GROUPS: who gets reasoning summaries. For others no model is asked, nothing is stored, and pages show the plain line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def join(person: User, name: str) -> None:
     person.groups.add(Group.objects.get_or_create(name=name)[0])
 
 
-async def test_somebody_outside_gets_the_plain_line_and_no_model_is_asked(
+async def test_an_outsider_gets_the_plain_line_and_no_model_is_asked(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"summary_groups": ["readers"]})
@@ -46,7 +46,7 @@ async def test_somebody_outside_gets_the_plain_line_and_no_model_is_asked(
     assert NEUTRAL.search(await page_of(ada, watched.turn))
 
 
-async def test_a_member_gets_lines_and_keeps_them_when_they_are_one_no_more(
+async def test_a_member_gets_summaries_and_keeps_them_after_leaving(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"summary_groups": ["readers"]})
@@ -64,16 +64,14 @@ async def test_a_member_gets_lines_and_keeps_them_when_they_are_one_no_more(
         assert ((await database_sync_to_async(spec_for)(turn)).summaries == "model") is sums_up
 
 
-async def test_a_member_of_another_group_alone_is_somebody_outside(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_member_of_another_group_is_an_outsider(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     await join(ada, "writers")
     for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
         change(monkeypatch, {"summary_groups": groups})
         assert await database_sync_to_async(summaries.are_enabled_for)(ada) is is_member
 
 
-async def test_a_program_of_somebody_outside_gets_an_empty_summary(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"summary_groups": ["readers"]})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     install(monkeypatch, backend, summarizer)
@@ -85,7 +83,7 @@ async def test_a_program_of_somebody_outside_gets_an_empty_summary(
 
 
 @pytest.mark.parametrize("wants", [True, False])
-async def test_a_server_that_is_trusted_with_summaries_is_asked_for_none_then(wants: bool) -> None:
+async def test_a_server_trusted_with_summaries_is_not_asked_for_them(wants: bool) -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT), summaries_are_trusted=True)
         await outcome(backend, replace(sample_request("Hello!"), wants_summary=wants))

@@ -1,4 +1,4 @@
-"""The last frames of a turn are stored with its end: all of it or nothing, and once."""
+"""The last frames of a turn are stored together with its end: atomically, and once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def one(job: ledger.Job) -> LastFrames:
     return LastFrames([job.question_id], [(uuid4(), Finished(Frame(FINAL, "Four.", Terminator.RETURN)))])
 
 
-def test_what_took_effect_unheard_is_not_done_again(ada: User) -> None:
+def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
     last, end = one(job), end_of(job)
     [kept] = end.store(last)
@@ -48,14 +48,14 @@ def test_what_took_effect_unheard_is_not_done_again(ada: User) -> None:
         end_of(job).store(last)
 
 
-def test_nothing_is_stored_of_a_turn_that_another_process_has(ada: User) -> None:
+def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
     with pytest.raises(ledger.LeaseLostError):
         end_of(replace(job, lease_owner="another")).store(one(job))
     assert Turn.objects.get().state == "running" and not Message.objects.filter(turn=job.turn_id).exists()
 
 
-def test_pieces_that_came_just_before_the_end_are_deleted(ada: User) -> None:
+def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
 
     def just_now() -> bool:
@@ -82,9 +82,7 @@ async def test_an_answer_that_cannot_be_stored_fails_the_turn(ada: User, backend
 
 
 @pytest.mark.asyncio
-async def test_an_end_that_is_refused_takes_nothing_along_of_what_was_written(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refused_end_stores_none_of_its_frames(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **named: Any) -> Any:
         raise DataError("a number is too large")
 
@@ -96,7 +94,7 @@ async def test_an_end_that_is_refused_takes_nothing_along_of_what_was_written(
 
 
 @pytest.mark.asyncio
-async def test_a_lease_that_counts_as_lost_right_behind_the_end_changes_nothing(
+async def test_a_lease_lost_right_after_the_end_changes_nothing(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[object] = []
@@ -115,7 +113,7 @@ async def test_a_lease_that_counts_as_lost_right_behind_the_end_changes_nothing(
 
 
 @pytest.mark.asyncio
-async def test_an_answer_whose_turn_does_not_end_at_once_is_stored_before(
+async def test_an_answer_is_stored_first_if_its_turn_does_not_end_at_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)

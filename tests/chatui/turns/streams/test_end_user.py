@@ -1,4 +1,4 @@
-"""What takes long to render is handed out: no step is long, what comes meanwhile waits in order, and a withdrawal does not wait."""
+"""Long renderings run off the event loop: no step is long, later events wait in order, and a withdrawal does not wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 MAX_UNITS = 50
-"""The longest step, in units of a millisecond."""
+"""The longest step, in milliseconds."""
 
 UNITS = {
     "list": "- a\n",
@@ -74,7 +74,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 class Loop:
-    """A stream, and what an event loop does with it: what is handed out is rendered outside of the steps, which are measured if asked."""
+    """Feeds a stream as an event loop does: offloaded renderings run outside the steps, whose time is measured if asked for."""
 
     def __init__(self, *, is_measured: bool = False) -> None:
         self.stream, self.key = EndUserStream(uuid4()), uuid4()
@@ -106,14 +106,14 @@ class Loop:
 
 
 SIZES = ((100_000, 2_000), (300_000, 400_000))
-"""Of a text, and of the pieces in which it comes."""
-# make attack tries each shape in both; else a hash says in which one.
+"""The shape of the text, and the sizes of the pieces in which it arrives."""
+# make attack tries each shape both ways; otherwise a hash chooses one.
 MEASURED = [(shape, *SIZES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, shape) == bool(size)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "size", "piece"), MEASURED)
-def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) -> None:
+def test_no_step_is_long_for_any_text(shape: str, size: int, piece: int) -> None:
     worst = []
     for _ in range(3):
         loop = Loop(is_measured=True)
@@ -127,13 +127,13 @@ def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) ->
 
 
 PIECES = (700, 100_000)
-# As above: each shape in both, or in the one that a hash says.
+# As above: each shape both ways, or the one that a hash chooses.
 WRITTEN = [(shape, PIECES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, "piece", shape) == bool(size)]
 
 
 @pytest.mark.parametrize(("shape", "piece"), WRITTEN)
-def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int) -> None:
-    text = SHAPES[shape](3_000)  # most are handed out twice to six times
+def test_an_offloaded_rendering_ends_like_the_whole_text(shape: str, piece: int) -> None:
+    text = SHAPES[shape](3_000)  # most are offloaded two to six times
     loop = Loop()
     loop.write(text, piece)
     final = {event.block: event.html for event in loop.sent if isinstance(event, wire.BlockFlushed)}
@@ -143,7 +143,7 @@ def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int)
     assert message.blocks == whole
 
 
-def test_an_ordinary_answer_is_never_handed_out() -> None:
+def test_an_ordinary_answer_is_never_offloaded() -> None:
     loop = Loop()
     loop.write("# Title\n\nSome words of *a paragraph*, and more.\n\n- one\n- two\n\n```py\nx = 1\n```\n\n" * 40, 40)
     assert loop.handed_out == 0
@@ -165,7 +165,7 @@ def handed_out(stream: EndUserStream) -> Rendering:
 
 
 def finish(stream: EndUserStream) -> list[str]:
-    """Render all that is left. Returns what is sent meanwhile."""
+    """Render everything that is left. Returns what is sent meanwhile."""
     sent = []
     while (rendering := stream.take_rendering()) is not None:
         rendering.run()
@@ -175,7 +175,7 @@ def finish(stream: EndUserStream) -> list[str]:
 
 
 @pytest.mark.parametrize("is_run", [True, False])
-def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: bool) -> None:
+def test_a_message_withdrawn_while_rendering_is_never_sent(is_run: bool) -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     stream.take(FrameOpened(FINAL), key, 0)
     stream.take(FrameText(LONG), key, 0)
@@ -193,7 +193,7 @@ def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: 
     assert not stream.is_behind
 
 
-def test_lines_of_the_summary_stay_that_came_while_what_is_withdrawn_was_written() -> None:
+def test_summary_lines_that_came_during_a_withdrawn_message_stay() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     stream.take(FrameOpened(ANALYSIS), uuid4(), 0)
     stream.take(FrameClosed(Terminator.END), uuid4(), 0)
@@ -207,7 +207,7 @@ def test_lines_of_the_summary_stay_that_came_while_what_is_withdrawn_was_written
     assert not stream.snapshot(0).messages
 
 
-def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> None:
+def test_withdrawing_a_later_message_leaves_the_earlier_one_whole() -> None:
     stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
     long = LONG.replace("SECRET", "public")
     for event in (FrameOpened(PREAMBLE), FrameText(long), FrameClosed(Terminator.END)):
@@ -223,7 +223,7 @@ def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> 
     assert (message.message_id, message.blocks) == (str(first), render_blocks(long))
 
 
-def test_what_comes_while_a_message_is_rendered_waits_in_order_and_the_turns_own_events_go_on() -> None:
+def test_events_during_a_rendering_wait_in_order_and_turn_events_go_on() -> None:
     stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
     stream.take(FrameOpened(PREAMBLE), first, 0)
     stream.take(FrameText(LONG), first, 0)
@@ -243,7 +243,7 @@ def test_what_comes_while_a_message_is_rendered_waits_in_order_and_the_turns_own
     assert [message.blocks for message in stream.snapshot(0).messages] == [render_blocks(LONG), render_blocks("Four.")]
 
 
-def test_a_rendering_that_failed_leaves_the_message_as_it_was_and_the_next_goes_on() -> None:
+def test_a_failed_rendering_leaves_the_message_unchanged() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText(LONG)):
         stream.take(event, key, 0)

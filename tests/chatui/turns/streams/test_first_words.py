@@ -1,4 +1,4 @@
-"""The first words of an answer wait for nothing, whatever was sent just before."""
+"""The first words of an answer are sent without delay, whatever was sent just before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, fra
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
 
 
-async def test_the_first_words_are_sent_at_once_and_those_behind_them_together(
+async def test_the_first_words_are_sent_at_once_and_the_next_ones_batched(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "FLUSH_SECONDS", 3600.0)  # so that nothing else is sent before the end

@@ -1,4 +1,4 @@
-"""A turn whose text takes long to render: other turns go on meanwhile, Stop works, and its end waits, but not for ever."""
+"""A turn whose text takes long to render: other turns go on meanwhile, Stop works, and its end waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 LONG = "- an *item* of a list\n" * 700 + "\nThe end."
 
 
-class Held:
-    """Holds every rendering until it is let go, and tells when one has begun."""
+class BlockedRenderings:
+    """Blocks every rendering until it is released, and signals when one has begun."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.begun, self.let_go = Event(), Event()
@@ -43,10 +43,10 @@ async def turn_of(started: Started) -> Turn:
     return await Turn.objects.aget(pk=started.turn.pk)
 
 
-async def test_while_one_turn_renders_a_long_block_the_text_of_another_goes_on(
+async def test_other_turns_go_on_while_one_renders_a_long_block(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Held(monkeypatch)
+    held = BlockedRenderings(monkeypatch)
     try:
         backend.script = [FrameOpened(FINAL), FrameText(LONG), *answer()[-2:]]
         async with BrowserSocket(ada) as first, BrowserSocket(ada) as second:
@@ -64,10 +64,8 @@ async def test_while_one_turn_renders_a_long_block_the_text_of_another_goes_on(
     assert {turn.state async for turn in Turn.objects.all()} == {"completed"}
 
 
-async def test_stop_ends_the_request_while_a_long_block_is_rendered(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held, gate = Held(monkeypatch), asyncio.Event()
+async def test_stop_ends_the_request_during_a_long_rendering(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, gate = BlockedRenderings(monkeypatch), asyncio.Event()
     monkeypatch.setattr(publisher.Publisher, "is_watched", True)
     backend.script = [FrameOpened(FINAL), FrameText(LONG), gate]
     try:
@@ -85,12 +83,12 @@ async def test_stop_ends_the_request_while_a_long_block_is_rendered(
     assert (await turn_of(started)).state == "stopped"
 
 
-async def test_a_rendering_that_never_comes_back_does_not_keep_a_turn_from_ending(
+async def test_a_rendering_that_never_returns_does_not_block_the_end_of_the_turn(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "CATCH_UP_SECONDS", 0.05)
     monkeypatch.setattr(publisher.Publisher, "is_watched", True)
-    held = Held(monkeypatch)
+    held = BlockedRenderings(monkeypatch)
     try:
         backend.script = [*frame(FINAL, LONG), *answer()[-1:]]
         started = await begin(ada, ask())

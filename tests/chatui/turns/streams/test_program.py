@@ -1,4 +1,4 @@
-"""What a program has not taken yet can still be withdrawn, and then is never told."""
+"""An API program's stream: text that the program has not taken yet can still be withdrawn, and is then never sent."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.asyncio
 LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)
 
 
-async def told(stream: ProgramStream) -> list[ProgramEvent]:
-    """All that a program takes up to the end."""
+async def taken_events(stream: ProgramStream) -> list[ProgramEvent]:
+    """Everything that a program takes up to the end."""
     stream.end(Ended("completed"))
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):
@@ -32,27 +32,27 @@ def open_preamble() -> ProgramStream:
     return stream
 
 
-async def test_a_line_of_the_summary_in_between_does_not_save_what_is_withdrawn() -> None:
+async def test_a_summary_line_in_between_does_not_protect_withdrawn_text() -> None:
     stream = open_preamble()
     stream.step(LINE)
     stream.take(FrameText(" and more marmalade"))
     stream.take(FrameWithdrawn())
-    assert await told(stream) == [Step(LINE)]
+    assert await taken_events(stream) == [Step(LINE)]
 
 
-async def test_what_waits_behind_the_beginning_of_a_message_is_withdrawn_without_a_word() -> None:
+async def test_text_waiting_after_the_beginning_of_a_message_is_withdrawn_silently() -> None:
     stream = open_preamble()
     assert isinstance(await stream.next(), Opened)
     stream.take(FrameWithdrawn())
-    assert await told(stream) == [Closed(is_preamble=True, is_whole=False)]
+    assert await taken_events(stream) == [Closed(is_preamble=True, is_whole=False)]
 
 
-async def test_after_a_part_of_a_message_the_withdrawal_is_told_and_the_rest_is_not() -> None:
+async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_dropped() -> None:
     stream = open_preamble()
     assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreText]
     stream.take(FrameText(" and more marmalade"))
     stream.take(FrameWithdrawn())
-    assert await told(stream) == [Withdrawn()]
+    assert await taken_events(stream) == [Withdrawn()]
 
 
 async def test_messages_before_the_withdrawn_one_stay() -> None:
@@ -61,4 +61,4 @@ async def test_messages_before_the_withdrawn_one_stay() -> None:
     stream.take(FrameOpened(ANSWER))
     stream.take(FrameText("hidden"))
     stream.take(FrameWithdrawn())
-    assert [type(event) for event in await told(stream)] == [Opened, MoreText, Closed]
+    assert [type(event) for event in await taken_events(stream)] == [Opened, MoreText, Closed]

@@ -1,4 +1,4 @@
-"""An answer that several turns wrote has one line that says how long it was thought about."""
+"""An answer that several turns wrote has one line with the total thinking time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 
 from chatui.models import Turn, User
 from chatui.turns import ledger
-from tests.chatui.turns.test_continue import asked_and_continued, cut_answer, rest, shown
+from tests.chatui.turns.test_continue import asked_and_continued, continuation_steps, cut_answer, shown_answer
 from tests.support.scripted import ANALYSIS, ScriptedBackend, frame
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
@@ -23,20 +23,20 @@ def loaded(turn: Turn) -> ledger.Job:
     return ledger.load(Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk))
 
 
-async def test_the_seconds_of_all_turns_that_wrote_an_answer_are_added_up(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *rest()])
+async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *continuation_steps()])
     await took(first, 40)
     await took(second, 25)
 
-    thought = (await shown(ada, second)).thought
+    thought = (await shown_answer(ada, second)).thought
     assert thought is not None and thought.sentence == "Thought for 1 min 5 s"
     assert (await loaded(second)).thought_before == 40
     assert (await loaded(first)).thought_before is None
 
 
-async def test_a_turn_that_does_not_think_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+async def test_a_turn_without_thinking_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
     await took(first, 3)
 
-    thought = (await shown(ada, second)).thought
+    thought = (await shown_answer(ada, second)).thought
     assert thought is not None and thought.sentence == "Thought for 3 s"

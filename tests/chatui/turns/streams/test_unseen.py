@@ -1,4 +1,4 @@
-"""A turn that a program alone reads renders nothing for pages; whoever comes to look, at any time, sees all of it."""
+"""A turn that only an API program reads renders nothing for pages; a page that opens it at any time sees all of it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Turn:
         await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
 
     def join(self) -> None:
-        """As a page does: it is in the group of its audience, and asks for what there is."""
+        """Subscribe as a page does: join the group of its audience and ask for the snapshot."""
         group = groups.audience(self.conversation, Audience.END_USER)
         bus().join(group, self._hear, elsewhere=False)
         bus().join("a page", self._hear, elsewhere=False)
@@ -93,7 +93,7 @@ class Turn:
         return thought
 
 
-async def test_nothing_is_rendered_for_nobody_and_the_thinking_is_counted_all_the_same(rendered: list[str]) -> None:
+async def test_nothing_is_rendered_without_viewers_but_thinking_time_is_counted(rendered: list[str]) -> None:
     turn, twin = Turn(), Turn(is_programs=False)
     for each in (turn, twin):
         each.publisher._started -= 5  # seconds
@@ -108,7 +108,7 @@ async def test_nothing_is_rendered_for_nobody_and_the_thinking_is_counted_all_th
 
 
 @pytest.mark.parametrize("joins", [0, 25, 49])
-async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> None:
+async def test_a_viewer_sees_what_there_was_and_what_comes(joins: int) -> None:
     turn = Turn()
     await turn.answer(joins=joins)
     assert turn.publisher.is_watched
@@ -120,7 +120,7 @@ async def test_whoever_comes_sees_what_there_was_and_what_comes(joins: int) -> N
 ENDED = wire.TurnEnded("response.completed", "completed", None, 1)
 
 
-async def test_whoever_asks_behind_the_answer_sees_it_whole() -> None:
+async def test_a_viewer_who_comes_after_the_answer_sees_it_whole() -> None:
     turn = Turn()
     await turn.answer()
     await turn.publisher.catch_up()
@@ -133,7 +133,7 @@ async def test_whoever_asks_behind_the_answer_sees_it_whole() -> None:
     assert all(f"line {number}." in said for number in range(50)) and turn.heard[-1]["type"] == "response.completed"
 
 
-async def test_who_was_told_of_the_stored_answer_is_sent_nothing_of_it_again() -> None:
+async def test_a_viewer_who_got_the_stored_answer_is_not_sent_it_again() -> None:
     turn = Turn()
     await turn.answer()
     await turn.publisher.catch_up()
@@ -146,7 +146,7 @@ async def test_who_was_told_of_the_stored_answer_is_sent_nothing_of_it_again() -
     assert "line" not in json.dumps(turn.heard) and turn.heard[-1]["type"] == "response.completed"
 
 
-async def test_what_waits_is_kept_in_few_pieces() -> None:
+async def test_waiting_text_is_kept_in_few_pieces() -> None:
     turn = Turn()
     await turn.think()
     key = uuid4()

@@ -1,4 +1,4 @@
-"""While no page shows a turn, nothing of it is rendered; a page that opens it finds it as if it had always been watched."""
+"""While no page shows a turn, nothing of it is rendered; a page that opens it later sees the same as one that watched all along."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def streamed(events: Sequence[SampleEvent], *, watched_from: int) -> EndUserStre
 
 
 @pytest.mark.parametrize("end", range(1, len(EVENTS) + 1))
-def test_who_comes_later_finds_what_the_others_have(end: int) -> None:
+def test_a_late_viewer_sees_the_same_as_the_others(end: int) -> None:
     always, late = (streamed(EVENTS[:end], watched_from=first) for first in (0, end + 1))
     late.flush()
     found, expected = late.snapshot(99), always.snapshot(99)
@@ -49,7 +49,7 @@ def test_who_comes_later_finds_what_the_others_have(end: int) -> None:
     assert (found.working, found.steps, found.thought) == (expected.working, expected.steps, expected.thought)
 
 
-def test_nothing_is_rendered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_rendered_without_viewers(monkeypatch: pytest.MonkeyPatch) -> None:
     thought = streamed(EVENTS, watched_from=0).thought_seconds
     for name in ("feed", "tail"):
         monkeypatch.setattr(GrowingMarkdown, name, lambda *_: pytest.fail("it was rendered"))
@@ -58,7 +58,7 @@ def test_nothing_is_rendered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.thought_seconds == thought is not None
 
 
-def test_what_is_taken_back_meanwhile_is_never_shown() -> None:
+def test_text_withdrawn_while_unwatched_is_never_shown() -> None:
     events = [*frame(FINAL, "the hidden marmalade")[:-1], FrameWithdrawn()]
     stream = streamed(events, watched_from=len(events))
     shown = wire.encode([*stream.flush(), stream.snapshot(0)])
@@ -67,7 +67,7 @@ def test_what_is_taken_back_meanwhile_is_never_shown() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_the_turn_of_a_program_is_rendered_from_when_somebody_opens_it(
+async def test_an_api_programs_turn_is_rendered_once_somebody_opens_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fed: list[object] = []

@@ -1,4 +1,4 @@
-"""An answer that has to have a format: it is checked when it ends, the model gets one more try, and nothing else is said to fit."""
+"""Answers with a required format: checked when they end, retried once by the model, and otherwise reported as not matching."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ WANTED = answer_format("sum", {"type": "object", "properties": {"sum": {"type": 
 FITS, PROSE = '{"sum": 4 }', "It is four, of course."
 
 
-def says(text: str) -> Sequence[Step]:
+def answer_steps(text: str) -> Sequence[Step]:
     return answer(text)
 
 
-async def shown(turn: Turn, person: User) -> list[tuple[str, str]]:
+async def shown_frames(turn: Turn, person: User) -> list[tuple[str, str]]:
     rows = [message for message in await kept(turn.conversation, person) if message.is_visible]
     frames = [document.parse_frame(message.text) for message in rows]
     return [(str(each.header.constrain), show(each, Audience.END_USER).strip()) for each in frames if each.header.role == Role.ASSISTANT]
 
 
-async def test_what_fits_is_kept_as_json(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = says(FITS)
+async def test_a_matching_answer_is_stored_as_json(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer_steps(FITS)
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
-    assert await shown(turn, ada) == [("json", FITS)]
+    assert await shown_frames(turn, ada) == [("json", FITS)]
     [request] = backend.requests
     assert request.answer_format == WANTED
 
 
 async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = says(PROSE)
+    backend.script = answer_steps(PROSE)
     turn = await run(ada, ask())
-    assert (turn.state, await shown(turn, ada)) == ("completed", [("None", PROSE)])
+    assert (turn.state, await shown_frames(turn, ada)) == ("completed", [("None", PROSE)])
     assert backend.requests[0].answer_format is None
 
 
@@ -66,11 +66,11 @@ async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedB
         ("", "it is not JSON"),
     ],
 )
-async def test_what_does_not_fit_is_withdrawn_and_the_model_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
-    backend.script, backend.following = says(first), [says(FITS)]
+async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
+    backend.script, backend.following = answer_steps(first), [answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
-    assert await shown(turn, ada) == [("json", FITS)]
+    assert await shown_frames(turn, ada) == [("json", FITS)]
     _, again = backend.requests
     tried, told = again.frames[-2:]
     assert (tried.header, tried.body.strip()) == (FINAL, first.strip())
@@ -85,16 +85,16 @@ async def test_what_does_not_fit_is_withdrawn_and_the_model_told_once(ada: User,
     assert all(message.author == Author.MODEL for message in hidden)
 
 
-async def test_a_second_one_that_does_not_fit_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says('{"sum": null}')]
+async def test_a_second_mismatch_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps('{"sum": null}')]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("failed", Code.BODY_CONSTRAINT_VIOLATION)
-    assert await shown(turn, ada) == [("json", '{"sum": null}')]
+    assert await shown_frames(turn, ada) == [("json", '{"sum": null}')]
     assert len(backend.requests) == 2
 
 
-async def test_the_next_question_hears_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(FITS), says(FITS)]
+async def test_the_next_request_contains_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(FITS), answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     await run(ada, ask(conversation=turn.conversation_id, text="And 3 + 3?"))
     *_, last = backend.requests
@@ -104,35 +104,35 @@ async def test_the_next_question_hears_nothing_of_the_first_try(ada: User, backe
     ]  # fmt: skip
 
 
-async def test_a_format_that_was_cleared_holds_for_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(FITS), [says(PROSE)]
+async def test_a_cleared_format_applies_to_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps(FITS), [answer_steps(PROSE)]
     turn = await run(ada, ask(answer_format=WANTED))
     await Conversation.objects.filter(pk=turn.conversation_id).aupdate(answer_format=None)
     later = await run(ada, ask(conversation=turn.conversation_id))
-    assert (later.state, await shown(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
+    assert (later.state, await shown_frames(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
 
 
-async def test_an_answer_that_was_cut_is_not_checked_and_its_rest_is_asked_for_in_no_format(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_cut_answer_is_not_checked_and_its_continuation_has_no_format(ada: User, backend: ScriptedBackend) -> None:
     opened: list[Step] = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None)]
     backend.script = [*frame(ANALYSIS, "hm"), *opened, ended(EndReason.LENGTH)]
     backend.following = [[FrameOpened(FINAL), FrameText(" 4}"), FrameClosed(None), ended()]]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("incomplete", "E-X-LENGTH")
     assert len(backend.requests) == 1
-    assert await shown(turn, ada) == [("json", '{"sum":')]
+    assert await shown_frames(turn, ada) == [("json", '{"sum":')]
     more = await run(ada, ask(Kind.CONTINUE, text="", conversation=turn.conversation_id, continued_turn=turn.pk))
     assert backend.requests[1].answer_format is None
-    assert await shown(more, ada) == [("json", '{"sum": 4}')]
+    assert await shown_frames(more, ada) == [("json", '{"sum": 4}')]
 
 
-async def test_the_reasoning_may_be_anything_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.chatui.tools import offering
 
     offering.offer(monkeypatch, calling.fetch)
     first = [*frame(ANALYSIS, "not JSON at all"), *calling.calls(calling.call("fetch", "c1", key="a"))]
-    backend.script, backend.following = first, [says(PROSE), says(FITS)]
+    backend.script, backend.following = first, [answer_steps(PROSE), answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
-    assert (turn.state, [text for _, text in await shown(turn, ada)][-1]) == ("completed", FITS)
+    assert (turn.state, [text for _, text in await shown_frames(turn, ada)][-1]) == ("completed", FITS)
     assert [bool(request.tools) for request in backend.requests] == [True, True, False]
     assert len(await calling.replies(turn)) == 1
 
@@ -152,23 +152,23 @@ def texts(events: Sequence[ProgramEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, MoreText)).strip()
 
 
-async def test_a_program_gets_only_what_fits(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(FITS)]
+async def test_a_program_gets_only_a_matching_answer(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(FITS)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("completed", FITS)
     assert [event.is_whole for event in events if isinstance(event, Closed)] == [True]
     assert sum(isinstance(event, Opened) for event in events) == 1
 
 
-async def test_a_program_gets_nothing_of_two_that_do_not_fit(ada: User, backend: ScriptedBackend) -> None:
-    backend.script, backend.following = says(PROSE), [says(PROSE)]
+async def test_a_program_gets_nothing_of_two_mismatches(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = answer_steps(PROSE), [answer_steps(PROSE)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("failed", "")
     assert isinstance(events[-1], Ended)
     assert events[-1].code is Code.BODY_CONSTRAINT_VIOLATION
 
 
-async def test_a_program_gets_what_there_is_of_a_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_program_gets_the_part_of_a_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None), ended(EndReason.LENGTH)]
     turn, events = await by_program(ada, WANTED)
     assert (turn.state, texts(events)) == ("incomplete", '{"sum":')

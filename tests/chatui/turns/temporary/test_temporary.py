@@ -1,4 +1,4 @@
-"""Temporary conversations: in no list, found by no search, gone for good when they are closed or left or old, or kept after all."""
+"""Temporary conversations: never listed or searchable; deleted when closed, left or expired, unless the user decides to keep them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tell(person: User, row: Conversation, what: str) -> int:
 
 
 @pytest.mark.asyncio
-async def test_its_beginning_is_told_to_no_list_and_stored_in_no_index(ada: User, backend: ScriptedBackend) -> None:
+async def test_it_is_neither_announced_to_lists_nor_indexed(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside:
         await socket.send_message("What is a xylophone?", temporary=True)
         accepted = (await socket.until("chatui:accepted"))[-1]
@@ -77,14 +77,14 @@ async def test_its_beginning_is_told_to_no_list_and_stored_in_no_index(ada: User
 
 @pytest.mark.parametrize("sent", ["yes", 1, "true"])
 @pytest.mark.asyncio
-async def test_what_is_no_truth_value_is_no_command(ada: User, sent: object) -> None:
+async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send_message(temporary=sent)
         assert (await socket.next())["code"] == "E-X-COMMAND"
     assert await Conversation.objects.acount() == 0
 
 
-def test_it_stands_in_no_folder(ada: User) -> None:
+def test_it_is_in_no_folder(ada: User) -> None:
     folder = Folder.objects.create(owner=ada, name="Work")
     assert store(ada, ask(folder=folder.pk, temporary=True)).turn.conversation.folder is None
     assert store(ada, ask(folder=folder.pk)).turn.conversation.folder == folder
@@ -99,7 +99,7 @@ async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend
 
 
 @pytest.mark.asyncio
-async def test_an_hour_counts_from_the_last_message(ada: User, backend: ScriptedBackend) -> None:
+async def test_it_expires_an_hour_after_the_last_message(ada: User, backend: ScriptedBackend) -> None:
     row = (await run(ada, ask(temporary=True))).conversation
     await database_sync_to_async(set_until)(row, timedelta(minutes=5))
     await run(ada, ask(conversation=row.pk))
@@ -118,7 +118,7 @@ async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: 
     assert is_about(await database_sync_to_async(until)(started.turn.conversation), MINUTE)
 
 
-def test_leaving_ends_it_in_a_minute_and_coming_back_does_not(ada: User) -> None:
+def test_leaving_ends_it_in_a_minute_unless_the_person_returns(ada: User) -> None:
     row = temporary(ada)
     assert tell(ada, row, "leave") == 200 and is_about(until(row), MINUTE)
     assert tell(ada, row, "stay") == 200 and is_about(until(row), HOUR)
@@ -130,7 +130,7 @@ def test_leaving_ends_it_in_a_minute_and_coming_back_does_not(ada: User) -> None
 
 
 @pytest.mark.asyncio
-async def test_what_is_over_goes_unasked_and_its_pages_are_told(ada: User, backend: ScriptedBackend) -> None:
+async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backend: ScriptedBackend) -> None:
     over, still, kept = [await database_sync_to_async(temporary)(ada) for _ in range(3)]
     await database_sync_to_async(set_until)(over, -MINUTE)
     await Conversation.objects.filter(pk=kept.pk).aupdate(temporary_until=None)
@@ -148,7 +148,7 @@ def test_signing_out_ends_it_in_a_minute(ada: User, bela: User) -> None:
     assert is_about(until(row), MINUTE) and is_about(until(other), HOUR)
 
 
-def test_one_that_cannot_be_erased_keeps_no_other_and_a_long_search_is_cut(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_erased_blocks_no_other_and_the_batch_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [temporary(ada) for _ in range(3)]
     for row in rows:
         set_until(row, -MINUTE)
@@ -169,7 +169,7 @@ def test_one_that_cannot_be_erased_keeps_no_other_and_a_long_search_is_cut(ada: 
     assert ending.end_overdue(0) == 1 and Conversation.objects.count() == 2
 
 
-def test_the_interpreter_of_what_is_over_ends_with_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erasing_it_ends_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row, forgotten = temporary(ada), list[UUID]()
     monkeypatch.setattr("chatui.tools.python.python_tool.forget_from_thread", forgotten.append)
     set_until(row, -MINUTE)
@@ -177,7 +177,7 @@ def test_the_interpreter_of_what_is_over_ends_with_it(ada: User, monkeypatch: py
     assert forgotten == [row.pk]
 
 
-def test_purge_takes_what_is_over_along(ada: User) -> None:
+def test_purge_erases_expired_ones(ada: User) -> None:
     row = temporary(ada)
     call_command("purge", stdout=StringIO())
     assert Conversation.objects.exists()
@@ -186,7 +186,7 @@ def test_purge_takes_what_is_over_along(ada: User) -> None:
     assert [model.__name__ for model in MODELS if model.objects.exists()] == []  # type: ignore[attr-defined]
 
 
-def test_closing_erases_every_row_at_once_and_the_audit_log_stays(ada: User, grace: User) -> None:
+def test_closing_erases_every_row_at_once_but_not_the_audit_log(ada: User, grace: User) -> None:
     row = temporary(ada)
     path = f"/c/{row.pk}/debug/"
     client = signed_in(grace)
@@ -200,7 +200,7 @@ def test_closing_erases_every_row_at_once_and_the_audit_log_stays(ada: User, gra
 
 
 @pytest.mark.asyncio
-async def test_what_runs_in_it_may_not_write_any_more(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_turn_running_in_it_may_not_write_any_more(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
     started = await running.ask(ada, ask(temporary=True))
@@ -211,7 +211,7 @@ async def test_what_runs_in_it_may_not_write_any_more(ada: User, backend: Script
     assert not await Conversation.objects.aexists()
 
 
-def test_one_that_was_kept_or_asked_in_meanwhile_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_kept_or_used_meanwhile_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [temporary(ada), temporary(ada)]
     for row in rows:
         set_until(row, -MINUTE)
@@ -226,7 +226,7 @@ def test_one_that_was_kept_or_asked_in_meanwhile_stays(ada: User, monkeypatch: p
     assert ending.end_overdue() == 0 and Conversation.objects.count() == 2
 
 
-def test_an_end_that_was_cut_off_is_taken_up_again(ada: User) -> None:
+def test_an_interrupted_erasure_is_completed(ada: User) -> None:
     row = temporary(ada)
     assert erasure.close(row.pk)
     assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 404 and Conversation.objects.exists()
@@ -235,7 +235,7 @@ def test_an_end_that_was_cut_off_is_taken_up_again(ada: User) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps deleted rows until VACUUM")
-async def test_not_one_of_its_words_is_left_in_the_files_of_the_database(ada: User, backend: ScriptedBackend) -> None:
+async def test_none_of_its_text_remains_in_the_database_files(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("Zymurgycanary is brewing.", "what is zymurgycanary")
     row = (await run(ada, ask(text="What is zymurgycanary?", temporary=True))).conversation
     assert b"zymurgycanary" in await database_sync_to_async(file_bytes)(), "the premise"
@@ -243,7 +243,7 @@ async def test_not_one_of_its_words_is_left_in_the_files_of_the_database(ada: Us
     assert b"ymurgycanary" not in await database_sync_to_async(file_bytes)()
 
 
-def test_where_somebody_reads_the_log_is_emptied_later(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     class Cursor:
@@ -272,7 +272,7 @@ def test_where_somebody_reads_the_log_is_emptied_later(ada: User, monkeypatch: p
     assert [sql for sql in asked if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
 
 
-def test_one_that_is_kept_is_listed_and_found(ada: User) -> None:
+def test_a_kept_one_is_listed_and_found(ada: User) -> None:
     row = temporary(ada, "xylophone")
     client = signed_in(ada)
     assert str(row.pk) not in client.get("/").content.decode()
@@ -285,7 +285,7 @@ def test_one_that_is_kept_is_listed_and_found(ada: User) -> None:
 
 
 @pytest.mark.asyncio
-async def test_it_is_kept_when_its_answer_has_ended(ada: User, backend: ScriptedBackend) -> None:
+async def test_it_is_kept_once_its_answer_has_ended(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [gate, *answer()]
     started = await running.ask(ada, ask(temporary=True))
@@ -298,13 +298,13 @@ async def test_it_is_kept_when_its_answer_has_ended(ada: User, backend: Scripted
     assert await SearchEntry.objects.filter(conversation=row).acount() == 2
 
 
-def test_nothing_is_kept_that_is_gone(ada: User) -> None:
+def test_an_erased_one_cannot_be_kept(ada: User) -> None:
     row = temporary(ada)
     assert tell(ada, row, "close") == 200
     assert keeping.keep(row) is False and not Conversation.objects.exists()
 
 
-def test_nobody_else_closes_keeps_or_reads_it(ada: User, bela: User, grace: User) -> None:
+def test_only_its_owner_can_close_keep_or_read_it(ada: User, bela: User, grace: User) -> None:
     row = temporary(ada)
     for other in (bela, grace):
         assert [tell(other, row, what) for what in ("close", "keep", "leave", "stay")] == [404] * 4
@@ -312,12 +312,12 @@ def test_nobody_else_closes_keeps_or_reads_it(ada: User, bela: User, grace: User
     assert is_about(until(row), HOUR)
 
 
-def test_an_ordinary_conversation_is_closed_by_nobody(ada: User, conversation: Conversation) -> None:
+def test_an_ordinary_conversation_cannot_be_closed(ada: User, conversation: Conversation) -> None:
     assert [tell(ada, conversation, what) for what in ("close", "keep", "leave", "stay")] == [404] * 4
     assert Conversation.objects.get() == conversation
 
 
-def test_its_page_says_what_it_is_and_has_no_title(ada: User) -> None:
+def test_its_page_says_that_it_is_temporary_and_has_no_title(ada: User) -> None:
     page = signed_in(ada).get(f"/c/{temporary(ada).pk}/").content.decode()
     assert "Not listed, not searchable." in page and "data-temporary" in page and "<title>Temporary chat" in page
     assert "cabbage 0" in page and 'data-action="rate"' not in page.partition("<template")[0]
@@ -325,13 +325,13 @@ def test_its_page_says_what_it_is_and_has_no_title(ada: User) -> None:
     assert "Not listed, not searchable." not in ordinary and 'href="/?temporary=1"' in ordinary
 
 
-def test_an_archive_of_everything_does_not_have_it(ada: User) -> None:
+def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
     row = temporary(ada)
     assert list(exports.all_files(ada)) == []
     assert tell(ada, row, "keep") == 200
     assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["md", "ocml"]
 
 
-def test_moments_are_what_they_say() -> None:
+def test_expiry_times_are_as_documented() -> None:
     assert (lifetime.LASTS, lifetime.LEFT_LASTS) == (HOUR, MINUTE)
     assert is_about(lifetime.end(), HOUR)

@@ -1,1 +1,1 @@
-"""Tests of the titles that a model gives."""
+"""Tests of the titles that a model writes."""

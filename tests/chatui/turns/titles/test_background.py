@@ -1,4 +1,4 @@
-"""The title that a model gives a new conversation: when it is asked, with what, and whose title wins."""
+"""Model-written titles of new conversations: when the model is asked, with what input, and whose title wins."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ BEGINNING = "How do I get to work fastest when it rains, and should I…"
 TITLE = "Cycling to work in the rain"
 
 
-class Titled(ScriptedBackend):
-    """Answers, and has ``titles`` play where it is asked for one."""
+class TitleBackend(ScriptedBackend):
+    """A backend that answers, and plays ``titles`` when asked for a title."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,16 +49,16 @@ class Titled(ScriptedBackend):
 
 
 @pytest.fixture
-def model(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> Titled:
+def model(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> TitleBackend:
     """The model server, with titles switched on."""
-    titled = Titled()
+    titled = TitleBackend()
     monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": titled)
     change(monkeypatch, {"titles": True})
     return titled
 
 
 async def run(person: User, kind: Kind = Kind.SEND, text: str = QUESTION, **fields: Any) -> Turn:
-    """One turn, and the title after it."""
+    """Run one turn and the title request after it."""
     started = await running.ask(person, Ask(kind, uuid4(), "medium", text=text, **fields))
     await running.settle()
     await background.settle()
@@ -69,7 +69,7 @@ async def title() -> str:
     return (await Conversation.objects.aget()).title
 
 
-async def test_the_first_answer_brings_a_title_that_every_tab_learns_and_that_is_found(ada: User, bela: User, model: Titled) -> None:
+async def test_the_first_answer_brings_a_title_that_tabs_and_search_get(ada: User, bela: User, model: TitleBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other_tab, BrowserSocket(bela) as stranger:
         await socket.send_message(QUESTION)
         assert (await socket.until("chatui:accepted"))[-1]["title"] == BEGINNING
@@ -83,7 +83,7 @@ async def test_the_first_answer_brings_a_title_that_every_tab_learns_and_that_is
     assert ["".join(piece.text for piece in hit.title) for hit in found.hits] == [TITLE]
 
 
-async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_title_request_contains_only_visible_text(ada: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"instructions": "HIDDEN-ORDER", "titles": True})
     model.script = [*frame(ANALYSIS, "HIDDEN-THOUGHT"), *answer("Take the bicycle.", "HIDDEN-AGAIN")]
     await run(ada)
@@ -94,7 +94,7 @@ async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, mo
     assert (request.effort, request.max_tokens) == ("low", 400)
 
 
-async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) -> None:
+async def test_only_the_first_answer_brings_a_title(ada: User, model: TitleBackend) -> None:
     first = await run(ada)
     model.titles.script = answer("Another title")
     where: dict[str, Any] = {"conversation": first.conversation_id}
@@ -104,7 +104,7 @@ async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) ->
     assert len(model.titles.requests) == 1 and await title() == TITLE
 
 
-async def test_after_a_failure_the_first_answer_is_a_later_one(ada: User, model: Titled) -> None:
+async def test_after_a_failure_a_later_answer_counts_as_the_first(ada: User, model: TitleBackend) -> None:
     model.script = [BackendError(ProductCode.BACKEND)]
     failed = await run(ada)
     assert model.titles.requests == [] and await title() == BEGINNING
@@ -113,7 +113,7 @@ async def test_after_a_failure_the_first_answer_is_a_later_one(ada: User, model:
     assert await title() == TITLE
 
 
-async def test_a_stopped_answer_counts(ada: User, model: Titled) -> None:
+async def test_a_stopped_answer_counts(ada: User, model: TitleBackend) -> None:
     model.script = [*frame(FINAL, "Take the")[:-1], asyncio.Event()]
     started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
     await asyncio.wait_for(model.waiting.wait(), 20)
@@ -124,7 +124,7 @@ async def test_a_stopped_answer_counts(ada: User, model: Titled) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "while", "after"])
-async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: Titled) -> None:
+async def test_a_title_written_by_a_person_wins(when: str, ada: User, model: TitleBackend) -> None:
     gate, asked = asyncio.Event(), asyncio.Event()
     rename = database_sync_to_async(conversation_actions.rename)
     model.script = [gate, *answer("Take the bicycle.")]
@@ -148,7 +148,7 @@ async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: T
     assert len(found.hits) == 1 and not (await database_sync_to_async(search)(ada, "cycling")).hits
 
 
-async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User, model: Titled) -> None:
+async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User, model: TitleBackend) -> None:
     gate = asyncio.Event()
     model.titles.script = [gate, *answer(TITLE)]
     async with BrowserSocket(ada) as socket:
@@ -162,13 +162,13 @@ async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User
     assert await title() == BEGINNING and not await SearchEntry.objects.filter(message=None).aexists()
 
 
-async def test_an_import_keeps_its_title(ada: User, model: Titled) -> None:
+async def test_an_import_keeps_its_title(ada: User, model: TitleBackend) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING, imported_at=timezone.now())
     await run(ada, conversation=row.pk)
     assert model.titles.requests == [] and await title() == BEGINNING
 
 
-async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: User, model: Titled) -> None:
+async def test_a_partly_withheld_answer_is_not_sent_for_a_title(ada: User, model: TitleBackend) -> None:
     withdrawn: list[Step] = [FrameOpened(FINAL), FrameText("The user wants"), FrameWithdrawn(), FrameClosed(None, ProductCode.WITHHELD)]
     model.script = [*withdrawn, *answer("Take the bicycle.")]
     turn = await run(ada)
@@ -190,8 +190,8 @@ async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: 
     ],
     ids=["refused", "broken", "reasoning", "nothing", "only thinking", "cut", "withdrawn", "hangs"],
 )
-async def test_without_a_title_the_old_one_stays_and_one_line_says_why(
-    script: list[Step], why: str, ada: User, model: Titled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+async def test_a_failed_title_keeps_the_old_one_and_logs_one_line(
+    script: list[Step], why: str, ada: User, model: TitleBackend, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "ASK_SECONDS", 0.2)
     model.titles.script = script
@@ -204,11 +204,11 @@ async def test_without_a_title_the_old_one_stays_and_one_line_says_why(
 
 
 async def test_titles_can_be_switched_off_and_the_demo_gives_none(
-    ada: User, bela: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+    ada: User, bela: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Titled, "is_demo", True)
+    monkeypatch.setattr(TitleBackend, "is_demo", True)
     await run(ada)
-    monkeypatch.setattr(Titled, "is_demo", False)
+    monkeypatch.setattr(TitleBackend, "is_demo", False)
     change(monkeypatch, {"titles": False})
     await run(ada)
     assert model.titles.requests == []
@@ -217,10 +217,10 @@ async def test_titles_can_be_switched_off_and_the_demo_gives_none(
     assert len(model.titles.requests) == 1, "the premise"
 
 
-async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, chosen = Titled(), []
+async def test_another_model_can_be_asked(ada: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, chosen = TitleBackend(), []
 
-    def backend(choice: str = "") -> Titled:
+    def backend(choice: str = "") -> TitleBackend:
         chosen.append(choice)
         return small if choice.startswith("small") else model
 
@@ -231,8 +231,8 @@ async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch:
     assert [request.model for request in small.titles.requests] == ["tiny"] and await title() == TITLE
 
 
-async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_way(
-    ada: User, bela: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+async def test_titles_wait_for_free_slots_and_give_way_to_answers(
+    ada: User, bela: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Slots(1)
     monkeypatch.setattr(background, "slots", lambda: only)
@@ -249,8 +249,8 @@ async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, BEGINNING]
 
 
-async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
-    ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+async def test_titles_are_requested_one_at_a_time_from_a_bounded_queue(
+    ada: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "MAX_WAITING", 1)
     gate = asyncio.Event()
@@ -265,7 +265,7 @@ async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, TITLE, BEGINNING]
 
 
-async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: User) -> None:
+async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: User) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING)
     keep = database_sync_to_async(keeping.keep)
     assert await keep(row, TITLE) and await keep(row, TITLE)
@@ -273,8 +273,8 @@ async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: Us
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
 
 
-async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_none_later(
-    ada: User, model: Titled, statements: Statements, monkeypatch: pytest.MonkeyPatch
+async def test_a_title_takes_six_statements_after_the_first_turn_and_none_later(
+    ada: User, model: TitleBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def taken(**fields: Any) -> tuple[int, Turn]:
         mark = len(statements)
@@ -292,13 +292,13 @@ async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_non
     assert (first - first_without, second - second_without) == (6, 0), "two for the title, four for the ledger"
 
 
-async def test_what_a_title_took_is_booked_to_its_owner_and_is_no_answer(ada: User, model: Titled) -> None:
+async def test_title_usage_is_booked_to_the_owner_but_is_no_answer(ada: User, model: TitleBackend) -> None:
     await run(ada)
     rows = UsageEntry.objects.order_by("kind").values_list("kind", "person", "turns", "input_tokens", "output_tokens", "is_estimate")
     assert [row async for row in rows] == [("answer", ada.pk, 1, 10, 20, False), ("title", ada.pk, 0, 10, 20, False)]
 
 
-async def test_a_title_that_came_to_nothing_is_booked_as_far_as_it_came(ada: User, model: Titled) -> None:
+async def test_usage_of_a_failed_title_is_booked(ada: User, model: TitleBackend) -> None:
     model.titles.script = [*frame(FINAL, "Cycling to work")[:-1], BackendError(ProductCode.BACKEND)]
     await run(ada)
     assert await title() == BEGINNING

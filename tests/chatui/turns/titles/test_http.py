@@ -1,4 +1,4 @@
-"""Titles over real HTTP: in every wire format a title comes from the answer channel alone, and the real llama.cpp server is asked, too."""
+"""Titles over real HTTP: read from the answer channel alone in every wire format, and requested from the real llama.cpp server, too."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SECRET = "SECRET-OF-THE-SERVER"
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a server says after it has thought, as it says it over one wire format."""
+    """A server's reply after its reasoning, in one wire format."""
 
     says: Callable[[str], bytes]
     options: dict[str, Any]
@@ -76,7 +76,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     ],
     ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
 )
-async def test_a_title_is_read_from_the_answer_and_from_nothing_else(
+async def test_a_title_is_read_from_the_answer_only(
     reply: str, is_title: bool, ada: User, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"titles": True, "instructions": "HIDDEN-ORDER"})
@@ -117,10 +117,10 @@ def _words(body: dict[str, Any], dialect: Dialect) -> str:
 
 @pytest.mark.llama
 @pytest.mark.usefixtures("closing")
-async def test_the_real_server_is_asked_and_whatever_it_says_nothing_hidden_comes_of_it(
+async def test_the_real_server_is_asked_and_leaks_nothing_hidden(
     llama_server: str, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is too small to find a title. What it says instead is one or is none."""
+    """The model is too small to find a title. Its reply becomes a title or none."""
     lines: list[str] = []
     monkeypatch.setattr(background.log, "info", lambda line, *values: lines.append(line % values))
     configure(backend_url=llama_server, titles=True)

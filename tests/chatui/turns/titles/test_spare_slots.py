@@ -1,4 +1,4 @@
-"""Places beside the slots of answers, for what matters less: never in an answer's way, and never lost."""
+"""Spare slots, for low-priority work: they never delay an answer and are never lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 def untold(place: int) -> None:
-    """Nobody is told."""
+    """A callback that does nothing."""
 
 
 async def spare(slots: Slots, until: asyncio.Event) -> str:
@@ -25,7 +25,7 @@ async def spare(slots: Slots, until: asyncio.Event) -> str:
         return "given up"
 
 
-async def test_an_answer_takes_the_last_place_at_once() -> None:
+async def test_an_answer_takes_the_last_slot_at_once() -> None:
     slots, end = Slots(2), asyncio.Event()
     first = asyncio.create_task(spare(slots, end))
     second = asyncio.create_task(spare(slots, end))
@@ -40,7 +40,7 @@ async def test_an_answer_takes_the_last_place_at_once() -> None:
     assert await spare(slots, end) == "done", "and there is one again"
 
 
-async def test_there_is_none_while_somebody_waits() -> None:
+async def test_there_is_no_spare_slot_while_somebody_waits() -> None:
     slots, end = Slots(2, {"students": 1}), asyncio.Event()
     end.set()
     async with slots.acquire(untold, ["students"]):
@@ -51,7 +51,7 @@ async def test_there_is_none_while_somebody_waits() -> None:
     assert await spare(slots, end) == "done", "the premise: one of two is free"
 
 
-async def test_whoever_is_cancelled_by_somebody_else_is_cancelled() -> None:
+async def test_cancellation_by_somebody_else_propagates() -> None:
     slots = Slots(1)
     task = asyncio.create_task(spare(slots, asyncio.Event()))
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What of a model's reply becomes a title, and which replies give none."""
+"""Titles from model replies: which text becomes a title, and which replies give none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Où dormir à Lyon
 
 
 @for_each(TITLES)
-def test_an_honest_title_stays_as_it_is(title: str) -> None:
+def test_a_valid_title_is_unchanged(title: str) -> None:
     assert read(title) == title
 
 
@@ -59,7 +59,7 @@ def test_an_honest_title_stays_as_it_is(title: str) -> None:
         ("_Rain_ and *bicycles*", "Rain and bicycles"),
     ]
 )
-def test_what_models_put_around_a_title_is_taken_away(reply: str, title: str) -> None:
+def test_decoration_around_a_title_is_removed(reply: str, title: str) -> None:
     assert read(reply) == title
 
 
@@ -105,12 +105,12 @@ def test_what_models_put_around_a_title_is_taken_away(reply: str, title: str) ->
         "Rａin",
     ]
 )
-def test_what_is_not_plainly_a_title_gives_none(reply: str) -> None:
+def test_an_unclear_reply_gives_no_title(reply: str) -> None:
     assert read(reply) == ""
 
 
 @given(st.text(max_size=120) | st.text(alphabet=" *_`\"'#-.:\u202e\u200d<|a\nTitle", max_size=40))
-def test_whatever_is_replied_a_title_is_one_short_line_and_reads_itself_as_itself(reply: str) -> None:
+def test_a_title_is_one_short_line_and_parsing_is_idempotent(reply: str) -> None:
     title = read(reply)
     assert len(title) <= MAX_CHARS and len(title.split()) <= MAX_WORDS and len(title.splitlines()) <= 1
     assert title == title.strip() and read(title) == title
@@ -134,10 +134,10 @@ def test_whatever_is_replied_a_title_is_one_short_line_and_reads_itself_as_itsel
         "Need to refuse politely",
     ],
 )
-def test_an_address_a_number_to_call_and_thinking_aloud_are_no_titles(reply: str) -> None:
+def test_addresses_phone_numbers_and_thinking_aloud_are_no_titles(reply: str) -> None:
     assert read(reply) == ""
 
 
 @pytest.mark.parametrize("reply", ["Node.js basics", "Kettles: a history", "Trip on 2026-11-20", "C++ and Rust: speed", "Meeting at 10:30"])
-def test_titles_with_dots_colons_and_dates_stay(reply: str) -> None:
+def test_titles_with_dots_colons_and_dates_are_accepted(reply: str) -> None:
     assert read(reply) == reply

@@ -1,4 +1,4 @@
-"""The page of one's keys: a new key is shown once, in no other page and in no log."""
+"""The page of one's API keys: a new key is shown once, and appears in no other page and no log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptu
     assert key[12:] not in caplog.text
 
 
-def test_a_form_with_nothing_to_use_a_key_for_is_refused(ada: User) -> None:
+def test_a_key_without_any_use_is_refused(ada: User) -> None:
     client = signed_in(ada)
     wrongs: tuple[dict[str, object], ...] = (
         {"formats": []},
@@ -55,7 +55,7 @@ def test_a_form_with_nothing_to_use_a_key_for_is_refused(ada: User) -> None:
     made_by(client)
 
 
-def test_a_key_can_name_tools_that_run_without_asking(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_can_name_tools_that_need_no_approval(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in(ada)
     offering.offer(monkeypatch, fetch, fails, tools_without_approval=["fetch"])
     page = client.get("/keys/").content.decode()
@@ -67,7 +67,7 @@ def test_a_key_can_name_tools_that_run_without_asking(ada: User, monkeypatch: py
     assert 'name="tools"' not in client.get("/keys/").content.decode()
 
 
-def test_an_admin_sees_whose_keys_there_are_and_takes_one_back(ada: User, bela: User) -> None:
+def test_an_admin_sees_everybodys_keys_and_revokes_one(ada: User, bela: User) -> None:
     key = made_by(signed_in(ada))
     admin = make_person("olga", "view_user", "change_user", staff=True)
     looker = make_person("luca", "view_user", staff=True)
@@ -83,5 +83,5 @@ def test_an_admin_sees_whose_keys_there_are_and_takes_one_back(ada: User, bela: 
     assert ApiKey.objects.get().revoked_at is not None
 
 
-def test_the_settings_lead_to_the_keys(ada: User) -> None:
+def test_the_settings_link_to_the_keys(ada: User) -> None:
     assert 'href="/keys/"' in signed_in(ada).get("/settings/").content.decode()

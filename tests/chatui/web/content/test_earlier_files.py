@@ -1,4 +1,4 @@
-"""Files that were sent before: their owner finds them and sends them again, and nothing is stored twice."""
+"""Files sent earlier: their owner finds and sends them again, and nothing is stored twice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def again(client: Client, file: StoredFile, conversation: Conversation | None = 
     return client.post(f"/files/{file.pk}/again/{place}")
 
 
-def test_the_newest_come_first_each_once_and_words_of_the_name_are_enough(ada: User, talk: Conversation) -> None:
+def test_the_newest_come_first_without_duplicates_and_match_by_words_of_the_name(ada: User, talk: Conversation) -> None:
     for name in ("Budget 2025.csv", "notes.txt", "Budget 2026.csv", "notes.txt"):
         sent_file(talk, name)
     brought(ada, "waiting.txt")
@@ -49,7 +49,7 @@ def test_the_newest_come_first_each_once_and_words_of_the_name_are_enough(ada: U
     assert names(signed_in(ada), "%") == [] == names(signed_in(ada), "\0_" + "x " * 900)
 
 
-def test_the_answer_says_whether_there_are_more_than_it_names(ada: User, talk: Conversation) -> None:
+def test_the_response_says_if_there_are_more_files(ada: User, talk: Conversation) -> None:
     def said(words: str = "") -> tuple[int, bool]:
         answer = signed_in(ada).get("/files/earlier/", {"q": words}).json()
         return len(answer["files"]), answer["more"]
@@ -62,7 +62,7 @@ def test_the_answer_says_whether_there_are_more_than_it_names(ada: User, talk: C
     assert said("more") == (1, False)
 
 
-def test_it_waits_once_more_with_its_text_and_no_second_copy(ada: User, talk: Conversation) -> None:
+def test_a_file_is_pending_again_with_its_text_and_no_second_copy(ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     other = Conversation.objects.create(owner=ada)
     contents = FileContent.objects.count(), DocumentText.objects.count()
@@ -75,7 +75,7 @@ def test_it_waits_once_more_with_its_text_and_no_second_copy(ada: User, talk: Co
     assert "Words of notes.txt." in client.get(said["text"]).content.decode()
 
 
-def test_deleting_one_of_them_leaves_the_other_its_text(ada: User, talk: Conversation) -> None:
+def test_deleting_one_copy_keeps_the_others_text(ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     said = again(signed_in(ada), file).json()
     attached.delete(StoredFile.objects.get(pk=file.pk))
@@ -84,7 +84,7 @@ def test_deleting_one_of_them_leaves_the_other_its_text(ada: User, talk: Convers
 
 
 @pytest.mark.parametrize("change", ["deleted_at", "unfinished_until", "temporary_until", "unread", "tool"])
-def test_what_is_in_no_list_or_has_no_text_is_not_offered(change: str, ada: User, talk: Conversation) -> None:
+def test_unlisted_files_and_files_without_text_are_not_offered(change: str, ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     assert names(signed_in(ada)) == ["notes.txt"], "the premise"
     if change == "unread":
@@ -96,7 +96,7 @@ def test_what_is_in_no_list_or_has_no_text_is_not_offered(change: str, ada: User
     assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
 
 
-def test_nobody_finds_or_takes_what_is_somebody_elses(ada: User, bela: User, grace: User, talk: Conversation) -> None:
+def test_nobody_finds_or_reuses_somebody_elses_files(ada: User, bela: User, grace: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     for other in (bela, grace):
         assert names(signed_in(other)) == [] and again(signed_in(other), file).status_code == 404

@@ -1,4 +1,4 @@
-"""The address of a file: for its owner, under a policy that runs nothing; for everybody else there is no such file."""
+"""Serving files: for their owner, with a policy that runs nothing; for everybody else they do not exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "sandbox"}
 
 
-def kept(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
+def store_file(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
     return storage.save(FileDestination(row.owner_id, row.pk), NewFile.of(name, data))
 
 
@@ -28,16 +28,16 @@ def body_of(response: object) -> bytes:
     return b"".join(response.streaming_content)  # type: ignore[attr-defined]
 
 
-def test_its_owner_gets_a_file_as_one_to_save(conversation: Conversation, ada: User) -> None:
-    file = kept(conversation, "Zahlen – März.csv")
+def test_the_owner_gets_a_file_as_a_download(conversation: Conversation, ada: User) -> None:
+    file = store_file(conversation, "Zahlen – März.csv")
     response = signed_in(ada).get(f"/files/{file.pk}/")
     assert response.status_code == 200 and body_of(response) == b"a,b\n"
     assert response["Content-Disposition"] == "attachment; filename*=utf-8''Zahlen%20%E2%80%93%20M%C3%A4rz.csv"
     assert response["Content-Type"] == "application/octet-stream" and response["Content-Length"] == "4"
 
 
-def test_a_picture_of_a_safe_format_is_shown_in_place(conversation: Conversation, ada: User) -> None:
-    response = signed_in(ada).get(f"/files/{kept(conversation, 'plot.txt', png(3, 2)).pk}/")
+def test_a_picture_of_a_safe_format_is_shown_inline(conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{store_file(conversation, 'plot.txt', png(3, 2)).pk}/")
     assert body_of(response) == png(3, 2) and response["Content-Type"] == "image/png"
     assert response["Content-Disposition"] == 'inline; filename="plot.txt"'
 
@@ -52,23 +52,21 @@ def test_a_picture_of_a_safe_format_is_shown_in_place(conversation: Conversation
         ("huge.png", claiming(20_000, 20_000)),
     ],
 )
-def test_nothing_else_is_shown_in_place_whatever_its_name_says(name: str, data: bytes, conversation: Conversation, ada: User) -> None:
-    response = signed_in(ada).get(f"/files/{kept(conversation, name, data).pk}/")
+def test_nothing_else_is_shown_inline_whatever_its_name(name: str, data: bytes, conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{store_file(conversation, name, data).pk}/")
     assert response["Content-Type"] == "application/octet-stream" and response["Content-Disposition"] == f'attachment; filename="{name}"'
 
 
 @pytest.mark.parametrize(("data", "policy"), [(png(), POLICY | {"style-src 'unsafe-inline'"}), (b"<script>", POLICY)])
-def test_no_browser_runs_or_keeps_any_of_it(data: bytes, policy: set[str], conversation: Conversation, ada: User) -> None:
-    response = signed_in(ada).get(f"/files/{kept(conversation, 'x', data).pk}/")
+def test_no_browser_runs_or_caches_a_file(data: bytes, policy: set[str], conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{store_file(conversation, 'x', data).pk}/")
     assert {directive.strip() for directive in response["Content-Security-Policy"].split(";")} == policy
     assert response["X-Content-Type-Options"] == "nosniff" and response["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response["Cache-Control"] == "no-store" and response["X-Frame-Options"] == "DENY"
 
 
-def test_somebody_elses_a_deleted_and_a_guessed_file_are_not_found_alike(
-    conversation: Conversation, ada: User, bela: User, grace: User
-) -> None:
-    file = kept(conversation)
+def test_foreign_deleted_and_guessed_files_are_equally_not_found(conversation: Conversation, ada: User, bela: User, grace: User) -> None:
+    file = store_file(conversation)
     assert signed_in(ada).get(f"/files/{file.pk}/").status_code == 200, "the premise"
     others = [signed_in(person).get(f"/files/{file.pk}/") for person in (bela, grace)]
     guessed = signed_in(bela).get(f"/files/{uuid4()}/")
@@ -83,7 +81,7 @@ def test_somebody_elses_a_deleted_and_a_guessed_file_are_not_found_alike(
 
 
 def test_staff_open_a_file_under_the_rules_of_the_debug_view(conversation: Conversation, grace: User) -> None:
-    file = kept(conversation)
+    file = store_file(conversation)
     path = f"/c/{conversation.pk}/debug/files/{file.pk}/"
     client = signed_in(grace)
     assert client.get(path).status_code == 403, "not before the debug view is open"
@@ -92,16 +90,16 @@ def test_staff_open_a_file_under_the_rules_of_the_debug_view(conversation: Conve
     assert client.get(f"/c/{conversation.pk}/debug/files/{uuid4()}/").status_code == 404
 
 
-def test_a_file_that_staff_take_has_a_line_of_its_own_in_the_audit_log(conversation: Conversation, grace: User) -> None:
-    file, client = kept(conversation), signed_in(grace)
+def test_a_file_that_staff_download_has_its_own_audit_log_line(conversation: Conversation, grace: User) -> None:
+    file, client = store_file(conversation), signed_in(grace)
     client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
     client.get(f"/c/{conversation.pk}/debug/files/{file.pk}/")
     lines = list(AuditEvent.objects.order_by("number").values_list("action", "way", "actor_name", "owner_name"))
     assert lines == [("open debug view", "page", "grace", "ada"), ("file download", "download", "grace", "ada")]
 
 
-def test_whoever_was_made_inactive_gets_nothing(conversation: Conversation, ada: User) -> None:
-    file, client = kept(conversation), signed_in(ada)
+def test_a_deactivated_account_gets_nothing(conversation: Conversation, ada: User) -> None:
+    file, client = store_file(conversation), signed_in(ada)
     assert client.get(f"/files/{file.pk}/").status_code == 200, "the premise"
     ada.is_active = False
     ada.save()

@@ -1,4 +1,4 @@
-"""What a device is told of the product: the manifest, the worker and the offline page name the operator's brand, and no person."""
+"""Installing the product as an app: manifest, service worker and offline page have the operator's brand and no personal data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.django_db
 
 
-def test_the_manifest_has_what_browsers_ask_for(ada: User) -> None:
+def test_the_manifest_has_what_browsers_require(ada: User) -> None:
     response = Client().get("/manifest.webmanifest")
     assert response["Content-Type"] == "application/manifest+json"
     manifest = response.json()
@@ -42,7 +42,7 @@ def test_the_manifest_has_what_browsers_ask_for(ada: User) -> None:
         ("mark.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 640, 640), ("640x640", "image/png")),
     ],
 )
-def test_the_manifest_has_the_operators_name_mark_and_colour(
+def test_the_manifest_has_the_operators_name_icon_and_colour(
     name: str, data: bytes, icon: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ada: User
 ) -> None:
     (tmp_path / name).write_bytes(data)
@@ -66,13 +66,13 @@ def test_the_worker_and_the_offline_page_are_the_same_for_everybody(ada: User, c
         assert not response.cookies and b"ada" not in response.content and b"csrf" not in response.content
 
 
-def test_the_offline_page_is_in_the_language_that_the_browser_asks_for() -> None:
+def test_the_offline_page_is_in_the_browsers_language() -> None:
     for asks, heading in (("de-DE", "Keine Verbindung"), ("ko", "연결 없음"), ("zh-CN", "没有连接"), ("fr", "No connection")):
         page = Client(headers={"accept-language": asks}).get("/offline/").content.decode()
         assert f"<h1>{heading}</h1>" in page, asks
 
 
-def test_the_worker_is_short_and_knows_all_that_the_offline_page_loads(ada: User) -> None:
+def test_the_worker_is_short_and_caches_all_that_the_offline_page_loads(ada: User) -> None:
     script = Client().get("/sw.js").content.decode()
     assert len(script.splitlines()) <= 60
     shell = {path.encode().decode("unicode_escape") for path in re.findall(r'"([^"]+)"', script.split("SHELL = ", 1)[1].splitlines()[0])}
@@ -83,7 +83,7 @@ def test_the_worker_is_short_and_knows_all_that_the_offline_page_loads(ada: User
     assert asked == shell
 
 
-def test_a_worker_that_is_switched_off_deletes_what_was_kept_and_no_page_asks_for_one(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:
+def test_a_disabled_worker_deletes_its_cache_and_no_page_registers_one(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:
     client = Client()
     client.force_login(ada)
     assert "data-worker" in client.get("/").content.decode()
@@ -93,7 +93,7 @@ def test_a_worker_that_is_switched_off_deletes_what_was_kept_and_no_page_asks_fo
     assert "data-worker" not in client.get("/").content.decode()
 
 
-def test_signing_out_clears_the_cache_and_tells_the_sign_in_page(ada: User) -> None:
+def test_signing_out_clears_the_cache_and_redirects_to_the_sign_in_page(ada: User) -> None:
     client = Client()
     client.force_login(ada)
     assert "data-signed-out" not in Client().get(settings.LOGIN_URL).content.decode()

@@ -1,4 +1,4 @@
-"""The address at which a person brings a file: what is taken, what is refused, and that it stays theirs."""
+"""Uploading files: what is accepted, what is refused, and that files are private."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def upload(client: Client, name: str = "notes.txt", data: bytes = b"The meeting 
     return client.post("/files/", data, content_type="application/octet-stream", headers={"X-File-Name": name})
 
 
-def test_a_text_file_is_kept_read_and_counted(ada: User) -> None:
+def test_a_text_file_is_stored_read_and_counted(ada: User) -> None:
     client = signed_in(ada)
     said = upload(client, "Notes%20%E2%80%93%20May.txt").json()
     file = StoredFile.objects.get()
@@ -59,7 +59,7 @@ def test_a_text_file_is_kept_read_and_counted(ada: User) -> None:
         ("a.txt", b"", "blank"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_a_reason_and_not_kept(name: str, data: bytes, why: str, ada: User) -> None:
+def test_an_unreadable_file_is_refused_with_a_reason_and_not_stored(name: str, data: bytes, why: str, ada: User) -> None:
     answer = upload(signed_in(ada), name, data)
     assert answer.json()["why"] == why and len(answer.json()["message"]) > 20
     assert not StoredFile.objects.exists() and not FileContent.objects.exists()
@@ -69,13 +69,13 @@ def test_what_cannot_be_read_is_refused_with_a_reason_and_not_kept(name: str, da
     "given",
     ["a%0D%0AX-Evil:%201.txt", "..%2F..%2Fetc%2Fpasswd", "x%E2%80%AEtxt.exe.txt", "%22><img src=x>.txt", "", "%ff%00.txt", "a" * 3000],
 )
-def test_a_name_can_do_nothing_but_name(given: str, ada: User) -> None:
+def test_a_hostile_file_name_is_harmless(given: str, ada: User) -> None:
     assert upload(signed_in(ada), given).status_code == 200
     (name,) = StoredFile.objects.values_list("name", flat=True)
     assert not set(name) & set('\r\n/\\"<>\0\u202e') and name.strip(".") and len(name) <= 80
 
 
-def test_the_same_content_is_read_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_contents_are_read_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in(ada)
     upload(client)
     monkeypatch.setattr("chatui.documents.reading.read", None)
@@ -84,7 +84,7 @@ def test_the_same_content_is_read_once(ada: User, monkeypatch: pytest.MonkeyPatc
     assert DocumentPart.objects.count() == 1, "the other file has the same content"
 
 
-def test_what_the_name_says_decides_how_the_same_bytes_are_read(ada: User) -> None:
+def test_the_file_name_decides_how_equal_contents_are_read(ada: User) -> None:
     client, page = signed_in(ada), b"<title>t</title><p>Hello</p>"
     texts = [client.get(upload(client, name, page).json()["text"]).content for name in ("a.html", "a.txt", "b.html")]
     assert texts[0] == texts[2] != page and texts[1] == page and FileContent.objects.count() == 2
@@ -94,7 +94,7 @@ def test_what_the_name_says_decides_how_the_same_bytes_are_read(ada: User) -> No
     assert list(kinds) == [("table.csv", "csv"), ("table.md", "markdown"), ("table.txt", "text")]
 
 
-def test_what_waits_is_told_at_the_message_box_where_it_was_brought(ada: User, bela: User, conversation: Conversation) -> None:
+def test_pending_files_are_listed_at_the_message_box_they_were_uploaded_in(ada: User, bela: User, conversation: Conversation) -> None:
     client = signed_in(ada)
     Conversation.objects.filter(pk=conversation.pk).update(owner=ada)
     here = f"/files/?conversation={conversation.pk}"
@@ -109,7 +109,7 @@ def test_what_waits_is_told_at_the_message_box_where_it_was_brought(ada: User, b
     assert client.get(here).json() == client.get("/files/").json() == empty, "sent, or too old"
 
 
-def test_a_page_says_whether_there_are_files_to_load(ada: User) -> None:
+def test_a_page_says_whether_there_are_pending_files_to_load(ada: User) -> None:
     client = signed_in(ada)
     assert "data-files" not in client.get("/").content.decode()
     talk = Conversation.objects.create(owner=ada)
@@ -118,7 +118,7 @@ def test_a_page_says_whether_there_are_files_to_load(ada: User) -> None:
     assert "data-files" not in client.get(f"/c/{talk.pk}/").content.decode(), "it waits at another box"
 
 
-def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async def read(name: str, data: bytes) -> Reading:
         return Reading(State.READ, "text", (Part("", "ä" * 600_000),))
 
@@ -130,7 +130,7 @@ def test_what_was_read_counts_like_the_file(ada: User, monkeypatch: pytest.Monke
     assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and storage.bytes_of(ada.pk) == 9 + 1_200_000
 
 
-def test_who_never_sends_anything_can_go_on_bringing_files(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_files_that_are_never_sent_do_not_block_uploads(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_uploads, "MAX_PENDING", 2)
     client = signed_in(ada)
     for number in range(4):
@@ -141,7 +141,7 @@ def test_who_never_sends_anything_can_go_on_bringing_files(ada: User, monkeypatc
     assert set(StoredFile.objects.values_list("name", flat=True)) == {"3.txt", "4.txt"}
 
 
-def test_what_was_left_alone_for_an_hour_gives_way_where_there_is_no_more_room(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_pending_for_an_hour_are_replaced_when_space_runs_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
     client = signed_in(ada)
     upload(client, "old.txt", b"a" * 700_000)
@@ -150,7 +150,7 @@ def test_what_was_left_alone_for_an_hour_gives_way_where_there_is_no_more_room(a
     assert upload(client, "new.txt", b"b" * 700_000).json()["ok"] and StoredFile.objects.get().name == "new.txt"
 
 
-def test_a_file_that_is_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async def read(name: str, data: bytes) -> Reading:
         await sync_to_async(_delete_all)()
         return Reading(State.READ, "text", (Part("", "words"),))
@@ -165,14 +165,14 @@ def _delete_all() -> None:
         attached.delete(file)
 
 
-def test_what_another_upload_read_meanwhile_is_not_read_over(ada: User) -> None:
+def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
     file = brought(ada)
     passages.index(file.content_id)
     texts.save(file.content, ExtractedText(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
 
 
-def test_limits_hold(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_apply(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in(ada)
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
     assert upload(client, data=b"a" * 1024 * 1024).json()["ok"], "exactly full, with its text"
@@ -183,13 +183,13 @@ def test_limits_hold(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
 
 
-def test_long_bodies_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_bodies_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"file_mb": 1})
     assert refusal_of(b"/files/", 1024 * 1024) == b"" and b"413" in refusal_of(b"/%66iles/", 1024 * 1024 + 1)
     assert b"411" in refusal_of(b"/files/", None) and refusal_of(b"/import/", 1024 * 1024 + 1) == b""
 
 
-def test_nobody_else_reads_or_deletes_a_file_that_waits(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
+def test_nobody_else_reads_or_deletes_a_pending_file(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
     file = brought(ada)
     for person in (bela, grace):
         client = signed_in(person)
@@ -203,13 +203,13 @@ def test_nobody_else_reads_or_deletes_a_file_that_waits(ada: User, bela: User, g
     assert upload(strict).status_code == 403, "without a token"
 
 
-def test_a_file_that_a_tool_made_is_not_deleted_here(ada: User, conversation: Conversation) -> None:
+def test_a_tool_made_file_is_not_deleted_here(ada: User, conversation: Conversation) -> None:
     file = brought(ada)
     StoredFile.objects.filter(pk=file.pk).update(source="tool", conversation=conversation)
     assert signed_in(ada).post(f"/files/{file.pk}/delete/").status_code == 404 and StoredFile.objects.exists()
 
 
-def test_what_nobody_sends_goes_after_a_day(ada: User, conversation: Conversation) -> None:
+def test_pending_files_expire_after_a_day(ada: User, conversation: Conversation) -> None:
     old, sent, new = (brought(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
     StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
     StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
@@ -220,19 +220,19 @@ def test_what_nobody_sends_goes_after_a_day(ada: User, conversation: Conversatio
 @pytest.mark.parametrize(
     ("command", "why"), [("true", None), ("false", "infected"), ("sh -c 'exit 2'", "unchecked"), ("/nowhere", "unchecked")]
 )
-def test_a_scanner_decides(command: str, why: str | None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_virus_scanner_decides(command: str, why: str | None, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"file_scanner": command})
     answer = upload(signed_in(ada))
     assert answer.json().get("why") == why and StoredFile.objects.exists() == (why is None)
 
 
-def test_a_scanner_that_does_not_end_has_checked_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scanner_that_times_out_counts_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "SECONDS", 0.1)
     assert scanning.scan("sleep 5", b"") is scanning.Verdict.UNCHECKED and scanning.scan("cat", b"x") is scanning.Verdict.CLEAN
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_uploads_at_once_stay_within_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twenty_concurrent_uploads_stay_within_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"files_of_person_mb": 2})
     client, answers = signed_in(ada), []
 
@@ -254,7 +254,7 @@ def test_twenty_uploads_at_once_stay_within_the_quota(ada: User, monkeypatch: py
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[object] = []
 
     async def read(name: str, data: bytes) -> Reading:
@@ -263,11 +263,11 @@ def test_no_connection_is_held_while_a_file_is_read(ada: User, monkeypatch: pyte
 
     monkeypatch.setattr("chatui.documents.reading.read", read)
     assert upload(signed_in(ada)).json()["ok"]
-    # async_to_sync runs it in this very thread.
+    # async_to_sync runs it in this same thread.
     assert held == [None]
 
 
-def test_what_may_go_another_time_is_answered_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_refusal_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.file_intake._queue", UploadQueue(max_per_person=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

@@ -1,4 +1,4 @@
-"""Pinned and archived conversations: where they stand, what brings them back, and who is told."""
+"""Pinned and archived conversations: where they are listed, how they are restored, and which pages are notified."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def titles(person: User) -> tuple[list[str], list[str]]:
-    """What is in the list, and what is in the archive."""
+    """The titles in the list, and those in the archive."""
     return [link.title for link in shown_list(person).links], [each.title for each in bin_and_archive.shown_archive(person).conversations]
 
 
-def test_a_conversation_stands_in_one_place(ada: User, bela: User) -> None:
+def test_a_conversation_is_listed_in_one_place(ada: User, bela: User) -> None:
     rows = {title: Conversation.objects.create(owner=ada, title=title) for title in ("A", "B", "C")}
     client = signed_in(ada)
     for title, place, expected in (
@@ -40,7 +40,7 @@ def test_a_conversation_stands_in_one_place(ada: User, bela: User) -> None:
     assert titles(ada) == (["C", "A"], ["B"]) and titles(bela) == ([], [])
 
 
-def test_the_archive_goes_on_over_pages_and_leads_back_to_itself(ada: User) -> None:
+def test_the_archive_has_pages_and_actions_return_to_it(ada: User) -> None:
     now = timezone.now()
     Conversation.objects.bulk_create(
         Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(bin_and_archive.PAGE_SIZE + 2)
@@ -55,7 +55,7 @@ def test_the_archive_goes_on_over_pages_and_leads_back_to_itself(ada: User) -> N
     assert answer["Location"] == "/archived/" and not Conversation.objects.get(pk=moved).archived_at
 
 
-def test_search_finds_what_is_archived_and_says_so(ada: User) -> None:
+def test_search_finds_archived_conversations_and_marks_them(ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="Zymurgy", title_is_custom=True)
     search_index.put_title(row, transcripts.title_text(row))
     [hit] = search.search(ada, "zymurgy").hits
@@ -67,7 +67,7 @@ def test_search_finds_what_is_archived_and_says_so(ada: User) -> None:
 
 
 @pytest.mark.asyncio
-async def test_every_page_is_told_and_a_new_message_brings_it_back(ada: User, backend: ScriptedBackend) -> None:
+async def test_every_page_is_notified_and_a_new_message_restores_it(ada: User, backend: ScriptedBackend) -> None:
     async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside:
         await socket.send_message()
         accepted = (await socket.until("chatui:accepted"))[-1]

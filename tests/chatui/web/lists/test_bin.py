@@ -1,4 +1,4 @@
-"""The bin: what is in it and until when, what is not, and what goes for good."""
+"""The bin: its content, expiry and restoration, and erasing for good."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def binned(owner: User, title: str, days: float = 1, **also: object) -> Conversa
     return Conversation.objects.create(owner=owner, title=title, deleted_at=deleted_at, **also)
 
 
-def test_it_lists_what_the_person_deleted_the_last_first_and_nothing_else(ada: User, bela: User) -> None:
+def test_it_lists_only_the_persons_deleted_conversations_newest_first(ada: User, bela: User) -> None:
     binned(ada, "Older", 2)
     binned(ada, "Newer", 1)
     binned(ada, "Half an import", unfinished_until=timezone.now() + timedelta(minutes=1))
@@ -33,7 +33,7 @@ def test_it_lists_what_the_person_deleted_the_last_first_and_nothing_else(ada: U
     assert "Newer" in page and "Half an import" not in page and "Of somebody else" not in page and "In the list" not in page
 
 
-def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_says_until_when_a_conversation_can_be_restored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = binned(ada, "Sums", 3)
     change(monkeypatch, {"bin_days": 10})
     [shown] = bin_and_archive.shown_bin(ada).conversations
@@ -44,7 +44,7 @@ def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkey
     assert not Conversation.objects.filter(pk=row.pk).exists(), "purge goes by the same number of days"
 
 
-def test_a_long_bin_goes_on_over_pages(ada: User) -> None:
+def test_a_long_bin_has_pages(ada: User) -> None:
     Conversation.objects.bulk_create(
         Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * bin_and_archive.PAGE_SIZE + 1)
     )
@@ -56,7 +56,7 @@ def test_a_long_bin_goes_on_over_pages(ada: User) -> None:
     assert f"?list={first.next_cursor}" in signed_in(ada).get("/bin/").content.decode()
 
 
-def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_question(ada: User, bela: User) -> None:
+def test_only_its_owner_can_erase_from_the_bin_after_confirming(ada: User, bela: User) -> None:
     row, kept = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="Kept")
     client = signed_in(ada)
     for refused, key in ((client, kept.pk), (signed_in(bela), row.pk)):
@@ -68,7 +68,7 @@ def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_quest
     assert list(Conversation.objects.filter(owner=ada)) == [kept]
 
 
-def test_what_is_brought_back_in_the_same_moment_is_not_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_restored_at_the_same_moment_is_not_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = binned(ada, "Sums")
     look = conversation_actions.in_bin
 

@@ -1,4 +1,4 @@
-"""Folders: who may do what with them, where a conversation then stands, who is told, and what is left when one goes."""
+"""Folders: permissions, where their conversations are listed, notifications, and the effect of deletion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def work(ada: User) -> Folder:
     return Folder.objects.create(owner=ada, name="Work", instructions="Answer in Latin.")
 
 
-def where(person: User) -> dict[str, list[str]]:
+def listed_places(person: User) -> dict[str, list[str]]:
     """The titles in the list, in each folder by its name, and in the archive."""
     found = {"list": [link.title for link in shown_list(person).links]}
     for folder in Folder.objects.filter(owner=person):
@@ -43,7 +43,7 @@ def where(person: User) -> dict[str, list[str]]:
     return found | {"archive": [each.title for each in bin_and_archive.shown_archive(person).conversations]}
 
 
-def test_a_conversation_stands_in_one_place_also_with_folders(ada: User, work: Folder) -> None:
+def test_a_conversation_is_listed_in_one_place_with_folders(ada: User, work: Folder) -> None:
     rows = {title: Conversation.objects.create(owner=ada, title=title) for title in "AB"}
     client = signed_in(ada)
     for action, data, expected in (
@@ -58,20 +58,20 @@ def test_a_conversation_stands_in_one_place_also_with_folders(ada: User, work: F
         ("move", {"folder": ""}, (["B", "A"], [], [])),
     ):
         assert client.post(f"/c/{rows['A'].pk}/{action}/", data).status_code == 302
-        assert where(ada) == dict(zip(("list", "Work", "archive"), expected, strict=True)), (action, data)
+        assert listed_places(ada) == dict(zip(("list", "Work", "archive"), expected, strict=True)), (action, data)
     client.post(f"/c/{rows['A'].pk}/put/", {"place": "pinned"})
     client.post(f"/c/{rows['A'].pk}/move/", {"folder": str(work.pk)})
     assert not Conversation.objects.get(title="A").is_pinned, "it was pinned in the list, which it has left"
 
 
-def test_a_pinned_conversation_stands_on_top_of_its_folder(ada: User, work: Folder) -> None:
+def test_a_pinned_conversation_is_at_the_top_of_its_folder(ada: User, work: Folder) -> None:
     rows = [Conversation.objects.create(owner=ada, title=title, folder=work) for title in "AB"]
-    assert where(ada)["Work"] == ["B", "A"]
+    assert listed_places(ada)["Work"] == ["B", "A"]
     signed_in(ada).post(f"/c/{rows[0].pk}/put/", {"place": "pinned"})
-    assert where(ada) == {"list": [], "Work": ["A", "B"], "archive": []}
+    assert listed_places(ada) == {"list": [], "Work": ["A", "B"], "archive": []}
 
 
-def test_another_persons_folder_is_not_found_and_nothing_is_said_of_it(ada: User, bela: User, work: Folder) -> None:
+def test_another_persons_folder_is_not_found(ada: User, bela: User, work: Folder) -> None:
     row = Conversation.objects.create(owner=ada, title="A", folder=work)
     own = Conversation.objects.create(owner=bela, title="B")
     client, nothing = signed_in(bela), uuid4()
@@ -89,7 +89,7 @@ def test_another_persons_folder_is_not_found_and_nothing_is_said_of_it(ada: User
     assert (work.name, work.instructions) == ("Work", "Answer in Latin.") and not Folder.objects.filter(owner=bela).exists()
 
 
-def test_a_folder_is_made_changed_and_deleted_with_plain_forms(ada: User) -> None:
+def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="A")
     client = signed_in(ada)
     made = client.post("/folders/new/", {"name": "  Work \n at home ", "instructions": "Be brief.\r\n\r\nUse Latin.\x07 "})
@@ -103,10 +103,10 @@ def test_a_folder_is_made_changed_and_deleted_with_plain_forms(ada: User) -> Non
     client.post(f"/c/{row.pk}/move/", {"folder": folder.pk})
     assert "go back to your list" in client.get(f"/folders/{folder.pk}/delete/").content.decode()
     client.post(f"/folders/{folder.pk}/delete/")
-    assert where(ada) == {"list": ["A"], "archive": []}
+    assert listed_places(ada) == {"list": ["A"], "archive": []}
 
 
-def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "_BATCH_SIZE", 2)
     now = timezone.now()
     for number in range(5):
@@ -114,7 +114,7 @@ def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, 
     Conversation.objects.create(owner=ada, title="Kept", folder=work, archived_at=now)
     Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
     signed_in(ada).post(f"/folders/{work.pk}/delete/")
-    assert where(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
+    assert listed_places(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
     assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Thrown"]
 
 
@@ -128,20 +128,20 @@ def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, 
         ("Work", "x" * (INSTRUCTION_CHARS + 1), "at most 4000"),
     ],
 )
-def test_what_is_no_folder_is_refused_with_a_sentence(ada: User, name: str, instructions: str, says: str) -> None:
+def test_an_invalid_folder_is_refused_with_a_sentence(ada: User, name: str, instructions: str, says: str) -> None:
     answer = signed_in(ada).post("/folders/new/", {"name": name, "instructions": instructions})
     assert answer.status_code == 400 and says in answer.content.decode()
     assert not Folder.objects.exists()
 
 
-def test_instructions_may_be_as_long_as_the_page_says_with_line_breaks_as_browsers_send_them(ada: User) -> None:
+def test_instructions_may_have_the_stated_length_with_browser_line_breaks(ada: User) -> None:
     lines = "\n".join(["x" * 39] * 100)
     assert len(lines) == INSTRUCTION_CHARS - 1
     assert signed_in(ada).post("/folders/new/", {"name": "Work", "instructions": lines.replace("\n", "\r\n")}).status_code == 302
     assert Folder.objects.get().instructions == lines
 
 
-def test_there_are_so_many_folders_and_no_more(ada: User, bela: User) -> None:
+def test_the_number_of_folders_is_limited(ada: User, bela: User) -> None:
     row = Conversation.objects.create(owner=ada, title="A")
     Folder.objects.bulk_create(Folder(owner=ada, name=f"Folder {number}") for number in range(MAX_FOLDERS))
     client = signed_in(ada)
@@ -152,14 +152,14 @@ def test_there_are_so_many_folders_and_no_more(ada: User, bela: User) -> None:
     assert Folder.objects.filter(owner=ada).count() == MAX_FOLDERS
 
 
-def test_writing_folders_in_a_loop_is_slowed_down(ada: User, work: Folder) -> None:
+def test_folder_changes_are_rate_limited(ada: User, work: Folder) -> None:
     client = signed_in(ada)
     assert folders._writes.take(117, str(ada.pk)) == 0
     statuses = [client.post(f"/folders/{work.pk}/", {"name": f"Work {number}"}).status_code for number in range(4)]
     assert statuses == [302] * 3 + [429]
 
 
-def test_folders_are_listed_by_name_and_one_with_a_new_answer_says_so(ada: User, work: Folder) -> None:
+def test_folders_are_sorted_by_name_and_mark_new_answers(ada: User, work: Folder) -> None:
     for name in ("alpha", "Österreich", "Zoo", "Beta"):
         Folder.objects.create(owner=ada, name=name)
     Conversation.objects.create(owner=ada, title="A", folder=work, has_news=True)
@@ -169,11 +169,11 @@ def test_folders_are_listed_by_name_and_one_with_a_new_answer_says_so(ada: User,
 
 
 def visible(client: Client, path: str) -> str:
-    """A page without what only scripts copy."""
+    """A page without the templates for scripts."""
     return re.sub(r"(?s)<template.*?</template>", "", client.get(path).content.decode())
 
 
-def test_the_page_opens_the_folder_that_it_is_in_and_no_other(ada: User, work: Folder) -> None:
+def test_the_page_opens_only_its_own_folder(ada: User, work: Folder) -> None:
     play = Folder.objects.create(owner=ada, name="Play")
     inside, elsewhere, free = (
         Conversation.objects.create(owner=ada, title=title, folder=folder)
@@ -188,7 +188,7 @@ def test_the_page_opens_the_folder_that_it_is_in_and_no_other(ada: User, work: F
     assert str(inside.pk) not in visible(client, f"/c/{free.pk}/")
 
 
-def test_without_scripts_links_lead_through_a_folder(ada: User, work: Folder) -> None:
+def test_without_scripts_links_page_through_a_folder(ada: User, work: Folder) -> None:
     rows = [Conversation(owner=ada, title=f"Talk {number}", folder=work) for number in range(63)]
     Conversation.objects.bulk_create(rows)
     client = signed_in(ada)
@@ -202,7 +202,7 @@ def test_without_scripts_links_lead_through_a_folder(ada: User, work: Folder) ->
     assert set(re.findall(r'data-conversation="([^"]+)"', client.get(fragment.replace("&amp;", "&")).content.decode())) == shown[1]
 
 
-def test_instructions_are_in_no_download_and_on_no_shared_page(ada: User, work: Folder, client: Client) -> None:
+def test_instructions_are_not_exported_or_shared(ada: User, work: Folder, client: Client) -> None:
     row = long_conversation(ada, 4, "carrot")
     actions.move(ada, row.pk, str(work.pk))
     row.refresh_from_db()
@@ -216,7 +216,7 @@ def test_instructions_are_in_no_download_and_on_no_shared_page(ada: User, work: 
     assert page.status_code == 200 and b"Latin" not in page.content and b"Work" not in page.content
 
 
-def test_the_archive_of_everything_holds_the_persons_own_folders(ada: User, bela: User, work: Folder) -> None:
+def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: User, work: Folder) -> None:
     row = Conversation.objects.create(owner=ada, title="A", folder=work)
     Conversation.objects.create(owner=ada, title="B")
     Folder.objects.create(owner=bela, name="Hers")
@@ -227,15 +227,15 @@ def test_the_archive_of_everything_holds_the_persons_own_folders(ada: User, bela
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
 
 
-def test_what_is_written_is_bounded_and_holds_no_control_characters() -> None:
+def test_folder_texts_are_bounded_without_control_characters() -> None:
     found = FolderFields.of("  a\u2028b\x00\x9b ", "one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
     assert found.name == "a b\ufffd" and found.instructions.startswith("one\ntwo[31m\nthree\n\nx")
     assert len(found.instructions) == INSTRUCTION_CHARS
-    assert "x" not in repr(found), "what a person wrote is in no log"
+    assert "x" not in repr(found), "the person's text is in no log"
 
 
 @pytest.mark.asyncio
-async def test_every_page_is_told_of_folders_and_of_what_is_put_into_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+async def test_every_page_is_notified_of_folder_changes(ada: User, bela: User, backend: ScriptedBackend) -> None:
     client = await database_sync_to_async(signed_in)(ada)
 
     async def post(path: str, data: dict[str, object] | None = None) -> int:
@@ -269,7 +269,7 @@ async def test_every_page_is_told_of_folders_and_of_what_is_put_into_them(ada: U
 
 
 @pytest.mark.asyncio
-async def test_nobody_begins_a_conversation_in_somebody_elses_folder(ada: User, bela: User, work: Folder, backend: ScriptedBackend) -> None:
+async def test_nobody_starts_a_conversation_in_somebody_elses_folder(ada: User, bela: User, work: Folder, backend: ScriptedBackend) -> None:
     async with BrowserSocket(bela) as socket:
         for folder in (str(work.pk), str(uuid4()), "x"):
             await socket.send_message(folder=folder)

@@ -1,1 +1,1 @@
-"""The administration pages."""
+"""Tests of the administration pages."""

@@ -1,4 +1,4 @@
-"""Settings in force: under headings, found by words without scripts, and secrets are not found by what they are."""
+"""The page of settings in force: grouped, searchable without scripts, and secrets cannot be found by their value."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.support.places import ROOT
 pytestmark = pytest.mark.django_db
 
 
-def found(words: str) -> list[str]:
+def search_settings(words: str) -> list[str]:
     root = User.objects.create_superuser(f"root-{len(words)}", password="correct horse battery")
     page = signed_in(root).get("/manage/settings/", {"q": words}).content.decode()
     return re.findall(r'<li class="manage-row" id="(CHATUI_\w+)"', page)
 
 
-def test_every_setting_is_under_one_heading_whose_documentation_exists() -> None:
+def test_every_setting_is_under_one_documented_heading() -> None:
     assert [name for name in Environment.model_fields if setting_groups.group_of(name) is None] == []
     assert all((ROOT / group.page).is_file() for group in setting_groups.GROUPS)
-    assert sorted(found("")) == sorted(f"CHATUI_{name.upper()}" for name in Environment.model_fields)
+    assert sorted(search_settings("")) == sorted(f"CHATUI_{name.upper()}" for name in Environment.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -38,32 +38,32 @@ def test_every_setting_is_under_one_heading_whose_documentation_exists() -> None
         ("api", "Usage and programs"),
     ],
 )
-def test_the_longest_beginning_says_the_heading(name: str, heading: str) -> None:
+def test_the_longest_prefix_decides_the_heading(name: str, heading: str) -> None:
     group = setting_groups.group_of(name)
     assert group is not None and group.heading == heading
 
 
-def test_words_find_names_meanings_and_values() -> None:
-    assert found("python_memory MIB") == ["CHATUI_PYTHON_MEMORY_MB"]
-    assert "CHATUI_SECOND_FACTOR_GROUPS" in found("sign in with a password")
-    assert found("no such words at all") == []
+def test_the_search_covers_names_descriptions_and_values() -> None:
+    assert search_settings("python_memory MIB") == ["CHATUI_PYTHON_MEMORY_MB"]
+    assert "CHATUI_SECOND_FACTOR_GROUPS" in search_settings("sign in with a password")
+    assert search_settings("no such words at all") == []
 
 
 def test_a_secret_is_not_found_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"search_key": "heronheron", "database_url": "postgres://me:lynxlynx@host/name"})
     monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
-    assert found("heron") == [] and found("lynx") == []
-    assert "CHATUI_SEARCH_KEY" in found("search_key"), "the twin: it is found by its name"
+    assert search_settings("heron") == [] and search_settings("lynx") == []
+    assert "CHATUI_SEARCH_KEY" in search_settings("search_key"), "the twin: it is found by its name"
 
 
-def test_a_password_with_a_space_is_not_found_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_is_a_password_with_a_space(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"database_url": "postgres://me:ly nx@heron@host/name", "backend_query": "code=ibisibis"})
     monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
-    assert found("nx@") == found("heron") == found("ibis") == []
-    assert found("@host/name") == ["CHATUI_DATABASE_URL"], "the twin: the rest of the address is shown"
+    assert search_settings("nx@") == search_settings("heron") == search_settings("ibis") == []
+    assert search_settings("@host/name") == ["CHATUI_DATABASE_URL"], "the twin: the rest of the address is shown"
 
 
-def test_a_time_is_no_secret_whatever_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duration_is_no_secret_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = environment().model_copy(update={"backend_first_token_seconds": 123.0})
     monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
     [setting] = [each for each in settings_in_force.settings_in_force() if each.name == "CHATUI_BACKEND_FIRST_TOKEN_SECONDS"]

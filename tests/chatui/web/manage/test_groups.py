@@ -1,4 +1,4 @@
-"""The pages of groups: a second factor is demanded of members there, by whoever may change the group, and each change is recorded."""
+"""The admin pages of groups: requiring a second factor of members, who may do so, and the audit log of changes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ RIGHTS = ("view_user", "view_group", "change_group")
 
 @pytest.fixture
 def kim() -> User:
-    """Staff who look after groups."""
+    """Staff who manage groups."""
     return make_person("kim", *RIGHTS, staff=True)
 
 
 @pytest.fixture
 def careful(ada: User, bela: User) -> Group:
-    """Ada and Bela are in it, and Bela has a second factor."""
+    """A group with Ada and Bela, who has a second factor."""
     group = Group.objects.create(name="careful")
     group.user_set.add(ada, bela)
     factor = SecondFactor.objects.create(user=bela)
@@ -42,41 +42,41 @@ def demand(client: Client, group: Group, **fields: str) -> int:
     return client.post(path_of(group), {"required": "on"} | fields).status_code
 
 
-def lines() -> list[tuple[str, str, str]]:
+def audit_lines() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
-def test_a_second_factor_is_demanded_of_a_group_and_asked_for_at_the_next_sign_in(kim: User, careful: Group, ada: User) -> None:
+def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, careful: Group, ada: User) -> None:
     client = signed_in(kim)
     page = client.get(path_of(careful)).content.decode().partition('id="members-heading"')[0]
     assert "Members who have none, and would have to set one up at their next sign-in:" in page
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page
-    assert "require one of others" in page, "whoever has none is told before"
+    assert "require one of others" in page, "a person without a factor is told before"
     assert demand(client, careful) == 302
-    assert lines() == [("group changed", "group careful", "needs a second factor now")]
+    assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
     assert [found.needs_second_factor for found in people_list.page("ada").people] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
-    assert demand(client, careful) == 302 and len(lines()) == 1, "what is so already is not recorded again"
+    assert demand(client, careful) == 302 and len(audit_lines()) == 1, "an unchanged state is not logged again"
     assert not four_eyes.are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
-    assert lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
+    assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not required.is_required(ada) and not RequiredFactor.objects.exists()
-    assert four_eyes.are_linked(kim, ada), "whoever takes the demand away could sign in with a password alone"
+    assert four_eyes.are_linked(kim, ada), "whoever removes the requirement could sign in with a password alone"
 
 
-def test_those_without_one_are_signed_out_where_staff_want_that_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:
+def test_staff_can_sign_out_members_without_one_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:
     careful.user_set.add(kim)
     hers, his, client = signed_in(ada), signed_in(bela), signed_in(kim)
     assert "You are one of them" in client.get(path_of(careful)).content.decode()
     assert demand(client, careful, sessions="on") == 302
     assert hers.get("/").status_code == 302 and his.get("/").status_code == 200
     assert client.get(path_of(careful)).status_code == 200, "not their own session"
-    assert [line[:2] for line in lines()] == [("group changed", "group careful"), ("end session", "ada")]
+    assert [line[:2] for line in audit_lines()] == [("group changed", "group careful"), ("end session", "ada")]
 
 
-def test_only_whoever_may_change_the_group_demands_one(careful: Group) -> None:
+def test_only_those_who_may_change_the_group_can_require_one(careful: Group) -> None:
     careful.permissions.set(Permission.objects.filter(codename="view_auditevent"))
     reader = make_person("reader", "view_user", "view_group", staff=True)
     lesser = make_person("lesser", *RIGHTS, staff=True)
@@ -95,7 +95,7 @@ def test_only_whoever_may_change_the_group_demands_one(careful: Group) -> None:
     assert demand(signed_in(equal), careful) == 302 and RequiredFactor.objects.exists()
 
 
-def test_a_group_that_grants_nothing_is_changed_by_nobody_either_who_may_not_change_groups(careful: Group) -> None:
+def test_even_a_group_without_permissions_needs_the_permission_to_change(careful: Group) -> None:
     for person in (
         make_person("reader", "view_user", "view_group", staff=True),
         make_person("outside", "change_group", "view_group", staff=True),
@@ -105,18 +105,18 @@ def test_a_group_that_grants_nothing_is_changed_by_nobody_either_who_may_not_cha
         assert demand(signed_in(person), careful) == 404 and not RequiredFactor.objects.exists()
 
 
-def test_what_the_operator_demands_is_not_changed_here(kim: User, careful: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_requirement_of_the_operator_cannot_be_changed_here(kim: User, careful: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"second_factor_groups": ["careful"]})
     page = signed_in(kim).get(path_of(careful)).content.decode()
     assert "CHATUI_SECOND_FACTOR_GROUPS" in page and "Stop requiring" not in page
 
 
-def test_there_is_no_such_group(kim: User) -> None:
+def test_an_unknown_group_is_not_found(kim: User) -> None:
     client = signed_in(kim)
     assert {client.get(f"/manage/groups/{number}/").status_code for number in (0, 10**30, 7)} == {404}
 
 
-def test_nobody_is_signed_out_by_staff_who_have_fewer_permissions(kim: User, careful: Group, ada: User) -> None:
+def test_staff_sign_out_nobody_with_more_permissions(kim: User, careful: Group, ada: User) -> None:
     root = User.objects.create_superuser("root", password=PASSWORD)
     careful.user_set.add(root)
     hers, theirs, client, words = signed_in(ada), signed_in(root), signed_in(kim), "stay signed in"
@@ -127,7 +127,7 @@ def test_nobody_is_signed_out_by_staff_who_have_fewer_permissions(kim: User, car
     assert required.is_required(root), "root is asked at the next sign-in"
 
 
-def test_less_is_demanded_only_where_a_form_says_so(kim: User, careful: Group) -> None:
+def test_a_requirement_is_lifted_only_by_an_explicit_form(kim: User, careful: Group) -> None:
     client = signed_in(kim)
     assert demand(client, careful) == 302
     assert [client.post(path_of(careful), fields).status_code for fields in ({}, {"required": ""}, {"required": "no"})] == [404] * 3

@@ -1,4 +1,4 @@
-"""Invitations on the administration pages: links by mail, all links at once, and who takes which back."""
+"""Invitations in the admin pages: links by mail, copying all links, and revoking them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INVITE = "/manage/people/invite/"
 
 @pytest.fixture
 def kim() -> User:
-    """Staff who look after accounts."""
+    """Staff who manage accounts."""
     return make_person("kim", *KEEPER, staff=True)
 
 
@@ -47,14 +47,14 @@ def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callb
 
 
 @pytest.mark.usefixtures("_mails")
-def test_none_is_mailed_unasked(kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks) -> None:
+def test_no_link_is_mailed_unasked(kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         signed_in(kim).post(INVITE, FORM)
     sending.wait()
     assert Invitation.objects.count() == 2 and not mail.outbox
 
 
-def test_without_a_mail_server_there_is_no_such_choice(
+def test_without_a_mail_server_mailing_is_not_offered(
     kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks
 ) -> None:
     client = signed_in(kim)
@@ -73,7 +73,7 @@ def test_all_links_can_be_copied_at_once(kim: User) -> None:
     assert "<textarea" not in client.post(INVITE, FORM | {"people": "Otto"}).content.decode(), "one link is there to be copied itself"
 
 
-def test_staff_take_back_only_what_they_could_have_made(kim: User) -> None:
+def test_staff_revoke_only_invitations_they_could_have_made(kim: User) -> None:
     root = User.objects.create_superuser("root", password="correct horse battery")
     readers = Group.objects.create(name="readers")
     readers.permissions.set(Permission.objects.filter(codename="view_auditevent"))
@@ -93,7 +93,7 @@ def test_staff_take_back_only_what_they_could_have_made(kim: User) -> None:
 
 
 @pytest.mark.usefixtures("_mails")
-def test_nobody_invites_without_end_and_whoever_tries_is_told_when_to_go_on(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitations_are_rate_limited_and_the_refusal_says_until_when(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client, names = signed_in(kim), [f"p{number}@example.org" for number in range(invitations.MAX_PER_HOUR + 1)]
     for first in range(0, invitations.MAX_PER_HOUR - 50, 50):
         assert client.post(INVITE, FORM | {"people": "\n".join(names[first : first + 50])}).status_code == 200
@@ -109,7 +109,7 @@ def test_nobody_invites_without_end_and_whoever_tries_is_told_when_to_go_on(kim:
     other = signed_in(make_person("lee", *KEEPER, staff=True))
     assert other.post(INVITE, FORM).status_code == 200, "others go on"
     monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
-    assert client.post(INVITE, FORM).status_code == 429, "what cannot be counted is refused"
+    assert client.post(INVITE, FORM).status_code == 429, "an uncountable document is refused"
 
 
 def raising(*_: object) -> int:

@@ -1,4 +1,4 @@
-"""The administration pages: each part for those with its permission and for nobody else, and every act in the audit log."""
+"""The admin pages: each part needs its permission, and every action is in the audit log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOSTILE = ("<b>bold</b>&amp;", "right\u202eto left", "x" * 150)
 
 @pytest.fixture
 def kim() -> User:
-    """Staff who look after accounts."""
+    """Staff who manage accounts."""
     return make_person("kim", *KEEPER, staff=True)
 
 
@@ -79,7 +79,7 @@ def log() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
-def test_each_part_is_there_for_its_permission_and_for_nobody_else(ada: User, sam: User, root: User) -> None:
+def test_each_part_is_visible_only_with_its_permission(ada: User, sam: User, root: User) -> None:
     for number, (path, needed) in enumerate(PARTS.items()):
         holder = make_person(f"holder {number}", needed, staff=True)
         shown = {each for each in PARTS if signed_in(holder).get(each).status_code == 200}
@@ -94,7 +94,7 @@ def test_each_part_is_there_for_its_permission_and_for_nobody_else(ada: User, sa
 
 
 @pytest.mark.parametrize("what", ["groups", "sessions", "factor", "open", "close"])
-def test_an_act_needs_the_permission_to_change_and_no_less_than_the_account_has(what: str, kim: User, ada: User, root: User) -> None:
+def test_actions_need_the_change_permission_and_at_least_the_accounts_permissions(what: str, kim: User, ada: User, root: User) -> None:
     reader = make_person("reader", "view_user", "add_user", staff=True)
     mighty = make_person("mighty", "view_hidden_channels", staff=True)
     for staff, person in ((reader, ada), (ada, kim), (kim, root), (kim, mighty), (kim, kim)):
@@ -107,7 +107,7 @@ def test_an_act_needs_the_permission_to_change_and_no_less_than_the_account_has(
         assert signed_in(kim).generic(action, f"{PEOPLE}{ada.pk}/nothing/").status_code in (404, 405)
 
 
-def test_acts_need_the_token_of_a_form(kim: User, ada: User) -> None:
+def test_actions_need_a_csrf_token(kim: User, ada: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(kim)
     for what in ("groups", "sessions", "factor", "open", "close"):
@@ -118,7 +118,7 @@ def test_acts_need_the_token_of_a_form(kim: User, ada: User) -> None:
     assert ada.is_active
 
 
-def test_groups_give_the_debug_permission_to_staff_and_take_it_away(ada: User, root: User) -> None:
+def test_groups_grant_and_revoke_the_debug_permission(ada: User, root: User) -> None:
     debuggers, others = (Group.objects.create(name=name) for name in ("debuggers", "others"))
     debuggers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
     page = text_of(signed_in(root), f"{PEOPLE}{ada.pk}/")
@@ -134,7 +134,7 @@ def test_groups_give_the_debug_permission_to_staff_and_take_it_away(ada: User, r
     assert ("account changed", "ada", "left group debuggers") in log()
 
 
-def test_nobody_gives_what_they_do_not_have_and_other_groups_stay(kim: User, ada: User) -> None:
+def test_nobody_grants_permissions_they_lack_and_other_groups_are_unchanged(kim: User, ada: User) -> None:
     debuggers, plain = (Group.objects.create(name=name) for name in ("debuggers", "plain"))
     debuggers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
     assert "debuggers" not in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
@@ -145,7 +145,7 @@ def test_nobody_gives_what_they_do_not_have_and_other_groups_stay(kim: User, ada
     assert [group.name for group in ada.groups.all()] == ["plain"]
 
 
-def test_the_last_who_looks_after_accounts_stays(ada: User, root: User) -> None:
+def test_the_last_account_manager_cannot_be_removed(ada: User, root: User) -> None:
     kim = make_person("second", "view_user", "change_user", staff=True)
     User.objects.filter(pk=root.pk).update(is_superuser=False, password="!")
     root.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "change_user")))
@@ -175,7 +175,7 @@ def test_ten_people_are_invited_at_once(kim: User) -> None:
     assert Invitation.objects.count() == 10
 
 
-def test_whoever_may_not_add_accounts_invites_nobody(ada: User) -> None:
+def test_inviting_needs_the_permission_to_add_accounts(ada: User) -> None:
     reader = make_person("reader", "view_user", "change_user", staff=True)
     assert signed_in(reader).get(f"{PEOPLE}invite/").status_code == 404
     assert signed_in(reader).post(f"{PEOPLE}invite/", {"people": "x", "days": 7}).status_code == 404
@@ -184,7 +184,7 @@ def test_whoever_may_not_add_accounts_invites_nobody(ada: User) -> None:
     assert "invite/" not in text_of(signed_in(reader), PEOPLE)
 
 
-def test_an_account_is_closed_after_it_was_said_what_that_means_and_opened_again(kim: User, ada: User) -> None:
+def test_an_account_is_closed_after_a_confirmation_and_reopened(kim: User, ada: User) -> None:
     staff, hers = signed_in(kim), signed_in(ada)
     assert "Its content is kept." in text_of(staff, f"{PEOPLE}{ada.pk}/close/")
     assert hers.get("/").status_code == 200
@@ -196,7 +196,7 @@ def test_an_account_is_closed_after_it_was_said_what_that_means_and_opened_again
     assert ada.is_active and ("account reopened", "ada", "") in log()
 
 
-def test_sessions_end_and_a_second_factor_goes(kim: User, ada: User) -> None:
+def test_sessions_and_a_second_factor_can_be_removed(kim: User, ada: User) -> None:
     signed_in(ada), signed_in(ada)
     SecondFactor.objects.create(user=ada, confirmed_at=timezone.now())
     assert "Second factor on" in text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
@@ -231,7 +231,7 @@ def test_pages_take_as_many_statements_for_many_rows_as_for_few(ada: User, root:
     assert max(few) < 40
 
 
-def test_people_are_found_and_paged(root: User) -> None:
+def test_people_are_searchable_and_paged(root: User) -> None:
     names = {f"p{number:03}": str(number) for number in range(120)}
     User.objects.bulk_create(User(username=name, name_skeleton=key, folded_name_skeleton=key) for name, key in names.items())
     client = signed_in(root)
@@ -243,7 +243,7 @@ def test_people_are_found_and_paged(root: User) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_names(name: str, root: User) -> None:
+def test_hostile_names_are_escaped(name: str, root: User) -> None:
     person = User.objects.create(username=name, first_name="<script>", last_name="\u202eevil")
     Group.objects.create(name=f"<i>{name}"[:150]).user_set.add(person)  # type: ignore[attr-defined]
     turn = failed_turn(person, choice="<b>x</b>/y")
@@ -253,7 +253,7 @@ def test_hostile_names_stay_names(name: str, root: User) -> None:
         assert not any(tag in page for tag in ("<b>bold", "<script>", "<i><", "<u>", "<b>x")), path
 
 
-def test_failed_answers_say_what_to_do_and_never_what_was_asked(ada: User, root: User) -> None:
+def test_failed_answers_show_a_remedy_and_never_the_question(ada: User, root: User) -> None:
     turn = failed_turn(ada)
     failed_turn(ada, "E-X-TIMEOUT", "other")
     failed_turn(ada, "E-OF-ANOTHER-RELEASE", "")
@@ -269,13 +269,13 @@ def test_failed_answers_say_what_to_do_and_never_what_was_asked(ada: User, root:
 
 
 @pytest.mark.parametrize("state", [{"deleted_at": True}, {"temporary_until": True}])
-def test_no_debug_view_is_offered_of_what_is_in_the_bin_or_temporary(state: dict[str, object], ada: User, root: User) -> None:
+def test_no_debug_view_is_offered_of_binned_or_temporary_conversations(state: dict[str, object], ada: User, root: User) -> None:
     turn = failed_turn(ada)
     Conversation.objects.filter(pk=turn.conversation_id).update(**dict.fromkeys(state, timezone.now()))
     assert str(turn.conversation_id) not in text_of(signed_in(root), "/manage/failures/")
 
 
-def test_looks_say_who_looked_at_whose_conversation_and_why(ada: User, grace: User) -> None:
+def test_access_notices_say_who_viewed_whose_conversation_and_why(ada: User, grace: User) -> None:
     turn = failed_turn(ada)
     debug_requests.open_debug_view(Visitor(grace, "192.0.2.1", "page"), turn.conversation_id, "an answer broke off")
     signed_in(grace).get(f"/c/{turn.conversation_id}/debug/")
@@ -286,7 +286,7 @@ def test_looks_say_who_looked_at_whose_conversation_and_why(ada: User, grace: Us
     assert signed_in(grace).get("/manage/looks/", {"days": "x"}).status_code == 400
 
 
-def test_settings_say_where_they_come_from_and_no_secret(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_show_their_source_and_no_secret(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = {
         name: f"SECRET-of-{name}-that-is-long-enough" for name in ("secret_key", "backend_key", "metrics_token", "file_key", "search_key")
     }
@@ -302,7 +302,7 @@ def test_settings_say_where_they_come_from_and_no_secret(root: User, monkeypatch
     assert by_name["CHATUI_METRICS_TOKEN"].is_secret and by_name["CHATUI_METRICS_TOKEN"].has_value
 
 
-def test_the_page_of_updates_says_what_waits(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_updates_lists_pending_ones(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "that wait" not in text_of(signed_in(root), "/manage/system/")
     known = readiness.on_disk()
     monkeypatch.setattr(readiness, "on_disk", lambda: known | {("chatui", "9999_later")})
@@ -310,7 +310,7 @@ def test_the_page_of_updates_says_what_waits(root: User, monkeypatch: pytest.Mon
     assert "<strong>1</strong>" in text_of(signed_in(root), "/manage/")
 
 
-def test_whoever_has_a_passkey_alone_has_a_second_factor_that_can_be_removed(kim: User, ada: User) -> None:
+def test_a_passkey_is_a_second_factor_that_can_be_removed(kim: User, ada: User) -> None:
     Passkey.objects.create(user=ada, name="x", site="localhost", credential_id=b"1", digest="1" * 64, public_key=b"1")
     page = text_of(signed_in(kim), f"{PEOPLE}{ada.pk}/")
     assert "Second factor on" in page and f"{PEOPLE}{ada.pk}/factor/" in page
@@ -331,7 +331,7 @@ def test_whoever_has_a_passkey_alone_has_a_second_factor_that_can_be_removed(kim
         "https://store.example.org/x?X-Amz-Signature=hunter2",
     ],
 )
-def test_no_part_of_an_address_that_is_secret_is_shown(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secret_parts_of_an_address_are_hidden(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("redis_url", "backend_proxy", "backend_query"):
         changed = environment().model_copy(update={name: value})
         monkeypatch.setattr(settings_in_force, "environment", lambda changed=changed: changed)
@@ -339,7 +339,7 @@ def test_no_part_of_an_address_that_is_secret_is_shown(value: str, root: User, m
         assert "hunter2" not in page and ("=…" in page or "…@" in page)
 
 
-def test_the_only_way_in_of_the_last_who_looks_after_accounts_stays(root: User) -> None:
+def test_the_only_sign_in_of_the_last_account_manager_cannot_be_removed(root: User) -> None:
     other = User.objects.create_superuser("other", password=None)
     Passkey.objects.create(user=other, name="x", site="localhost", credential_id=b"1", digest="1" * 64, public_key=b"1")
     User.objects.filter(pk=root.pk).update(password="!")

@@ -1,4 +1,4 @@
-"""A group's page puts people in and takes them out, with the rules and the lines of the audit log that the pages of people have."""
+"""Members of a group in the admin pages: adding and removing, with the same rules and audit log lines as on the pages of people."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ RIGHTS = ("view_user", "view_group", "change_user")
 
 @pytest.fixture
 def kim() -> User:
-    """Staff who look after accounts."""
+    """Staff who manage accounts."""
     return make_person("kim", *RIGHTS, staff=True)
 
 
 @pytest.fixture
 def readers(ada: User) -> Group:
-    """Ada is in it."""
+    """A group with Ada."""
     group = Group.objects.create(name="readers")
     group.user_set.add(ada)
     return group
@@ -45,7 +45,7 @@ def move(staff: User, group: Group, person: User, where: str, **more: str) -> in
     return signed_in(staff).post(path_of(group), {"member": where, "person": str(person.pk)} | more).status_code
 
 
-def test_members_are_listed_and_others_are_found_put_in_and_taken_out(kim: User, readers: Group, ada: User, bela: User) -> None:
+def test_members_are_listed_found_added_and_removed(kim: User, readers: Group, ada: User, bela: User) -> None:
     client = signed_in(kim)
     page = client.get(path_of(readers)).content.decode()
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page and "Remove from the group" in page
@@ -54,12 +54,12 @@ def test_members_are_listed_and_others_are_found_put_in_and_taken_out(kim: User,
     answer = client.post(path_of(readers), {"member": "in", "person": str(bela.pk), "q": "bel"})
     assert answer["Location"] == f"{path_of(readers)}?done=changed&q=bel#members-heading" and members(readers) == {"ada", "bela"}
     assert move(kim, readers, ada, "out") == 302 and members(readers) == {"bela"}
-    assert move(kim, readers, ada, "out") == 302, "what is so already is no change"
+    assert move(kim, readers, ada, "out") == 302, "an unchanged state is no change"
     lines = AuditEvent.objects.filter(action="account changed").order_by("number").values_list("actor_name", "owner_name", "detail", "way")
     assert list(lines) == [("kim", "bela", "joined group readers", "admin"), ("kim", "ada", "left group readers", "admin")]
 
 
-def test_whoever_may_not_change_an_account_or_give_the_group_moves_nobody(kim: User, readers: Group, ada: User, bela: User) -> None:
+def test_changing_members_needs_the_permission_for_the_account_and_group(kim: User, readers: Group, ada: User, bela: User) -> None:
     reader = make_person("reader", "view_user", "view_group", "change_group", staff=True)
     page = signed_in(reader).get(path_of(readers)).content.decode()
     assert "<bdi>ada</bdi>" in page and "Remove from the group" not in page and move(reader, readers, ada, "out") == 404
@@ -76,12 +76,12 @@ def test_whoever_may_not_change_an_account_or_give_the_group_moves_nobody(kim: U
 
 
 @pytest.mark.parametrize(("member", "person"), [("in", "x"), ("in", ""), ("", "{ada}"), ("both", "{ada}")])
-def test_what_is_no_member_is_not_found(member: str, person: str, kim: User, readers: Group, ada: User) -> None:
+def test_a_non_member_is_not_found(member: str, person: str, kim: User, readers: Group, ada: User) -> None:
     sent = {"member": member, "person": person.format(ada=ada.pk)}
     assert signed_in(kim).post(path_of(readers), sent).status_code == 404 and members(readers) == {"ada"}
 
 
-def test_the_last_who_looks_after_accounts_stays_in_the_group_that_says_so(ada: User) -> None:
+def test_the_last_account_manager_stays_in_their_group(ada: User) -> None:
     root = User.objects.create_superuser("root", password="x")
     User.objects.filter(pk=root.pk).update(is_superuser=False)
     keepers = Group.objects.create(name="keepers")
@@ -97,8 +97,8 @@ def test_the_last_who_looks_after_accounts_stays_in_the_group_that_says_so(ada: 
     assert members(keepers) == {"root"} and AuditEvent.objects.filter(action="account not changed").count() == 1
 
 
-def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, readers: Group, ada: User, bela: User) -> None:
-    """Asked inside of the transaction, of the database: what the request has read of them is from before."""
+def test_permissions_that_staff_lose_during_the_request_are_lost(kim: User, readers: Group, ada: User, bela: User) -> None:
+    """Checked in the database within the transaction: what the request read earlier may be outdated."""
     visitor = Visitor(kim, "192.0.2.7", "admin")
     assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
     kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
@@ -113,7 +113,7 @@ def test_what_staff_lose_while_their_request_runs_they_have_lost(kim: User, read
     assert members(readers) == {"ada"}
 
 
-def test_an_account_that_is_given_more_meanwhile_is_not_changed(
+def test_an_account_that_gained_permissions_meanwhile_is_not_changed(
     kim: User, readers: Group, bela: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold = account_managers.lock
@@ -128,7 +128,7 @@ def test_an_account_that_is_given_more_meanwhile_is_not_changed(
     assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
 
 
-def test_a_page_of_fifty_members_asks_no_more_than_one_of_two(kim: User, readers: Group) -> None:
+def test_a_page_of_fifty_members_needs_no_more_queries_than_one_of_two(kim: User, readers: Group) -> None:
     client, path = signed_in(kim), path_of(readers)
     client.get(path)
     with CaptureQueriesContext(connection) as few:

@@ -1,4 +1,4 @@
-"""The page of model servers: what hangs, refuses or is set up wrongly is shown as such, soon, and never ends the page with an error."""
+"""The admin page of model servers: slow, refusing or misconfigured servers are shown as such, quickly, and without an error page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Server:
-    """Answers to all with this, in whole or byte by byte, and keeps the heads of what it was asked."""
+    """Answers every request with these bytes, at once or byte by byte, and records the heads of requests."""
 
     def __init__(self, answer: bytes, pause: float) -> None:
         self.asked: list[bytes] = []
@@ -62,7 +62,7 @@ class Server:
 
 @contextmanager
 def listening(answer: bytes, pause: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
-    """The address of such a server, and what it was asked."""
+    """The address of such a server, and the requests it received."""
     server = Server(answer, pause)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=server.accept, args=(listener,), daemon=True).start()
@@ -85,13 +85,13 @@ def spec_of(**values: Any) -> BackendSpec:
     return BackendSpec(**{"name": "one", "url": "http://127.0.0.1:9"} | values)
 
 
-def test_a_server_that_sends_a_byte_at_a_time_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_sending_single_bytes_does_not_delay_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(MODELS, 0.2) as (url, _):
         shown, took = page(root, monkeypatch, spec_of(url=url))
     assert "does not respond" in shown and took < SOON
 
 
-def test_a_name_service_that_hangs_does_not_hold_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_name_resolution_does_not_delay_the_page(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
 
     def hang(*_: Any, **__: Any) -> Any:
@@ -104,20 +104,20 @@ def test_a_name_service_that_hangs_does_not_hold_the_page(root: User, monkeypatc
     assert "does not respond" in shown and took < SOON
 
 
-def test_a_server_is_asked_by_the_way_that_questions_go(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_probed_the_same_way_as_it_is_asked(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(MODELS) as (url, asked):
         shown, _ = page(root, monkeypatch, spec_of(url=url, api_root=True, query={"api-version": "7"}))
     assert "a-tiny-model" in shown and asked[0].startswith(b"GET /models?api-version=7 ")
 
 
-def test_each_address_of_a_server_is_asked_and_the_silent_one_is_named(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_address_of_a_server_is_probed_and_the_silent_one_named(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(MODELS) as (url, asked):
         shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9", more_urls=(url,)))
     assert asked and "a-tiny-model" in shown and "127.0.0.1:9: E-X-BACKEND-UNREACHABLE" in shown
     assert "manage-warns" not in shown
 
 
-def test_of_a_server_with_one_address_the_code_alone_is_said(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_a_single_address_only_the_code_is_shown(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9"))
     assert "does not respond" in shown and "<code>E-X-BACKEND-UNREACHABLE</code>" in shown
 
@@ -130,9 +130,7 @@ def test_of_a_server_with_one_address_the_code_alone_is_said(root: User, monkeyp
         {"key_file": "/does/not/exist"},
     ],
 )
-def test_what_is_set_up_wrongly_is_a_server_that_does_not_answer(
-    values: dict[str, Any], root: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_misconfigured_server_is_shown_as_not_responding(values: dict[str, Any], root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = page(root, monkeypatch, BackendSpec.model_construct(**spec_of().model_dump() | values))
     assert "does not respond" in shown
 

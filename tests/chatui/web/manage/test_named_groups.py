@@ -1,4 +1,4 @@
-"""Groups that settings name: one that does not exist is told loudly, one that does keeps its name, and the pages say what each has."""
+"""Groups named in settings: missing ones are reported, existing ones cannot be renamed or deleted, and pages show what each grants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SETTINGS: dict[str, object] = {
 
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Group]:
-    """Two that settings name, and one that none names."""
+    """Two groups named in settings, and another one."""
     place = tmp_path / "groups.toml"
     place.write_text('[groups]\nreaders = "Never mention MARMALADE."\nghosts = "Boo."\n')
     operators.read_file.cache_clear()
@@ -45,7 +45,7 @@ def boss(db: None) -> User:
 
 
 @pytest.mark.usefixtures("groups")
-def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: User, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_groups_are_reported_at_startup_by_check_and_on_the_pages(boss: User, caplog: pytest.LogCaptureFixture) -> None:
     told = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
     assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
     with caplog.at_level(logging.WARNING):
@@ -59,12 +59,12 @@ def test_what_names_no_group_is_told_at_start_by_check_and_on_the_pages(boss: Us
 
 
 @pytest.mark.usefixtures("groups")
-def test_staff_who_see_no_settings_are_not_told(boss: User) -> None:
+def test_staff_without_access_to_settings_are_not_told(boss: User) -> None:
     kim = make_person("kim", "view_user", "view_group", staff=True)
     assert "does not exist" not in signed_in(kim).get("/manage/").content.decode() and boss.is_superuser
 
 
-def test_a_group_that_a_setting_names_keeps_its_name_and_is_not_deleted(groups: list[Group], boss: User) -> None:
+def test_a_group_named_in_a_setting_cannot_be_renamed_or_deleted(groups: list[Group], boss: User) -> None:
     readers, _writers, free = groups
     client = signed_in(boss)
     refused = client.post(f"/admin/auth/group/{readers.pk}/change/", {"name": "pupils"})
@@ -81,7 +81,7 @@ def test_a_group_that_a_setting_names_keeps_its_name_and_is_not_deleted(groups: 
     assert not Group.objects.filter(pk=free.pk).exists()
 
 
-def test_a_group_whose_members_alone_may_use_a_back_end_is_not_deleted(groups: list[Group], boss: User) -> None:
+def test_a_group_that_restricts_a_back_end_cannot_be_deleted(groups: list[Group], boss: User) -> None:
     free, row = groups[2], StoredBackend.objects.create(name="dear", url="http://127.0.0.1:9")
     row.groups.add(free)
     client, path = signed_in(boss), f"/admin/auth/group/{free.pk}/delete/"
@@ -91,7 +91,7 @@ def test_a_group_whose_members_alone_may_use_a_back_end_is_not_deleted(groups: l
     assert row.groups.get() == free, "without any group it would be everybody's"
 
 
-def test_nobody_but_a_superuser_gives_a_group_with_members_a_name_that_a_setting_names(groups: list[Group], boss: User) -> None:
+def test_only_a_superuser_gives_a_group_with_members_a_name_from_settings(groups: list[Group], boss: User) -> None:
     kim, free = make_person("kim", "view_user", "view_group", "change_group", staff=True), groups[2]
     kim.groups.add(free)
     path = f"/admin/auth/group/{free.pk}/change/"
@@ -103,7 +103,7 @@ def test_nobody_but_a_superuser_gives_a_group_with_members_a_name_that_a_setting
 
 
 @pytest.mark.parametrize("joins", [True, False])
-def test_nobody_but_a_superuser_changes_their_own_groups(groups: list[Group], boss: User, joins: bool) -> None:
+def test_only_a_superuser_changes_their_own_groups(groups: list[Group], boss: User, joins: bool) -> None:
     _readers, writers, _free = groups
     kim = make_person("kim", "view_user", "change_user", "view_group", "change_group", staff=True)
     for person in (kim, boss):
@@ -119,7 +119,7 @@ def test_nobody_but_a_superuser_changes_their_own_groups(groups: list[Group], bo
     assert other.groups.get() == writers, "of others she decides"
 
 
-def test_the_pages_of_groups_say_what_each_has_and_no_text(groups: list[Group]) -> None:
+def test_the_pages_of_groups_show_what_each_has_without_texts(groups: list[Group]) -> None:
     readers, writers, free = groups
     client = signed_in(make_person("kim", "view_user", "view_group", staff=True))
     has = ("May create share links", "Gets summaries of the thinking", "Has its own instructions for the model")

@@ -1,4 +1,4 @@
-"""Groups are made on the administration pages by whoever may add them, with no permission that they do not have, and that is recorded."""
+"""Creating groups in the admin pages: by those who may add them, without permissions that they lack, and audited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def key_of(codename: str) -> int:
     return Permission.objects.get(codename=codename).pk
 
 
-def test_a_group_is_made_with_permissions_of_its_maker() -> None:
+def test_a_group_is_created_with_permissions_of_its_creator() -> None:
     client = signed_in(make_person("kim", *RIGHTS, staff=True))
     page = client.get(PATH).content.decode()
     assert "Create group" in page and "See accounts on the admin pages" in page and "See hidden channels" not in page
@@ -40,20 +40,20 @@ def test_a_group_is_made_with_permissions_of_its_maker() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "READERS", "a\u202eb", "x" * 151])
-def test_a_name_that_is_none_or_taken_makes_no_group(name: str) -> None:
+def test_an_invalid_or_taken_name_creates_no_group(name: str) -> None:
     Group.objects.create(name="readers")
     answer = signed_in(make_person("kim", *RIGHTS, staff=True)).post(PATH, {"name": name})
     assert answer.status_code == 200 and Group.objects.count() == 1 and "field-wrong" in answer.content.decode()
 
 
-def test_nobody_gives_a_group_what_they_do_not_have() -> None:
+def test_nobody_gives_a_group_permissions_they_lack() -> None:
     client = signed_in(make_person("kim", *RIGHTS, staff=True))
     for codename in ("view_hidden_channels", "change_user", "add_message"):
         assert client.post(PATH, {"name": "lookers", "permissions": [key_of(codename)]}).status_code == 200
     assert not Group.objects.exists() and not AuditEvent.objects.filter(action="group created").exists()
 
 
-def test_whoever_may_only_see_groups_makes_none() -> None:
+def test_viewing_groups_does_not_allow_creating_them() -> None:
     client = signed_in(make_person("reader", "view_user", "view_group", "change_group", staff=True))
     assert "Create group" not in client.get(PATH).content.decode()
     assert client.post(PATH, {"name": "readers"}).status_code == 404 and not Group.objects.exists()
@@ -71,10 +71,10 @@ groups = {"eng" = "engineers"}
 
 
 @pytest.mark.parametrize("page", [PATH, "/admin/auth/group/add/"])
-def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_people_into_groups(
+def test_a_group_filled_by_sign_in_needs_the_permission_to_manage_members(
     page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Whoever makes it gives what it allows to everybody whom the service puts there."""
+    """Its creator grants its permissions to everybody whom the sign-in service adds."""
     file = tmp_path / "sign-in.toml"
     file.write_text(SIGN_IN, encoding="utf-8")
     change(monkeypatch, {"sign_in_file": file})
@@ -90,7 +90,7 @@ def test_a_group_that_a_sign_in_service_fills_is_made_by_those_alone_who_put_peo
 
 
 @pytest.mark.parametrize("name", ["READERS", "a\u202eb"])
-def test_the_admin_pages_take_no_name_either_that_would_be_mistaken(name: str) -> None:
+def test_the_django_admin_refuses_confusable_names_too(name: str) -> None:
     Group.objects.create(name="readers")
     answer = signed_in(make_person("kim", *RIGHTS, staff=True)).post("/admin/auth/group/add/", {"name": name})
     assert "A group with this name already exists" in answer.content.decode() and Group.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Django's middleware on the event loop: few steps go to a thread, and those that may wait for something still do."""
+"""Django's middleware on the event loop: few steps run in a thread, and those that may block still do."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.support.browser_socket import cookie_of
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 OWN_THREADS = {"close", "send"}
-"""What Django itself takes to a thread: the end of a response, and the receivers of its signals."""
+"""The steps that Django itself runs in a thread: the end of a response, and the receivers of its signals."""
 
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of what was carried out in threads of requests."""
+    """The names of the functions that ran in threads of requests."""
     found: list[str] = []
     call = SyncToAsync.__call__
 
@@ -37,14 +37,14 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-async def test_the_request_of_a_program_takes_no_middleware_to_a_thread(ada: User, threads: list[str]) -> None:
+async def test_an_api_request_runs_no_middleware_in_a_thread(ada: User, threads: list[str]) -> None:
     program = Program(await new_key(ada))
     threads.clear()
     assert (await program.get("/v1/models")).status_code == 200
     assert not [name for name in threads if "Middleware" in name], threads
 
 
-async def test_a_page_takes_only_what_reads_the_database_to_a_thread(ada: User, threads: list[str]) -> None:
+async def test_a_page_runs_only_database_reads_in_a_thread(ada: User, threads: list[str]) -> None:
     name, _, value = (await cookie_of(ada)).partition("=")
     client = AsyncClient()
     client.cookies[name] = value
@@ -53,7 +53,7 @@ async def test_a_page_takes_only_what_reads_the_database_to_a_thread(ada: User, 
     assert {name for name in threads if "Middleware" in name} == {"LanguageMiddleware.process_request"}
 
 
-async def test_a_form_without_its_token_is_refused_and_with_it_the_session_is_stored(ada: User) -> None:
+async def test_a_form_needs_its_csrf_token_and_the_session_is_stored(ada: User) -> None:
     await database_sync_to_async(_with_password)(ada)
     form = {"username": ada.username, "password": PASSWORD}
     client = AsyncClient(enforce_csrf_checks=True)
@@ -73,7 +73,7 @@ def _with_password(person: User) -> None:
     person.save()
 
 
-async def test_no_middleware_takes_each_step_to_a_thread() -> None:
+async def test_no_middleware_runs_each_step_in_a_thread() -> None:
     ours = [import_string(path) for path in settings.MIDDLEWARE]
     mixins = [each for each in ours if hasattr(each, "process_request") or hasattr(each, "process_response")]
     assert mixins and all(issubclass(each, Inline) for each in mixins)

@@ -1,4 +1,4 @@
-"""What Django's middleware does for programs is done where the request is answered, and is all done; cookies count for nothing."""
+"""Middleware for API requests: everything Django's middleware does is done on the event loop, and cookies are ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALWAYS = ("Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options"
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """In which thread the middleware looked at each path."""
+    """The thread in which the middleware handled each path."""
     seen: dict[str, int] = {}
     process = LanguageMiddleware.process_request
 
@@ -36,7 +36,7 @@ def key(ada: User) -> str:
     return key_of(ada)
 
 
-async def test_no_thread_is_needed_for_a_program_and_all_headers_come(key: str, threads: dict[str, int]) -> None:
+async def test_an_api_request_needs_no_thread_and_gets_all_headers(key: str, threads: dict[str, int]) -> None:
     client = AsyncClient()
     answer = await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})
     page = await client.get("/sign-in/")
@@ -45,7 +45,7 @@ async def test_no_thread_is_needed_for_a_program_and_all_headers_come(key: str, 
     assert all(name in answer.headers for name in ALWAYS) and "Content-Language" not in answer.headers and not answer.cookies
 
 
-async def test_whoever_is_signed_in_besides_is_answered_by_the_key_alone(key: str, bela: User) -> None:
+async def test_a_session_cookie_is_ignored_and_the_key_decides(key: str, bela: User) -> None:
     client = AsyncClient()
     await client.aforce_login(bela)
     assert (await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})).status_code == 200
@@ -55,7 +55,7 @@ async def test_whoever_is_signed_in_besides_is_answered_by_the_key_alone(key: st
     assert (await client.get("/v1/models", headers={"authorization": f"Bearer {key}"})).status_code == 200
 
 
-async def test_another_host_is_refused_as_ever(key: str) -> None:
+async def test_a_foreign_host_is_refused(key: str) -> None:
     client = AsyncClient(raise_request_exception=False)
     answer = await client.get("/v1/models", headers={"authorization": f"Bearer {key}", "host": "elsewhere.example.org"})
     assert answer.status_code == 400

@@ -1,1 +1,1 @@
-"""Tests of what the operator's machines ask."""
+"""Tests of the monitoring endpoints."""

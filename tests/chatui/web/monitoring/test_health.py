@@ -1,4 +1,4 @@
-"""``/healthz`` asks nobody; ``/readyz`` names what is missing, in a word, and costs little."""
+"""``/healthz`` checks nothing else; ``/readyz`` names what is missing, in one word, and is cheap."""
 
 from __future__ import annotations
 
@@ -36,21 +36,19 @@ def refuse(*_: object, **__: object) -> None:
     raise OperationalError("SECRET words of the database")
 
 
-def test_a_process_lives_whatever_became_of_its_database(
-    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any, client: Client
-) -> None:
+def test_a_process_is_alive_without_its_database(monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any, client: Client) -> None:
     with django_assert_num_queries(0):
         assert client.get("/healthz").content == b"ok\n"
     monkeypatch.setattr(connection, "cursor", refuse)
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_process_is_ready_when_all_is_there() -> None:
+def test_a_process_is_ready_when_everything_is_available() -> None:
     assert ready() == (200, GOOD)
 
 
 @pytest.mark.parametrize("missing", ["database", "migrations", "disk", "configuration", "redis"])
-def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_missing_part_is_named(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if missing == "database":
         monkeypatch.setitem(readiness._CHECKS, "database", refuse)
     elif missing == "migrations":
@@ -70,7 +68,7 @@ def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: py
             MigrationRecorder(connection).record_applied("chatui", "0002_search")
 
 
-def test_who_asks_often_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 3600.0)
     monkeypatch.setattr(readiness._cache, "at", float("-inf"))
     assert ready() == (200, GOOD)

@@ -1,4 +1,4 @@
-"""The page of an answer format: its owner sets and clears it, what is no schema is said in words, and the chat page says that it is on."""
+"""The page of an answer format: its owner sets and clears it, an invalid schema is explained, and the chat page shows that it is on."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation
     assert NOTE not in browser.get(chat).content.decode()
 
 
-def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversation) -> None:
+def test_the_example_schemas_are_valid(browser: Client, talk: Conversation) -> None:
     form = browser.get(page_of(talk), {"example": "1"}).context["form"]
     assert send(browser, talk, schema=form["schema"].value()).status_code == 302
     assert talk.answer_format is not None
@@ -73,7 +73,7 @@ def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversa
         ('{"enum": ["' + "x" * 70_000 + '"]}', "at most"),
     ],
 )
-def test_what_is_no_schema_changes_nothing_and_is_said_in_words(browser: Client, talk: Conversation, text: str, said: str) -> None:
+def test_an_invalid_schema_changes_nothing_and_is_explained(browser: Client, talk: Conversation, text: str, said: str) -> None:
     response = send(browser, talk, schema=text)
     assert response.status_code == 400
     assert said in response.content.decode()

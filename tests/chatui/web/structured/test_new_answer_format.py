@@ -1,4 +1,4 @@
-"""An answer format before the first message: its page keeps it for the page on which that is written, and the first message brings it."""
+"""An answer format chosen before the first message: kept for the page of that message, and sent with it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def home_with(browser: Client, query: str = "") -> str:
     return str(response["Location"])
 
 
-def test_the_schema_stands_in_the_page_for_which_it_was_set_and_in_no_other(browser: Client) -> None:
+def test_the_schema_is_in_the_page_it_was_set_for_and_no_other(browser: Client) -> None:
     assert 'href="/format/"' in browser.get("/").content.decode()
     home = home_with(browser)
     page = html.unescape(browser.get(home).content.decode())
@@ -52,7 +52,7 @@ def test_the_schema_stands_in_the_page_for_which_it_was_set_and_in_no_other(brow
     assert response["Location"] == "/"
 
 
-def test_it_stays_in_the_folder_in_which_the_conversation_begins(browser: Client, ada: User) -> None:
+def test_the_schema_stays_in_its_folder(browser: Client, ada: User) -> None:
     folder = Folder.objects.create(owner=ada, name="Sums")
     assert f"/format/?folder={folder.pk}" in browser.get(f"/?folder={folder.pk}").content.decode()
     home = home_with(browser, f"?folder={folder.pk}")
@@ -61,13 +61,13 @@ def test_it_stays_in_the_folder_in_which_the_conversation_begins(browser: Client
     assert NOTE in page and "Sums" in page
 
 
-def test_what_is_no_schema_is_said_and_kept_nowhere(browser: Client) -> None:
+def test_an_invalid_schema_is_explained_and_not_stored(browser: Client) -> None:
     for text in ("[]", '{"type": "nothing"}', " "):
         assert browser.post(PAGE, {"schema": text}).status_code == 400
     assert "answer_formats" not in browser.session
 
 
-def test_a_session_keeps_the_last_few_and_nobody_else_has_them(browser: Client, bela: User) -> None:
+def test_a_session_keeps_the_last_few_schemas_privately(browser: Client, bela: User) -> None:
     homes = [home_with(browser) for _ in range(7)]
     assert [NOTE in browser.get(home).content.decode() for home in homes] == [False] * 2 + [True] * 5
     other = Client()
@@ -76,13 +76,13 @@ def test_a_session_keeps_the_last_few_and_nobody_else_has_them(browser: Client, 
     assert Client().get(PAGE).status_code == 302
 
 
-def test_an_example_can_be_used(browser: Client) -> None:
+def test_an_example_schema_can_be_used(browser: Client) -> None:
     form = browser.get(PAGE, {"example": "1"}).context["form"]
     assert browser.post(PAGE, {"schema": form["schema"].value()}).status_code == 302
 
 
 @pytest.mark.asyncio
-async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User, backend: ScriptedBackend) -> None:
+async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer('{"sum": 4}')
     async with BrowserSocket(ada) as socket:
         fields = {"text": "2 + 2?", "effort": "low", "client_id": str(uuid4())}
@@ -106,7 +106,7 @@ async def test_the_first_message_brings_it_and_no_later_one_changes_it(ada: User
 @pytest.mark.parametrize(
     "text", ["[]", "{", '{"type": "nothing"}', '{"$ref": "https://example.org/"}', '{"enum": ["' + "x" * 70_000 + '"]}']
 )
-async def test_a_message_with_what_is_no_schema_begins_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
+async def test_a_message_with_an_invalid_schema_starts_nothing(ada: User, backend: ScriptedBackend, text: str) -> None:
     async with BrowserSocket(ada) as socket:
         await socket.send("send", conversation=None, answer_format=text, text="?", effort="low", client_id=str(uuid4()))
         assert (await socket.next())["type"] == "chatui:refused"

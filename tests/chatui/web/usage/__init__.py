@@ -1,1 +1,1 @@
-"""Tests of the pages about usage."""
+"""Tests of the usage pages."""

@@ -1,4 +1,4 @@
-"""The pages about usage: one's own for everybody, everybody's for those with the permission, and the file."""
+"""The usage pages: one's own for everybody, everybody's for those with the permission, and the export."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def line(person: User | None, **fields: Any) -> UsageEntry:
     return UsageEntry.objects.create(person=person, day=given.pop("day", timezone.now().date()), **given)
 
 
-def test_a_person_sees_their_own_usage_and_nobody_elses(ada: User, bela: User) -> None:
+def test_a_person_sees_only_their_own_usage(ada: User, bela: User) -> None:
     line(ada, model="model-of-ada")
     line(bela, model="model-of-bela")
     page = signed_in(ada).get("/usage/").content.decode()
@@ -38,7 +38,7 @@ def test_a_person_sees_their_own_usage_and_nobody_elses(ada: User, bela: User) -
     assert "bela" not in page
 
 
-def test_a_person_sees_the_limits_in_force_and_how_much_of_them_is_used(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_sees_the_limits_in_force_and_their_use(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"usage_contact": "Ask it@example.org."})
     today = timezone.now().date()
     UsageLimit.objects.create(day_turns=10, month_tokens=2_000_000)
@@ -49,7 +49,7 @@ def test_a_person_sees_the_limits_in_force_and_how_much_of_them_is_used(ada: Use
     assert page.count('class="usage-near"') == 1
 
 
-def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: User) -> None:
+def test_everybodys_usage_is_grouped_as_chosen(ada: User, bela: User, uma: User) -> None:
     line(ada)
     line(bela, model="", is_estimate=True)
     client = signed_in(uma)
@@ -61,7 +61,7 @@ def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: Use
     assert ">ada<" not in before
 
 
-def test_what_programs_asked_is_listed_by_the_names_of_their_keys(uma: User, ada: User) -> None:
+def test_api_usage_is_listed_by_key_name(uma: User, ada: User) -> None:
     key = ApiKey.objects.create(owner=ada, name="The wiki", prefix="cui_abc", digest="a", made_by_name="ada")
     for key_id in (key.pk, None):
         line(ada, key_id=key_id)
@@ -79,7 +79,7 @@ def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, 
 
 
 @pytest.mark.parametrize("asked", [{"since": "x"}, {"by": "text"}, {"since": "2026-02-01", "until": "2026-01-01"}, {"since": "0001-01-01"}])
-def test_what_cannot_be_shown_is_said_in_the_form(uma: User, asked: dict[str, str]) -> None:
+def test_invalid_filters_are_explained_in_the_form(uma: User, asked: dict[str, str]) -> None:
     assert signed_in(uma).get("/usage/everybody/", asked).status_code == 400
     assert signed_in(uma).get("/usage/everybody/", {"until": "0001-01-05"}).status_code == 200
 
@@ -88,7 +88,7 @@ def content_of(response: Any) -> str:
     return b"".join(response.streaming_content).decode()
 
 
-def test_the_file_is_made_while_it_is_sent_one_day_after_the_other(uma: User, django_assert_max_num_queries: Any) -> None:
+def test_the_export_is_streamed_day_by_day(uma: User, django_assert_max_num_queries: Any) -> None:
     days = [date(2026, 1, day) for day in range(1, 21)]
     for day in days:
         line(None, kind="title", turns=0, day=day)
@@ -103,7 +103,7 @@ def test_the_file_is_made_while_it_is_sent_one_day_after_the_other(uma: User, dj
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
-async def test_a_server_with_an_event_loop_sends_the_same_file(uma: User) -> None:
+async def test_an_asgi_server_sends_the_same_export(uma: User) -> None:
     await database_sync_to_async(line)(None, kind="title", turns=0)
     client = AsyncClient()
     await database_sync_to_async(client.force_login)(uma)
@@ -113,7 +113,7 @@ async def test_a_server_with_an_event_loop_sends_the_same_file(uma: User) -> Non
     assert [row["kind"] for row in csv.DictReader(text.splitlines())] == ["title"]
 
 
-def test_the_file_has_every_line_is_recorded_and_holds_no_formula(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_export_has_every_line_is_logged_and_has_no_formulas(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"currency": "EUR"})
     ModelPrice.objects.create(model="=1+1", since="2026-01-01", input_price=1, output_price=2)
     line(make_person("@eve"), model="=1+1", input_tokens=1_000_000, output_tokens=500_000)
@@ -145,7 +145,7 @@ def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.Monk
     assert "123.46 EUR" in page and "because they have no price: 77 tokens" in page
 
 
-def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ada: User) -> None:
+def test_a_limit_set_in_the_admin_pages_is_logged_and_applies_at_once(ada: User) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
     assert limits.limits_of(ada) == limits.Limits()
     assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "3"}).status_code == 302
@@ -157,7 +157,7 @@ def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ad
     assert not limits.limits_of(ada) and AuditEvent.objects.filter(action="usage limit deleted").exists()
 
 
-def test_a_price_is_recorded_with_its_numbers_however_long_the_name_of_its_model_is(db: None) -> None:
+def test_a_price_is_logged_with_its_numbers_however_long_the_model_name(db: None) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
     price = {"model": "m" * 200, "since": "2026-11-01", "input_price": "1.25", "cached_price": "0.5", "output_price": "4"}
     assert lars.post("/admin/chatui/modelprice/add/", price).status_code == 302
@@ -165,6 +165,6 @@ def test_a_price_is_recorded_with_its_numbers_however_long_the_name_of_its_model
     assert detail.startswith("input_price 1.25, cached_price 0.5, output_price 4: mmm") and len(detail) == 200
 
 
-def test_a_limit_without_a_number_is_none(db: None) -> None:
+def test_a_limit_without_a_number_is_no_limit(db: None) -> None:
     lars = signed_in(make_person("lars", "change_limits", staff=True))
     assert "Enter at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()
