@@ -204,6 +204,7 @@ def edited(chat: Chat, text: str | None) -> Locator:
     chat.page.keyboard.press("Enter")
     box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
     expect(box).to_be_focused()
+    expect(chat.exchanges.first.locator(".question-editor[data-ready]")).to_be_visible()  # its script is loaded
     if text is not None:
         box.fill(text)
     return box
