@@ -100,7 +100,9 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.INTERNAL: noop("Something went wrong on our side."),
     ProductCode.LENGTH: noop("The answer reached its length limit."),
     ProductCode.LINK: noop("This link does not work: it has expired, was revoked, or never existed."),
-    ProductCode.LINKED_ELSEWHERE: noop("This could not be connected: it belongs to an account already, or your account has another one."),
+    ProductCode.LINKED_ELSEWHERE: noop(
+        "This could not be connected: it is already connected to an account, or your account is connected to another one."
+    ),
     ProductCode.NO_ANSWER: noop("The model stopped without writing an answer."),
     ProductCode.NO_MORE: noop("The model had nothing to add to its answer."),
     ProductCode.NO_SUCH_MODEL: noop("This model is not available to you. Choose another one."),

@@ -89,8 +89,8 @@ def _send(visitor: Visitor, person: User) -> None:
         name = brand().name
         subject = _("New password for %(site)s") % {"site": name}
         words = _(
-            "Somebody asked for a new password for the account %(name)s at %(site)s. If it was you, choose one here within an hour:\n\n"
-            "%(address)s\n\nIf it was not you, do nothing: your password will not change."
+            "Somebody asked for a new password for the account %(name)s at %(site)s. If this was you, choose one here within an hour:\n\n"
+            "%(address)s\n\nIf this was not you, do nothing: your password will not change."
         )
         body = words % {"name": person.get_username(), "site": name, "address": address}
         EmailMessage(subject, body, environment().mail_from or None, [person.email]).send()

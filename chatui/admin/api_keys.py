@@ -48,7 +48,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         """Staff who may see the list."""
         return self.has_view_permission(request)
 
-    @admin.action(description=_("Revoke the chosen keys"), permissions=["revoke"])
+    @admin.action(description=_("Revoke the selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """Revoke the selected keys, which stop working at once. Each is recorded."""
         count = management.revoke_for_admin(visitor_of(request, "admin"), list(queryset))

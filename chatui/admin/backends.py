@@ -25,7 +25,7 @@ from chatui.models import StoredBackend
 from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
-_LISTED_FIRST = ("address", "other settings", "kind", "name of the key", "groups", "summaries", "summarizer")
+_LISTED_FIRST = ("address", "other settings", "wire format", "key name", "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80
 _DESCRIPTION_CHARS = 180
 
@@ -44,7 +44,8 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
         initial=AUTO,
-        help_text=_("The wire format; docs/back-ends.md says which one fits which server."),
+        label=_("Wire format"),
+        help_text=_("auto: chosen by examining the server. docs/back-ends.md says which format suits which server."),
     )
     may_see_hidden = False
 
@@ -58,16 +59,6 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             "idle_seconds": _("Between two tokens"),
             "overall_seconds": _("For the whole answer"),
             "summaries": _("Source"),
-        }
-        help_texts = {
-            "max_answer_tokens": _("0: the value of CHATUI_MAX_ANSWER_TOKENS."),
-            "context_tokens": _("Question, conversation and answer together. 0: the server is asked, or its refusal names the size."),
-            "key_name": _("For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin."),
-            "summarizer": _("The back end that writes the summaries, such as small or small/model."),
-            "summary_review": _(
-                "Each line is always checked; with this, a model also reviews it before people see it. "
-                "On by default if a model writes the summaries."
-            ),
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
         widgets["summary_review"] = ReviewSelect
@@ -135,7 +126,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
         (_("Server"), {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
-        (_("As in the back-ends file"), {"fields": ("other_settings",)}),
+        (_("Advanced"), {"fields": ("other_settings",)}),
         (_("Timeouts, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
         (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer", "summary_review")}),
     )

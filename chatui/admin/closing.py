@@ -21,7 +21,7 @@ from chatui.web.visitors import visitor_of
 _CAUSES = {
     Cause.STAFF: noop("by staff"),
     Cause.OPERATOR: noop("by the operator"),
-    Cause.OWN: noop("by the person"),
+    Cause.OWN: noop("by the account's owner"),
     Cause.PROVISIONING: noop("by the directory of"),
     Cause.LOGOUT: noop("by the sign-in service"),
 }
@@ -32,19 +32,19 @@ class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     actions = ["close_accounts", "reopen_accounts"]
 
-    @admin.action(description=_("Close the chosen accounts"), permissions=["change"])
+    @admin.action(description=_("Close the selected accounts"), permissions=["change"])
     def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Close the selected accounts: all access ends at once, and nothing is erased. Each is recorded."""
         closed = sum(self._close(request, person) for person in self.except_own(request, queryset))
         words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
         messages.success(request, words % {"count": closed})
 
-    @admin.action(description=_("Open the chosen accounts again"), permissions=["change"])
+    @admin.action(description=_("Reopen the selected accounts"), permissions=["change"])
     def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Reopen the selected accounts. Each is recorded."""
         visitor = visitor_of(request, "admin")
         opened = sum(self._reopen(visitor, person) for person in self.except_own(request, queryset))
-        words = ngettext("%(count)d account was opened again.", "%(count)d accounts were opened again.", opened)
+        words = ngettext("%(count)d account was reopened.", "%(count)d accounts were reopened.", opened)
         messages.success(request, words % {"count": opened})
 
     @admin.display(description=_("Closed"))

@@ -84,7 +84,7 @@ class InvitationAdmin(ReadOnlyAdmin):
                 status = 429
         return render(request, "admin/invitation.html", shown, status=status)
 
-    @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
+    @admin.action(description=_("Revoke the selected invitations"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
         """Revoke the selected invitations, which stop working at once. Each is recorded."""
         rows = list(queryset.select_related("made_by", "group"))

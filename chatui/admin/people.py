@@ -108,7 +108,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
     filter_horizontal = ()
     actions = ["remove_second_factor", *ClosingAdmin.actions]
 
-    @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
+    @admin.action(description=_("Remove the second factor of the selected people"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
         for person in self.except_own(request, queryset):
@@ -190,10 +190,10 @@ class NamedGroupForm(forms.ModelForm):  # type: ignore[type-arg]
         if not self.instance.pk or name == before:
             return name
         if named := settings_that_name(before):
-            words = _("A setting names this group: %(settings)s. Change the setting first.")
+            words = _("A setting refers to this group: %(settings)s. Change the setting first.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         if not self.staff.is_superuser and (named := settings_that_name(name)):
-            words = _("A setting names a group like this: %(settings)s. Create a new group with this name instead.")
+            words = _("A setting refers to a group with this name: %(settings)s. Create a new group instead of renaming this one.")
             raise ValidationError(words, params={"settings": ", ".join(named)})
         return name
 

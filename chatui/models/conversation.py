@@ -50,14 +50,14 @@ class Conversation(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=120, blank=True)
     title_is_custom = models.BooleanField(default=False)
     choice = models.CharField(max_length=260, blank=True)
     model = models.CharField(max_length=200, blank=True)
     effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM)
-    created_at = models.DateTimeField(auto_now_add=True)
-    active_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    active_at = models.DateTimeField(_("last active"), auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(null=True, blank=True)
     unfinished_until = models.DateTimeField(null=True, blank=True)

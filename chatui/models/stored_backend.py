@@ -14,7 +14,7 @@ class Summaries(models.TextChoices):
     """Where the reasoning summaries that people may read come from."""
 
     NONE = "none", _("None")
-    SERVER = "server", _("Written by this server, and trusted not to be raw reasoning")
+    SERVER = "server", _("Written by this server, which is trusted not to send raw reasoning")
     MODEL = "model", _("Written by the summarizer")
 
 
@@ -27,47 +27,70 @@ class StoredBackend(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
-    name = models.CharField(max_length=60, unique=True, help_text=_("Letters, digits, dots, hyphens. Conversations remember it."))
-    label = models.CharField(max_length=80, blank=True, help_text=_("What people see. Empty: the name."))
+    name = models.CharField(
+        _("name"),
+        max_length=60,
+        unique=True,
+        help_text=_("Letters, digits, dots and hyphens. Conversations refer to the back end by this name."),
+    )
+    label = models.CharField(_("display name"), max_length=80, blank=True, help_text=_("The name that users see. Empty: the name above."))
     is_enabled = models.BooleanField(_("enabled"), default=True)
     position = models.PositiveSmallIntegerField(
-        default=0, help_text=_("Lower ones come first. The first that a person may use is the default.")
+        _("position"), default=0, help_text=_("Lower numbers come first. The first back end that a user may use is their default.")
     )
-    kind = models.CharField(max_length=40, default="chat", help_text=_("The wire format."))
-    url = models.CharField(_("address"), max_length=300, blank=True, help_text=_("Such as http://127.0.0.1:8080/v1. People never see it."))
+    kind = models.CharField(_("wire format"), max_length=40, default="chat")
+    url = models.CharField(_("address"), max_length=300, blank=True, help_text=_("Such as http://127.0.0.1:8080/v1. Users never see it."))
     key_name = models.CharField(
-        _("name of the key"),
+        _("key name"),
         max_length=60,
         blank=True,
-        help_text=_("The key itself is in the environment or in a file on the server, and is bound to the origin that it is for."),
+        help_text=_(
+            "For example ACME: the key is then in the variable CHATUI_KEY_ACME, or in the file keys/ACME in the data directory, "
+            "together with the origin that it is for."
+        ),
     )
     model_names = models.TextField(
-        _("models"), blank=True, help_text=_("One name a line, the default first. Empty: those that the server names.")
+        _("models"), blank=True, help_text=_("One name per line, the default first. Empty: all models that the server lists.")
     )
-    effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM, help_text=_("For a new conversation."))
+    effort = models.CharField(
+        _("reasoning effort"), max_length=8, choices=Effort, default=Effort.MEDIUM, help_text=_("The default for new conversations.")
+    )
     first_token_seconds = models.FloatField(default=300.0)
     idle_seconds = models.FloatField(default=60.0)
     overall_seconds = models.FloatField(default=1800.0)
-    max_answer_tokens = models.PositiveIntegerField(default=0, help_text=_("0: the setting of the deployment."))
-    context_tokens = models.PositiveIntegerField(default=0, help_text=_("0: the server is asked."))
-    groups = models.ManyToManyField(Group, blank=True, related_name="+", help_text=_("Whose members may use it. None: everybody."))
+    max_answer_tokens = models.PositiveIntegerField(default=0, help_text=_("0: the value of CHATUI_MAX_ANSWER_TOKENS."))
+    context_tokens = models.PositiveIntegerField(
+        default=0,
+        help_text=_("Question, conversation and answer together. 0: the server is asked, or the size is taken from its error message."),
+    )
+    groups = models.ManyToManyField(
+        Group,
+        verbose_name=_("groups"),
+        blank=True,
+        related_name="+",
+        help_text=_("Only members of these groups may use the back end. None selected: everybody."),
+    )
     summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.NONE)
     summarizer = models.CharField(
-        max_length=260, blank=True, help_text=_("The back end that writes summaries, such as small or small/model.")
+        _("summarizer"), max_length=260, blank=True, help_text=_("The back end that writes the summaries, such as small or small/model.")
     )
     summary_review = models.BooleanField(
+        _("summary review"),
         null=True,
         blank=True,
         default=None,
-        help_text=_("Whether a model reviews a summary before people see it; unset: where a model writes it."),
+        help_text=_(
+            "Each line is always checked; with this, a model also reviews it before users see it. "
+            "On by default if a model writes the summaries."
+        ),
     )
     other_settings = models.TextField(
         _("other settings"),
         blank=True,
         max_length=8000,
-        help_text=_("As in the file of back ends, one a line, such as: sampling = { temperature = 0.7 }"),
+        help_text=_("As in the back-ends file, one per line, such as: sampling = { temperature = 0.7 }"),
     )
-    changed_at = models.DateTimeField(auto_now=True)
+    changed_at = models.DateTimeField(_("last changed"), auto_now=True)
     # Also empty if the operator created the row from the shell.
     unconfirmed_by = models.CharField(_("unconfirmed change by"), max_length=150, blank=True, editable=False)
 

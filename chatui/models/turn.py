@@ -15,10 +15,10 @@ class TurnState(models.TextChoices):
 
     RUNNING = "running", _("Running")
     COMPLETED = "completed", _("Completed")
-    STOPPED = "stopped", _("Stopped by the person")
+    STOPPED = "stopped", _("Stopped by the user")
     INCOMPLETE = "incomplete", _("Cut off by a limit")
     FAILED = "failed", _("Failed")
-    INTERRUPTED = "interrupted", _("The server ended in the middle")
+    INTERRUPTED = "interrupted", _("Interrupted: the server stopped")
 
 
 class Turn(models.Model):
@@ -59,12 +59,12 @@ class Turn(models.Model):
     context_size = models.PositiveIntegerField(null=True, blank=True)
     context_used = models.PositiveIntegerField(null=True, blank=True)
     thought_seconds = models.PositiveIntegerField(null=True, blank=True)
-    error_code = models.CharField(max_length=40, blank=True)
+    error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_detail = models.TextField(blank=True)
     error_cause = models.CharField(max_length=200, blank=True, db_default="")
     retry_after = models.PositiveIntegerField(null=True, blank=True)
     by_server = models.JSONField(null=True, blank=True)
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(_("started"), auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -123,7 +123,7 @@ def _cause_text(cause: Cause, source: str) -> str:
     texts = {
         Cause.STAFF: "by staff",
         Cause.OPERATOR: "by the operator",
-        Cause.OWN: "by the person",
+        Cause.OWN: "by the account's owner",
         Cause.PROVISIONING: f"says the directory of {source}",
         Cause.LOGOUT: f"says {source}",
     }

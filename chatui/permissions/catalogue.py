@@ -20,7 +20,7 @@ GROUPS: dict[str, dict[str, str]] = {
     noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
     noop("Usage"): {
         "chatui.view_usage": noop("See how much everybody uses, and export it"),
-        "chatui.change_limits": noop("Set limits of usage and prices of models on the admin pages"),
+        "chatui.change_limits": noop("Set usage limits and model prices on the admin pages"),
     },
     noop("Accounts"): _table(
         "chatui",

@@ -115,7 +115,7 @@ def _is_json(data: bytes) -> bool:
 def _read_json(data: bytes) -> Upload:
     # Parsed JSON takes up to forty times as much memory: marks are counted before parsing.
     if has_more_marks(data, MAX_JSON_MARKS):
-        refuse(ProductCode.TOO_LARGE, _("the transcript has more values than its frames can have"))
+        refuse(ProductCode.TOO_LARGE, _("the transcript has too many values"))
     reading = interchange.read_leniently(data)
     refused = next((problem for problem in reading.problems if problem.is_refused), None)
     codes = Counter(problem.code for problem in reading.problems)

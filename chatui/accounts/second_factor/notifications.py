@@ -42,7 +42,7 @@ def notify(person: User, what: str) -> None:
     with translation.override(locked.language or environment().language):
         words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words
-        body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If it was not you, tell an administrator.") % words
+        body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, tell an administrator.") % words
     sending.send_later(locked.email, subject, body)
 
 

@@ -42,7 +42,7 @@ _MAX_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
 """The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
 VERDICTS = {
     Level.NOTE: _("Healthy with these settings."),
-    Level.FAULT: _("It works with these settings, with the faults listed."),
+    Level.FAULT: _("It works with these settings, but with the faults listed below."),
     Level.UNASKED: _("It could not be queried."),
     Level.UNUSABLE: _("It cannot be used with these settings."),
     Level.LEAK: _("Do not use it with these settings: people would see hidden text."),
@@ -50,7 +50,7 @@ VERDICTS = {
 LEVELS = {
     Level.NOTE: pgettext_lazy("a finding", "Note"),
     Level.FAULT: pgettext_lazy("a finding", "Fault"),
-    Level.UNASKED: pgettext_lazy("a finding", "Not asked"),
+    Level.UNASKED: pgettext_lazy("a finding", "Not examined"),
     Level.UNUSABLE: pgettext_lazy("a finding", "Unusable"),
     Level.LEAK: pgettext_lazy("a finding", "Leak"),
 }

@@ -86,7 +86,7 @@ def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list
     messages = transcripts.branch(row, turn.question)
     stored = [transcripts.frame_of(message) for message in messages]
     written, *_rest = hip1.to_tokens(history.frames_for_prompt(stored), vocabulary)
-    note = _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
+    note = _("No ids were sent: the server built its own prompt. This is how this product would encode the same frames.")
     return written, _with_warning(note, stored)
 
 
@@ -107,7 +107,9 @@ def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     messages = turn.messages.filter(author=Author.MODEL).order_by("position")
     stored = [transcripts.frame_of(message) for message in messages]
     written, *_rest = hip1.to_tokens(stored, vocabulary)
-    return written, _with_warning(_("Encoded again from the stored frames: the model may have sampled the same text as other ids."), stored)
+    return written, _with_warning(
+        _("Encoded again from the stored frames: the model may have sampled the same text as different ids."), stored
+    )
 
 
 def _with_warning(note: str, frames: Sequence[Frame]) -> str:

@@ -13,7 +13,7 @@ class Cause(models.TextChoices):
 
     STAFF = "staff", "by staff"
     OPERATOR = "operator", "by the operator"
-    OWN = "own", "by the person"
+    OWN = "own", "by the account's owner"
     PROVISIONING = "provisioning", "by the directory"
     LOGOUT = "logout", "by the sign-in service"
 

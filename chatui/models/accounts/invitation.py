@@ -20,10 +20,10 @@ class Invitation(models.Model):
     note = models.CharField(_("for whom"), max_length=100, blank=True)
     group = models.ForeignKey(Group, verbose_name=_("group"), on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, verbose_name=_("made by"), on_delete=models.CASCADE, related_name="invitations_made"
+        settings.AUTH_USER_MODEL, verbose_name=_("created by"), on_delete=models.CASCADE, related_name="invitations_made"
     )
-    made_at = models.DateTimeField(_("made"), auto_now_add=True)
-    expires_at = models.DateTimeField(_("ends"))
+    made_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"))
     used_at = models.DateTimeField(_("used"), null=True, blank=True)
     used_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, verbose_name=_("used by"), on_delete=models.SET_NULL, null=True, blank=True, related_name="+"

@@ -57,9 +57,9 @@ class DocumentUse(models.TextChoices):
     """How a document is passed to a model."""
 
     WHOLE = "whole", "Whole"
-    FIRST = "first", "First part"
-    PLACES = "places", "Chosen places"
-    SEARCH = "search", "To be searched"
+    FIRST = "first", "Beginning"
+    PLACES = "places", "Chosen pages or sheets"
+    SEARCH = "search", "Search only"
 
 
 class SentDocument(models.Model):

@@ -13,7 +13,7 @@ class Decision(models.TextChoices):
     """The decision about a call: ``waiting``, or exactly one final decision. ``ruled``: nobody was asked, because the person had allowed
     the tool earlier."""
 
-    WAITING = "waiting", _("Waits for the person")
+    WAITING = "waiting", _("Waiting for a decision")
     ONCE = "once", _("Allowed once")
     ALWAYS = "always", _("Allowed in this conversation")
     DECLINED = "declined", _("Declined")

@@ -21,12 +21,12 @@ class UsageLimit(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text=_("Empty: everybody who is in no group with limits."),
+        help_text=_("Empty: everybody who is not in a group with limits."),
     )
-    day_tokens = models.PositiveBigIntegerField(_("tokens a day"), null=True, blank=True)
-    day_turns = models.PositiveBigIntegerField(_("answers a day"), null=True, blank=True)
-    month_tokens = models.PositiveBigIntegerField(_("tokens a month"), null=True, blank=True)
-    month_turns = models.PositiveBigIntegerField(_("answers a month"), null=True, blank=True)
+    day_tokens = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
+    day_turns = models.PositiveBigIntegerField(_("answers per day"), null=True, blank=True)
+    month_tokens = models.PositiveBigIntegerField(_("tokens per month"), null=True, blank=True)
+    month_turns = models.PositiveBigIntegerField(_("answers per month"), null=True, blank=True)
 
     class Meta:
         default_permissions = ()
@@ -37,7 +37,7 @@ class UsageLimit(models.Model):
             models.UniqueConstraint(
                 Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
                 name="one_limit_for_everybody",
-                violation_error_message=_("There are limits for them already."),
+                violation_error_message=_("These limits already exist. Change them instead."),
             )
         ]
 

@@ -17,18 +17,18 @@ class ModelPrice(models.Model):
     ``model`` is its name at its server. ``cached_price`` is for cached input tokens; NULL: the price of other input.
     """
 
-    model = models.CharField(_("model"), max_length=200, help_text=_("The name that the ledger has for it."))
-    since = models.DateField(_("from"))
-    input_price = models.DecimalField(_("a million tokens in"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+    model = models.CharField(_("model"), max_length=200, help_text=_("The name of the model in the usage tables."))
+    since = models.DateField(_("valid from"))
+    input_price = models.DecimalField(_("price per million input tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
     cached_price = models.DecimalField(
-        _("a million cached tokens"), max_digits=12, decimal_places=4, null=True, blank=True, validators=_NOT_NEGATIVE
+        _("price per million cached input tokens"), max_digits=12, decimal_places=4, null=True, blank=True, validators=_NOT_NEGATIVE
     )
-    output_price = models.DecimalField(_("a million tokens out"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+    output_price = models.DecimalField(_("price per million output tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
 
     class Meta:
         default_permissions = ()
-        verbose_name = _("price of a model")
-        verbose_name_plural = _("prices of models")
+        verbose_name = _("model price")
+        verbose_name_plural = _("model prices")
         constraints = [models.UniqueConstraint(fields=["model", "since"], name="one_price_from_a_day")]
 
     def __str__(self) -> str:

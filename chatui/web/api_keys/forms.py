@@ -46,7 +46,7 @@ class KeyForm(forms.Form):
         help_text=_("Tools of this site that models may use for this program. Only tools that run without asking you are listed."),
         widget=forms.CheckboxSelectMultiple,
     )
-    more = forms.MultipleChoiceField(label=_("May also"), required=False, widget=forms.CheckboxSelectMultiple)
+    more = forms.MultipleChoiceField(label=_("Additional permissions"), required=False, widget=forms.CheckboxSelectMultiple)
     lasts = forms.ChoiceField(label=_("Valid for"), initial="90")
     per_minute = forms.IntegerField(label=_("Maximum requests per minute"), min_value=1, max_value=MAX_PER_MINUTE, initial=60)
 

@@ -52,7 +52,7 @@ class InviteForm(forms.Form):
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
         if len(notes) > account_actions.MAX_INVITED:
-            raise ValidationError(_("Invite at most %(count)s at once."), params={"count": account_actions.MAX_INVITED})
+            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": account_actions.MAX_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes

@@ -154,7 +154,7 @@ export class EditedFiles {
     const isHere = this.#chips.some((chip) => chip.taken?.id === id);
     const isTaken = this.#composer.querySelector(`[data-file="${CSS.escape(id)}"]`);
     if (isTaken || queuedFiles(this.#composer.dataset.person ?? "").has(id)) {
-      this.#say(t("%(name)s goes with your next message.", { name }));
+      this.#say(t("%(name)s is sent with your next message.", { name }));
     } else if (this.#chips.length >= MAX_FILES) this.#say(TOO_MANY);
     else if (!isHere) this.#put(this.#made(taken));
     this.#area.focus();

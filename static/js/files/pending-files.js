@@ -115,7 +115,7 @@ class PendingFiles {
   again(taken) {
     const isHere = this.#chips.some((chip) => chip.taken?.id === taken.id);
     const isAbove = this.#held.has(taken.id) || isEdited(taken.id);
-    if (isAbove) this.#composer.say(t("%(name)s goes with the message above.", { name: taken.name }));
+    if (isAbove) this.#composer.say(t("%(name)s is sent with the message above.", { name: taken.name }));
     else if (this.#chips.length >= MAX_FILES) this.#composer.say(TOO_MANY);
     else if (!isHere) this.take(taken);
     this.#composer.focus();

@@ -8,7 +8,7 @@ import { find } from "../page/dom.js";
 
 export const MAX_FILES = 10;
 export const TOO_MANY = t("A message can have at most %(count)s files.", { count: String(MAX_FILES) });
-const EDITING = t("These files go with your next message. The question that you are editing has its own files.");
+const EDITING = t("These files are sent with your next message. The question that you are editing has its own files.");
 const READING = t("A file is still being read. You can send the message when that is done.");
 
 /** The problem with the choices; empty if there is none. @param {Chip[]} chips */

@@ -34,7 +34,7 @@ export class Elsewhere {
   sentence(current, count) {
     const { above, below } = this.#parts();
     const isElsewhere = above.length + below.length > 0;
-    const none = isElsewhere ? t("No match on this part.") : t("No matches.");
+    const none = isElsewhere ? t("No match in this part.") : t("No matches.");
     const here = count ? t("Match %(place)s of %(count)s.", { place: current + 1, count }) : none;
     const earlier = above.length ? t("Messages above: %(count)s.", { count: above.length }) : "";
     const later = below.length ? t("Messages below: %(count)s.", { count: below.length }) : "";

@@ -142,7 +142,7 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     expect(name(chat)).to_have_text("Large and careful")
     expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
     expect(others(chat).get_by_role("heading", level=3)).to_contain_text("Small and quick")
-    expect(chat.last.get_by_role("button", name="Keep this one")).to_have_count(0)
+    expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(0)
     new, old = chat.answer.bounding_box(), others(chat).bounding_box()
     assert new and old and old["x"] > new["x"] + new["width"], "the two stand side by side"
 
@@ -152,13 +152,13 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     expect(name(chat)).to_contain_text("Version 2 of 2")
     expect(name(chat)).to_contain_text("huge")
     expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
-    expect(chat.last.get_by_role("button", name="Keep this one")).to_have_count(2)
+    expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(2)
     assert wire.received and not any(SECRET.encode() in each for each in wire.received)
 
 
 def test_the_conversation_continues_with_the_version_that_is_kept(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
-    others(chat).get_by_role("button", name="Keep this one").click()
+    others(chat).get_by_role("button", name="Keep this version").click()
     expect(chat.answer).to_have_text("I am tiny, and that is all.")
     expect(others(chat)).to_have_count(0)
     expect(chat.button("Compare versions")).to_be_focused()
@@ -172,7 +172,7 @@ def test_the_conversation_continues_with_the_version_that_is_kept(two: Deploymen
 
 def test_versions_are_compared_by_keyboard_survive_a_reload_and_are_closed_again(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
-    chat.last.locator(".current-version").get_by_role("button", name="Keep this one").click()
+    chat.last.locator(".current-version").get_by_role("button", name="Keep this version").click()
     expect(others(chat)).to_have_count(0)
     compare = chat.button("Compare versions")
     expect(compare).to_be_focused()
@@ -229,7 +229,7 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
 ) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **PHONE), servers)
     # They are fetched again when the answer has ended; only then can each be kept.
-    expect(chat.last.get_by_role("button", name="Keep this one")).to_have_count(2)
+    expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(2)
     fits(chat.page)
     new = old = None
     while not (new and old):  # an exchange that is being replaced is briefly not on the page

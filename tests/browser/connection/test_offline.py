@@ -79,7 +79,7 @@ def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str,
 def test_what_a_silent_connection_swallowed_is_sent_again_and_counts_once(cable: Cable, chat: Chat) -> None:
     cable.swallow()
     chat.ask("Did you hear me?")
-    expect(chat.last.locator(".unsent")).to_contain_text("Not confirmed yet: the connection was lost. It will be sent again, once.")
+    expect(chat.last.locator(".unsent")).to_contain_text("Not confirmed yet: the connection was lost. It will be sent again automatically.")
     expect(chat.stop).to_be_hidden()
     expect(chat.working).to_be_hidden()
 
@@ -158,7 +158,7 @@ def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_
     cable.swallow()
     box.press("Enter")
     expect(chat.last.locator(".question-editor-problem")).to_have_text(
-        "Not confirmed yet: the connection was lost. It will be sent again, once."
+        "Not confirmed yet: the connection was lost. It will be sent again automatically."
     )
     cable.mend(keeps=True)
     chat.finish()

@@ -90,7 +90,7 @@ def test_what_is_not_loaded_is_found_and_opened(demo_deployment: Deployment, dem
     chat.page.keyboard.press("f")
     box = bar(chat.page).get_by_role("searchbox")
     box.fill("question 7?")
-    expect(bar(chat.page)).to_contain_text("No match on this part. Messages above: 1.")
+    expect(bar(chat.page)).to_contain_text("No match in this part. Messages above: 1.")
     box.press("Shift+Enter")
     expect(chat.page.get_by_text("Question 7?", exact=True)).to_be_in_viewport()
     expect(bar(chat.page)).to_contain_text("Match 1 of 1.")

@@ -63,7 +63,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     page.get_by_role("link", name="Audit log").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Audit log")
     warning = page.get_by_role("region", name="Warning")
-    expect(warning).to_contain_text("bela asked for hidden channels without the permission 2 times")
+    expect(warning).to_contain_text("bela tried to open hidden channels without permission 2 times")
 
     warning.get_by_role("link", name="bela").click()
     (line,) = lines(page)

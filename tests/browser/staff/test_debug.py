@@ -111,7 +111,7 @@ def test_the_log_holds_in_one_row_the_reason_and_how_many_pages_and_streams_were
     chat.settle()
     page = visits.open(demo, "grace", chat.page.url + "debug/")
     opt_in(page, "To look at a fault")
-    page.get_by_role("link", name="What the person saw").click()
+    page.get_by_role("link", name="What the user saw").click()
     page.get_by_role("button", name="Close now").click()
 
     conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]

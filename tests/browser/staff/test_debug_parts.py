@@ -173,7 +173,7 @@ def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, op
 
 def test_what_the_person_saw_is_shown_beside_all_frames(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
-    page.get_by_role("link", name="What the person saw").click()
+    page.get_by_role("link", name="What the user saw").click()
     rows = page.locator(".frame")
     expect(rows).to_have_count(8)
     for row in rows.all():
@@ -256,7 +256,7 @@ def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits
     assert download.value.path().read_text(encoding="utf-8") == page.locator("#debug-text").text_content()
     page.get_by_role("link", name="As tokens").click()
     expect(page.get_by_role("heading", name="Prompt tokens")).to_be_visible()
-    expect(page.get_by_text(re.compile("fetch_vocabulary|was sent no ids"))).to_be_visible()
+    expect(page.get_by_text(re.compile("fetch_vocabulary|No ids were sent"))).to_be_visible()
 
 
 def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server) -> None:

@@ -123,7 +123,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     page.get_by_role("link", name="Close this account…").click()
     expect(page.get_by_text("Its content is kept.")).to_be_visible()
     page.get_by_role("button", name="Close this account").click()
-    expect(page.get_by_role("button", name="Open this account again")).to_be_visible()
+    expect(page.get_by_role("button", name="Reopen this account")).to_be_visible()
 
 
 @pytest.mark.parametrize("language", ["en-GB", "de-DE", "ko-KR", "zh-CN"])

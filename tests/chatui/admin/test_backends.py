@@ -80,7 +80,10 @@ def test_a_row_is_recorded_and_used_once_it_is_confirmed(admin_pages: Client, om
         confirm("small")
     (spec,) = connected.specs()
     assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
-    created = "waits for confirmation; address https://api.example.org/v1; groups readers; label Small one; models a b; effort low"
+    created = (
+        "waits for confirmation; address https://api.example.org/v1; groups readers; "
+        "display name Small one; models a b; reasoning effort low"
+    )
     confirmed = "after a change by omar: https://api.example.org/v1"
     assert recorded() == [("back end created", "small", created), ("back end confirmed", "small", confirmed)]
 

@@ -381,4 +381,4 @@ def test_without_sent_ids_the_frames_are_shown_in_harmony_format(talk: Talk, ans
     page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
     text = "".join(token.text for token in page.tokens)
     assert "Be␣kind." in text and "What␣is␣it?" in text and "Let␣me␣think" not in text
-    assert "no ids" in page.note
+    assert "No ids were sent" in page.note

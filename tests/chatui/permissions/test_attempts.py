@@ -253,7 +253,7 @@ def test_staff_with_the_permission_see_the_warning_and_a_badge_and_others_do_not
         attempt(bela, conversation.pk)
     page = signed_in(grace).get("/").content.decode()
     assert "Account: grace, 1 warning" in page and 'class="badge"' in page
-    assert "asked for hidden channels without the permission 5 times" in collapsed(signed_in(grace).get("/audit/").content.decode())
+    assert "tried to open hidden channels without permission 5 times" in collapsed(signed_in(grace).get("/audit/").content.decode())
     for person in (sam, bela):
         page = signed_in(person).get("/").content.decode()
         assert "badge" not in page and "/audit/" not in page

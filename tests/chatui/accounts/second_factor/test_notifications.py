@@ -32,7 +32,7 @@ def test_the_owner_is_notified_of_passkeys_until_they_dismiss_it(ada: User) -> N
     assert told(ada) == ["passkey-added"]
     client = sign_in(device)
     page = client.get("/").content.decode()
-    assert "A passkey was added to your account." in page and "If it was not you, tell an administrator." in page
+    assert "A passkey was added to your account." in page and "If this was not you, tell an administrator." in page
     assert client.post("/sign-in/news/dismiss/").status_code == 302
     assert told(ada) == [] and "A passkey was added" not in client.get("/").content.decode()
     client.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")

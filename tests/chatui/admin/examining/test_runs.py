@@ -164,7 +164,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     row_of(finished_at=timezone.now(), report=stored_report.to_stored(reports, runs._configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
-    assert "Worst of 3 addresses: It could not be queried." in state and "30 short test questions" in page
+    assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page
     assert [f"(address {number} of 3)" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
 
 

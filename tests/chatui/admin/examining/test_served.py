@@ -95,7 +95,7 @@ def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
         assert post(sam).status_code == 404 and "Examine again" not in sam.get(PAGE).text
         assert post(server.sign_in("ada")).status_code == 404
         assert post(kim).status_code == 302
-        text = until(kim, "It works with these settings, with the faults listed.")
+        text = until(kim, "It works with these settings, but with the faults listed below.")
         assert "cut-unsaid" in text and "<code>responses</code>" in text and "Examine again" in text
         assert "cut-unsaid" in sam.get(PAGE).text
         said = (THOUGHT, "heron", PLANNED, "I count", MODEL, KEY)

@@ -69,7 +69,7 @@ def test_a_group_named_in_a_setting_cannot_be_renamed_or_deleted(groups: list[Gr
     client = signed_in(boss)
     refused = client.post(f"/admin/auth/group/{readers.pk}/change/", {"name": "pupils"})
     page = refused.content.decode()
-    assert refused.status_code == 200 and "A setting names this group" in page
+    assert refused.status_code == 200 and "A setting refers to this group" in page
     assert all(name in page for name in ("CHATUI_SUMMARY_GROUPS", "CHATUI_GROUP_INSTRUCTIONS_FILE", "CHATUI_GROUP_ANSWERS_AT_ONCE"))
     assert client.post(f"/admin/auth/group/{readers.pk}/change/", {"name": "readers"}).status_code == 302, "anything else can be changed"
     client.post(f"/admin/auth/group/{readers.pk}/delete/", {"post": "yes"})

@@ -187,7 +187,7 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
     assert not User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) == (Cause.OWN, "")
     assert stale.get("/").status_code == client.get("/").status_code == 302
     line = AuditEvent.objects.get(action="account closed")
-    assert (line.actor_name, line.owner_name, line.detail) == ("ada", "ada", "by the person")
+    assert (line.actor_name, line.owner_name, line.detail) == ("ada", "ada", "by the account's owner")
 
 
 def test_closing_needs_the_second_factor_and_is_refused_to_the_last_staff(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
