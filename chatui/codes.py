@@ -26,6 +26,7 @@ class ProductCode(ErrorCode):
     CONTENT_REFUSED = "E-X-CONTENT-REFUSED"
     CONTEXT_FULL = "E-X-CONTEXT-FULL"
     EMPTY = "E-X-EMPTY"
+    FORM_TOO_LARGE = "E-X-FORM-TOO-LARGE"
     FOUR_EYES = "E-X-FOUR-EYES"
     INTERNAL = "E-X-INTERNAL"
     LENGTH = "E-X-LENGTH"
@@ -96,6 +97,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.CONTENT_REFUSED: noop("The model server's content rules do not allow this. Try rephrasing your message."),
     ProductCode.CONTEXT_FULL: noop("The answer stopped because the conversation has reached the maximum length for this model."),
     ProductCode.EMPTY: noop("There is nothing to send yet."),
+    ProductCode.FORM_TOO_LARGE: noop("This form is too large, so nothing was done. Go back, shorten it, and send it again."),
     ProductCode.FOUR_EYES: noop("Somebody else must approve this, because one of you recently created or changed the other's account."),
     ProductCode.INTERNAL: noop("Something went wrong on our side."),
     ProductCode.LENGTH: noop("The answer reached its length limit."),
@@ -113,9 +115,9 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.QUESTION_TOO_LONG: noop("This question alone is too long for the model."),
     ProductCode.QUOTA_DAY: noop("You have reached your limit for today."),
     ProductCode.QUOTA_MONTH: noop("You have reached your limit for this month."),
-    ProductCode.RATE: noop("Too many requests at once. Wait a moment."),
+    ProductCode.RATE: noop("Too many requests. Wait, then try again."),
     ProductCode.REASON: noop("Enter a reason of 10 to 180 characters, and choose a duration."),
-    ProductCode.SERVER_BUSY: noop("The server is too busy to save this now. Try again in a moment."),
+    ProductCode.SERVER_BUSY: noop("The server is too busy to do this now. Try again in a moment."),
     ProductCode.SIGN_IN_AWAY: noop("The sign-in service is not responding correctly. Try again in a moment."),
     ProductCode.SIGN_IN_FAILED: noop("You could not be signed in. Start again on the sign-in page."),
     ProductCode.SIGN_IN_REFUSED: noop("The sign-in service recognized you, but you do not have access to this site. Ask an administrator."),

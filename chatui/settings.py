@@ -51,6 +51,7 @@ MIDDLEWARE = [
     "chatui.web.middleware.inline.MessageMiddleware",
     "chatui.web.language.middleware.LanguageMiddleware",
     "chatui.web.middleware.header.HeaderSignInMiddleware",
+    "chatui.web.middleware.refused_methods.RefusedMethodMiddleware",
 ]
 
 # Django looks for its own names in MIDDLEWARE, but ours are subclasses of its classes. chatui/checks.py runs the checks that it skips.

@@ -29,9 +29,13 @@ CACHE_ERRORS = _cache_errors()
 
 
 class ThrottledError(Exception):
-    """Too many requests of one kind."""
+    """Too many requests of one kind. ``seconds``: until the next one is allowed; 0 if unknown."""
 
     code = ProductCode.RATE
+
+    def __init__(self, seconds: int = 0) -> None:
+        super().__init__()
+        self.seconds = seconds
 
 
 class Throttle:
@@ -57,9 +61,8 @@ class Throttle:
         Raises:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
-        place, now = self._place(key), int(time.time())
-        cache.add(f"{place}:ends", now + self._seconds, self._seconds)
-        cache.add(place, 0, self._seconds)
+        place = self._place(key)
+        self._begin(place)
         try:
             number = cache.incr(place, amount)
         except ValueError:
@@ -68,7 +71,7 @@ class Throttle:
             return 0
         with contextlib.suppress(ValueError):
             cache.decr(place, amount)
-        return max(1, int(cache.get(f"{place}:ends") or now) - now)
+        return _seconds_left(place)
 
     def count(self, *key: str) -> int:
         """Count one attempt. Returns the number of attempts so far.
@@ -77,7 +80,7 @@ class Throttle:
             CACHE_ERRORS: one of these while the cache is unavailable.
         """
         place = self._place(key)
-        cache.add(place, 0, self._seconds)
+        self._begin(place)
         try:
             return cache.incr(place)
         except ValueError:
@@ -90,7 +93,21 @@ class Throttle:
             ThrottledError: it exceeds the limit.
         """
         if self.exceeded(*key):
-            raise ThrottledError
+            seconds = 0
+            with contextlib.suppress(*CACHE_ERRORS):
+                seconds = _seconds_left(self._place(key))
+            raise ThrottledError(seconds)
+
+    def _begin(self, place: str) -> None:
+        """Begin to count, unless it has begun. The time when the count resets is a second entry, because a cache does not tell it."""
+        if cache.add(place, 0, self._seconds):
+            cache.set(f"{place}:ends", int(time.time()) + self._seconds, self._seconds)
 
     def _place(self, key: tuple[str, ...]) -> str:
         return f"chatui:throttle:{self._name}:{hashlib.sha256(repr(key).encode()).hexdigest()}"
+
+
+def _seconds_left(place: str) -> int:
+    """The seconds until the count resets, at least 1."""
+    now = int(time.time())
+    return max(1, int(cache.get(f"{place}:ends") or now) - now)

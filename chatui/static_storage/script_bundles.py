@@ -136,7 +136,7 @@ class _Files:
     def _function(self, module: Module, file: str) -> str:
         wanted = "".join(f"const{{{names}}}={self._variables[target]};" for target, names in module.imports if names)
         returned = f"return{{{','.join(module.exports)}}}" if module.exports else ""
-        return f"const {self._variables[module.name]}=(()=>{{{wanted}{self._with_relative_imports(module, file)}\n{returned}}})();"
+        return f"const {self._variables[module.name]}=(()=>{{{wanted}{self._with_relative_imports(module, file).rstrip()}\n{returned}}})();"
 
     def _with_relative_imports(self, module: Module, file: str) -> str:
         """The body, with the paths of dynamic imports relative to this file."""

@@ -6,15 +6,20 @@ They never quote the request or the error, except in a link to our own page with
 from __future__ import annotations
 
 import logging
+import sys
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
+import django.db
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from chatui import measures
 from chatui.codes import ProductCode
+from chatui.database import faults
 from chatui.languages.sentences import sentence_of
 from renderer.errors import ErrorCode
 
@@ -26,6 +31,11 @@ PROGRAMS = "/v1/"
 FORBIDDEN = 403
 """The status for a form with a missing or old token."""
 
+_IN_MINUTES = 100
+"""From this many seconds on, the page gives the time to wait in minutes."""
+
+_TOO_LARGE = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
+
 
 def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
     """An error response: JSON for the product's scripts, a page for people. It says how long to wait, if that helps."""
@@ -36,7 +46,9 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: 
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400."""
+    """400; 413 for a form that is too large to be read."""
+    if isinstance(exception, _TOO_LARGE):
+        return refuse(request, ProductCode.FORM_TOO_LARGE, 413)
     return refuse(request, ProductCode.COMMAND, 400)
 
 
@@ -51,7 +63,14 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500."""
+    """500; 503 while the database is locked, full or unavailable."""
+    error = sys.exc_info()[1]
+    if not isinstance(error, django.db.Error):
+        return refuse(request, ProductCode.INTERNAL, 500)
+    # The page would read the person from the same database and fail as well.
+    request.user = AnonymousUser()
+    if faults.is_transient(error):
+        return refuse(request, faults.busy_error(error).code, 503)
     return refuse(request, ProductCode.INTERNAL, 500)
 
 
@@ -73,6 +92,8 @@ def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: in
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
+    if wait_seconds >= _IN_MINUTES:
+        context["wait_minutes"] = -(-wait_seconds // 60)
     if code == ProductCode.COMMAND and status == FORBIDDEN:
         context["came_from"] = came_from(request)
     return render(request, "site/error.html", context, status=status)

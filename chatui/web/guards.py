@@ -39,9 +39,7 @@ def guarded(view: View) -> View:
             return refuse(request, error.code, 403) if request.user.is_authenticated else redirect_to_login(request.get_full_path())
         except (OptInNeededError, NotIndependentError) as error:
             return refuse(request, error.code, 403)
-        except ThrottledError as error:
-            return refuse(request, error.code, 429)
-        except MustWaitError as error:
+        except (ThrottledError, MustWaitError) as error:
             return refuse(request, error.code, 429, wait_seconds=error.seconds)
 
     return answer

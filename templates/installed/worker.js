@@ -26,8 +26,10 @@ addEventListener("fetch", (event) => {
 
 async function cacheShell() {
   const cache = await caches.open(CACHE);
-  // Without cookies, the page is not personal, and in the browser's language.
-  await cache.addAll([new Request(OFFLINE, { credentials: "omit", cache: "no-store" }), ...SHELL]);
+  const offlinePage = (credentials) => new Request(OFFLINE, { credentials, cache: "no-store", redirect: "error" });
+  // Without cookies, the page is in the browser's language. A sign-in proxy lets only requests with its cookie through.
+  const added = cache.add(offlinePage("omit")).catch(() => cache.add(offlinePage("same-origin")));
+  await Promise.all([added, cache.addAll(SHELL)]);
 }
 
 async function deleteOldCaches() {

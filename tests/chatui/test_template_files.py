@@ -47,6 +47,14 @@ def test_a_line_with_only_a_tag_leaves_no_line(tmp_path: Path) -> None:
     assert rendered(tmp_path, "a\n  {% if b %}\n  b\n  {% endif %}\n", {}, "mail.txt") == "a\n  \n", "a text file keeps its lines"
 
 
+def test_a_part_leaves_no_empty_lines_around_it(tmp_path: Path) -> None:
+    (tmp_path / "_part.html").write_text("{# why #}\n<i>\n  {% if a %}\n  a\n  {% endif %}\n</i>\n", encoding="utf-8")
+    text = "<p>\n  {% include '_part.html' %}\n  b\n</p>\n"
+    assert rendered(tmp_path, text, {"a": True}) == "<p>\n<i>\na\n</i>\nb\n</p>\n"
+    (tmp_path / "_part.html").write_text("{% if a %}\n  a\n{% endif %}\n", encoding="utf-8")
+    assert rendered(tmp_path, text, {"a": True}).split() == ["<p>", "a", "b", "</p>"]
+
+
 @pytest.mark.parametrize("tail", ["{% if b %}b{% endif %}", "{% if b %}\n  b\n  {% endif %}", "{% if b %}b{% else %}b{% endif %}"])
 @pytest.mark.parametrize("values", [{}, {"a": True}, {"b": True}, {"a": True, "b": True}])
 def test_text_on_separate_lines_stays_separate(tmp_path: Path, tail: str, values: dict[str, object]) -> None:

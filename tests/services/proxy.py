@@ -27,6 +27,7 @@ defaults
     retry-on conn-failure empty-response
 frontend people
     bind 127.0.0.1:{port}
+{rules}
     default_backend processes
 backend processes
     balance leastconn
@@ -40,8 +41,8 @@ backend processes
 class Proxy:
     """Listens at ``url`` and ``port``, and gives each connection to the process that has the fewest."""
 
-    def __init__(self, directory: Path, servers: list[Server], idle_seconds: int = 3600) -> None:
-        """``idle_seconds``: after how long an idle WebSocket is cut."""
+    def __init__(self, directory: Path, servers: list[Server], idle_seconds: int = 3600, rules: str = "") -> None:
+        """``idle_seconds``: after how long an idle WebSocket is cut. ``rules``: for requests, in haproxy's words."""
         program = fault_programs.find("haproxy")
         if program is None:
             pytest.skip(fault_programs.why_not("haproxy"))
@@ -49,7 +50,7 @@ class Proxy:
         self.url = f"http://127.0.0.1:{self.port}"
         lines = [f"    server number{number} 127.0.0.1:{server.port}" for number, server in enumerate(servers)]
         file = directory / "haproxy.cfg"
-        text = CONFIGURATION.format(port=self.port, idle_seconds=idle_seconds) + "\n".join(lines) + "\n"
+        text = CONFIGURATION.format(port=self.port, idle_seconds=idle_seconds, rules=rules) + "\n".join(lines) + "\n"
         file.write_text(text, encoding="utf-8")
         self._process = subprocess.Popen([program, "-db", "-q", "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._wait()

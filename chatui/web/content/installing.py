@@ -6,6 +6,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -59,6 +60,8 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 @require_GET
 def offline(request: HttpRequest) -> HttpResponse:
     """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it contains no names."""
+    # The worker sends cookies if a sign-in proxy demands them. The page stays in the browser after the person has signed out.
+    request.user = AnonymousUser()
     return render(request, "installed/offline.html")
 
 

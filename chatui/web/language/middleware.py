@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -20,6 +21,9 @@ from chatui.env import environment
 from chatui.languages.available import is_available, preferred_language, tag
 from chatui.permissions.access import as_person
 from chatui.web.middleware.inline import Inline
+
+if TYPE_CHECKING:
+    from chatui.models import User
 
 _WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
 
@@ -37,8 +41,13 @@ class LanguageMiddleware(Inline, MiddlewareMixin):
 
     def process_request(self, request: HttpRequest) -> None:
         """Activate the language and the time zone for this request."""
-        translation.activate(_language_of(request) if _has_language(request) else "en")
-        timezone.activate(_time_zone_of(request) if _has_language(request) else UTC)
+        timezone.activate(UTC)
+        translation.activate(_language_of(request, None) if _has_language(request) else "en")
+        if _has_language(request):
+            # Last, because the person cannot be read while the database is down: the error page is in the browser's language.
+            person = as_person(getattr(request, "user", None))
+            translation.activate(_language_of(request, person))
+            timezone.activate(_time_zone_of(request, person))
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Add the ``Vary`` header. The session adds ``Cookie`` only if it was read, but public pages depend on cookies, too."""
@@ -53,13 +62,11 @@ def _has_language(request: HttpRequest) -> bool:
     return not request.path_info.startswith(_WITHOUT_LANGUAGE)
 
 
-def _time_zone_of(request: HttpRequest) -> tzinfo:
-    person = None if _IN_UTC.match(request.path_info) else as_person(getattr(request, "user", None))
-    return time_zones.zone_of(person.time_zone) if person else UTC
+def _time_zone_of(request: HttpRequest, person: User | None) -> tzinfo:
+    return time_zones.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
 
 
-def _language_of(request: HttpRequest) -> str:
-    person = as_person(getattr(request, "user", None))
+def _language_of(request: HttpRequest, person: User | None) -> str:
     wished = (
         person.language if person else "",
         request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),

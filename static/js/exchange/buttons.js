@@ -5,7 +5,7 @@
 import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
-import { closestTo, find, fromTemplate } from "../page/dom.js";
+import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { laterStyles } from "../windows/later-styles.js";
@@ -17,6 +17,7 @@ import { sourceOf } from "./question-source.js";
 /** @import { QuestionEditor } from "./question-editor.js" */
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
 /** @typedef {{ question: string, text: string, files: Files }} EditRequest */
+/** @typedef {{ exchange: Exchange, form: HTMLFormElement, editor?: QuestionEditor }} Edit `editor`: once loaded */
 /** @typedef {{ question: string }} RegenerateRequest */
 /** @typedef {{ turn: string }} ContinueRequest */
 
@@ -24,7 +25,7 @@ const COPIED_MS = 2_000;
 
 export class ExchangeButtons {
   #transcript;
-  /** The question that is being edited. @type {{ exchange: Exchange, editor: QuestionEditor } | null} */
+  /** The question that is being edited. @type {Edit | null} */
   #edit = null;
   /** The most characters that a question may have. */
   limit = Infinity;
@@ -49,21 +50,24 @@ export class ExchangeButtons {
    * @returns {boolean} whether an edit was open
    */
   refuseEdit(sentence) {
-    return this.#edit?.editor.refuse(sentence) ?? false;
+    return this.#edit?.editor?.refuse(sentence) ?? false;
   }
 
   /** The page is about to show these exchanges instead: an open editor moves to them. @param {Element[]} next */
   carryEdit(next) {
-    const [edit, question] = [this.#edit, this.editing?.question];
+    const edit = this.#edit;
     this.#edit = null;
-    const element = next.find((each) => question && each.getAttribute("data-question") === question);
-    if (!(element instanceof HTMLElement) || !edit?.editor.moveTo(element)) return;
-    this.#edit = { exchange: Exchange.of(element), editor: edit.editor };
+    const element = next.find((each) => each.getAttribute("data-question") === edit?.exchange.question);
+    if (!edit?.form.isConnected || !(element instanceof HTMLElement)) return;
+    find(element, ".question", HTMLElement).append(edit.form);
+    edit.exchange = Exchange.of(element);
+    edit.editor?.moved();
+    this.#edit = edit;
   }
 
   /** The server accepted an edit from this tab or another one, and the new question is shown. */
   edited() {
-    if (!this.#edit?.editor.taken()) return;
+    if (!this.#edit?.editor?.taken()) return;
     this.#dispatch("chat:edited", null);
     this.#edit = null;
   }
@@ -82,7 +86,7 @@ export class ExchangeButtons {
       case "fold":
         return toggleFold(button);
       case "edit":
-        return void this.#openEditor(exchange, button);
+        return void this.#openEditor(exchange);
       case "regenerate":
         return this.#regenerate(exchange);
       case "continue":
@@ -130,36 +134,45 @@ export class ExchangeButtons {
     return this.#copied(button, copyLater(read(source), html));
   }
 
-  /**
-   * @param {Exchange} exchange
-   * @param {HTMLElement} button
-   */
-  async #openEditor(exchange, button) {
-    const section = find(exchange.element, ".question", HTMLElement);
+  /** @param {Exchange} exchange */
+  async #openEditor(exchange) {
+    const { question } = exchange;
+    if (!question) return;
+    this.#edit?.form.remove();
+    this.#edit?.editor?.close(true);
+    const section = () => find(edit.exchange.element, ".question", HTMLElement);
     // What is typed while the editor is loading is text, not a shortcut.
     const form = fromTemplate("question-editor", HTMLFormElement);
+    /** @type {Edit} */
+    const edit = this.#edit = { exchange, form };
     form.classList.add("visually-hidden");
-    section.append(form);
+    section().append(form);
     const area = find(form, "textarea", HTMLTextAreaElement);
     const { drafts } = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
-    const [name, before] = [`edit:${exchange.question}`, sourceOf(section)];
+    const [name, before] = [`edit:${question}`, sourceOf(section())];
     area.value = drafts.load(name).text || before;
     area.focus({ preventScroll: true });
-    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
-    const question = exchange.question;
-    if (!loaded || !question) {
-      drafts.keep(name, area.value === before ? "" : area.value);
+    const close = () => {
+      if (form.isConnected) seek(section(), "[data-action=edit]", HTMLElement)?.focus();
       form.remove();
-      return button.focus();
+    };
+    form.addEventListener("keydown", (event) => {
+      if (edit.editor || event.key !== "Escape" || event.isComposing) return;
+      event.stopPropagation();
+      area.value = before;
+      close();
+    });
+    const loaded = await Promise.all([import("./question-editor.js"), laterStyles()]).catch(unloaded);
+    if (!loaded || !form.isConnected) {
+      drafts.keep(name, area.value === before ? "" : area.value);
+      return close();
     }
-    this.#edit?.editor.close(true);
     // Before the editor makes the page longer: following the newest text would scroll it out of view.
     this.#dispatch("chat:editing", null);
-    const editor = new loaded[0].QuestionEditor(section, this.limit, (text, files) => {
-      this.#edit = { exchange, editor };
+    edit.editor = new loaded[0].QuestionEditor(section(), this.limit, (text, files) => {
+      this.#edit = edit;
       this.#dispatch("chat:edit", /** @type {EditRequest} */ ({ question, text, files }));
     }, form);
-    this.#edit = { exchange, editor };
   }
 
   /** @param {Exchange} exchange */

@@ -71,17 +71,10 @@ export class QuestionEditor {
     return !this.#ending.signal.aborted;
   }
 
-  /**
-   * The page renders the question again: the editor moves there.
-   * @param {HTMLElement} exchange
-   * @returns {boolean} whether it is open
-   */
-  moveTo(exchange) {
-    if (this.#ending.signal.aborted) return false;
-    this.#question = find(exchange, ".question", HTMLElement);
+  /** The page shows the question in another element, and has moved the form there. */
+  moved() {
+    this.#question = this.#form.parentElement ?? this.#question;
     this.#hideQuestion(true);
-    this.#question.append(this.#form);
-    return true;
   }
 
   /**

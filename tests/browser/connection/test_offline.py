@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.cable import Cable
 from tests.browser.chat import Chat
@@ -196,6 +196,34 @@ def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable
     expect(chat.exchanges).to_have_count(1)
     chat.finish()
     expect(chat.question).to_have_text("Half an edit, and the rest")
+
+
+def test_an_editor_that_is_still_loading_moves_to_the_news_as_well(cable: Cable, chat: Chat, demo: Server) -> None:
+    held: list[Route] = []
+    chat.page.route("**/exchange/question-editor*.js", lambda route: held.append(route))
+    chat.button("Edit").click()
+    box = chat.page.get_by_role("form", name="Edit your message").get_by_role("textbox")
+    expect(box).to_be_focused()
+    chat.page.keyboard.type(", half an edit")
+    while not held:
+        chat.page.wait_for_timeout(20)
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url.replace(cable.url, demo.url))
+    other.ask_and_wait("News from elsewhere")
+    other.page.close()
+    cable.mend()
+    expect(chat.exchanges).to_have_count(2)
+    expect(box).to_be_focused()
+    chat.page.keyboard.type(", and the rest")
+    held[0].continue_()
+    expect(chat.exchanges.first.locator(".question-editor[data-ready]")).to_be_visible()
+    expect(box).to_have_value("Hello!, half an edit, and the rest")
+    box.press("Enter")
+    expect(chat.exchanges).to_have_count(1)
+    chat.finish()
+    expect(chat.question).to_have_text("Hello!, half an edit, and the rest")
 
 
 def edited(chat: Chat, text: str | None) -> Locator:

@@ -1,16 +1,18 @@
-"""The offline page behind a proxy that asks for sign-in: the person reaches the sign-in, and nothing reloads in a loop."""
+"""Behind a proxy that asks for sign-in, the app can be installed, its offline page leads to the sign-in, and nothing reloads in a loop."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.installed.conftest import Opening
+from tests.browser.installed.conftest import CACHES, READY, Opening
 from tests.browser.visits import Visits
-from tests.support.served import Deployment
+from tests.services.proxy import Proxy
+from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +30,31 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
         yield deployment
     finally:
         deployment.stop()
+
+
+@pytest.fixture(params=["deny deny_status 401", "redirect location /healthz"])
+def proxy(request: pytest.FixtureRequest, demo: Server, tmp_path: Path) -> Iterator[Proxy]:
+    """A proxy that lets only requests with its cookie through."""
+    # It refuses others, or redirects them to a page that is not the requested one.
+    proxy = Proxy(tmp_path, [demo], rules=f"    http-request {request.param} unless {{ path /healthz }} or {{ req.cook(proxy) -m found }}")
+    yield proxy
+    proxy.stop()
+
+
+def test_behind_a_sign_in_proxy_the_page_can_be_installed(proxy: Proxy, demo: Server, full_chromium: Browser) -> None:
+    visits = Visits(full_chromium)
+    visits.allow("Failed to load resource")  # the first attempt to fetch the offline page
+    page = visits.open(demo, "ada", "about:blank", service_workers="allow")
+    page.context.add_cookies([{"name": "proxy", "value": "x", "url": proxy.url}])
+    page.goto(proxy.url)
+    assert page.evaluate(READY).endswith("/sw.js")
+    kept = page.evaluate(CACHES)[f"{proxy.url}/offline/"]
+    assert "No connection" in kept[1]
+    session = page.context.new_cdp_session(page)
+    found = session.send("Page.getAppManifest")
+    assert found["errors"] == [] and "standalone" in found["data"]
+    visits.close()
+    assert visits.complaints == []
 
 
 def without_server(own: Deployment, with_worker: Opening) -> Page:

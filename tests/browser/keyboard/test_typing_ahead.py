@@ -66,6 +66,27 @@ def opened_early(chat: Chat) -> tuple[Locator, list[Route]]:
     return chat.page.get_by_role("textbox", name="Your message"), held
 
 
+def test_escape_closes_an_editor_that_is_still_loading(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    box, held = opened_early(chat)
+    chat.page.keyboard.type(", dropped")
+    chat.page.keyboard.press("Escape")
+    expect(chat.page.locator(".question-editor")).to_have_count(0)
+    expect(chat.button("Edit")).to_be_focused()
+    chat.box.focus()
+    held[0].continue_()
+    chat.page.evaluate("async (address) => void (await import(address))", held[0].request.url)
+    chat.page.wait_for_function("() => document.querySelector('link[data-later]').sheet")
+    expect(chat.page.locator(".question-editor")).to_have_count(0)
+    expect(chat.box).to_be_focused()
+    chat.page.unroute_all()
+    chat.button("Edit").click()
+    expect(chat.page.locator(".question-editor[data-ready]")).to_be_visible()
+    expect(box).to_have_value("Hello")
+
+
 def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")

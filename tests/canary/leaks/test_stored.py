@@ -237,8 +237,8 @@ def test_every_forced_error_page_has_no_marker(
         answers.append((f"{status} number {len(answers)}", whole(response)))  # type: ignore[arg-type]
 
     expect(400, client.get(path, headers={"host": "evil.example"}))
-    expect(400, client.post(f"{path}rename/", {"title": "x" * 2_000_000}))
-    expect(400, client.post(f"{path}rename/", {f"field{n}": "x" for n in range(1100)}))
+    expect(413, client.post(f"{path}rename/", {"title": "x" * 2_000_000}))
+    expect(413, client.post(f"{path}rename/", {f"field{n}": "x" for n in range(1100)}))
     expect(403, strict.post(f"{path}rename/", {"title": "x"}))
     expect(403, client.get(f"{path}debug/"))
     expect(404, client.get(f"{path}nothing/"))

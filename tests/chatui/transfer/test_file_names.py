@@ -27,6 +27,8 @@ from tests.support.cases import for_each
         ("NUL", "conversation NUL.md"),
         ("com1.txt", "conversation com1.txt.md"),
         ("🙂 hello", "🙂 hello.md"),
+        ("Our \U0001f469\u200d\U0001f469\u200d\U0001f467 trip", "Our \U0001f469\u200d\U0001f469\u200d\U0001f467 trip.md"),
+        ("\u200dzero\u200dwidth\u200d \U0001f469\u200d", "zerowidth \U0001f469.md"),
     ]
 )
 def test_a_title_becomes_a_file_name(title: str, expected: str) -> None:

@@ -194,6 +194,25 @@ def test_a_formula_in_single_dollars_is_recognized(text: str) -> None:
     assert "$" not in re.sub("<[^>]*>", "", str(render(text)).replace("\\$", ""))
 
 
+@for_each(
+    [
+        (r"$\|x\|$", "|x|"),
+        (r"\(\|x\|\)", "|x|"),
+        (r"$\\|x\\|$", r"\|x\|"),
+        (r"$\lvert x \rvert$", r"\lvert x \rvert"),
+        (r"$P(A \mid B)$", r"P(A \mid B)"),
+    ]
+)
+def test_a_formula_in_a_table_writes_its_pipes_with_a_backslash_or_as_commands(cell: str, formula: str) -> None:
+    table = str(render(f"| a | b |\n| - | - |\n| {cell} | 1 |\n"))
+    assert re.findall(r'<td><span class="math [^>]*>(.*?)</span></td>\s*<td>1</td>', table) == [formula]
+
+
+def test_a_bare_pipe_in_a_formula_ends_the_cell_of_a_table_as_in_github_flavored_markdown() -> None:
+    table = str(render("| a | b |\n| - | - |\n| $|x|$ | 1 |\n"))
+    assert re.findall(r"<td>(.*?)</td>", table) == ["$", "x"]
+
+
 def test_there_are_enough_cases() -> None:
     assert len(NO_FORMULAS) > 70
     assert len(FORMULAS) > 70

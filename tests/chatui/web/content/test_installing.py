@@ -32,7 +32,7 @@ def test_the_manifest_has_what_browsers_require(ada: User) -> None:
         data = (ROOT / icon["src"].lstrip("/")).read_bytes()
         assert "{}x{}".format(*struct.unpack(">II", data[16:24])) == icon["sizes"]
     page = Client().get("/sign-in/").content.decode()
-    assert '<link rel="manifest" href="/manifest.webmanifest">' in page and "apple-touch-icon" in page
+    assert '<link rel="manifest" href="/manifest.webmanifest" crossorigin="use-credentials">' in page and "apple-touch-icon" in page
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,11 @@ def test_the_manifest_has_the_operators_name_icon_and_colour(
 
 
 def test_the_worker_and_the_offline_page_are_the_same_for_everybody(ada: User, conversation: Conversation) -> None:
+    User.objects.update(theme="dark", time_zone="Asia/Seoul")
     client = Client()
     client.force_login(ada)
-    assert client.get(f"/c/{conversation.pk}/").status_code == 200, "the premise: there is something to name"
+    page = client.get(f"/c/{conversation.pk}/")
+    assert page.status_code == 200 and b"Asia/Seoul" in page.content, "the premise: there is something to name"
     for path in ("/sw.js", "/offline/", "/manifest.webmanifest"):
         response = client.get(path)
         assert response.content == Client().get(path).content, path

@@ -1,0 +1,21 @@
+// The page for printing. Blocks that are otherwise finished in idle time, and diagrams that are drawn only near the
+// screen, are finished before the browser's print dialog opens: the page cannot change while it is open.
+
+import { finish } from "../page/finishing.js";
+
+/** Opens the print dialog once everything is finished, or could not be loaded. */
+export async function printFinished() {
+  if (document.readyState !== "complete") {
+    await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
+  }
+  try {
+    // What the browser skips to render has no size to draw in.
+    for (const exchange of document.querySelectorAll(".exchange")) {
+      if (exchange instanceof HTMLElement) exchange.style.contentVisibility = "visible";
+    }
+    for (const block of document.querySelectorAll("chat-transcript [data-block]")) await finish(block);
+    if (document.querySelector("[data-diagram=waiting]")) await (await import("../page/diagrams.js")).drawAll();
+  } finally {
+    print();
+  }
+}
