@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 
 from django.core.management.base import CommandError
 from django.db import connections
@@ -31,28 +32,33 @@ def run(work: Callable[[], object]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     parent = os.getpid()
+    # Modules such as ``logging`` have callbacks around a fork, and Python drops what a signal raises in them: an interrupt would be lost.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     process = os.fork()
     if not process:
-        _run_and_exit(work, parent)
-    if code := _exit_code(process):
+        _run_and_exit(work, parent, mask)
+    if code := _exit_code(process, mask):
         sys.exit(code)
 
 
-def _exit_code(process: int) -> int:
+def _exit_code(process: int, mask: set[int | signal.Signals]) -> int:
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # raises KeyboardInterrupt if there was an interrupt meanwhile
         _, status = os.waitpid(process, 0)
     except BaseException:
         # If this process is interrupted, end the child as well, so that it does not hold its locks any longer.
-        os.kill(process, signal.SIGTERM)
-        os.waitpid(process, 0)
+        with suppress(ProcessLookupError, ChildProcessError):  # it ended just before the interrupt
+            os.kill(process, signal.SIGTERM)
+            os.waitpid(process, 0)
         raise
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else _SIGNAL_EXIT_CODES - code
 
 
-def _run_and_exit(work: Callable[[], object], parent: int) -> None:
+def _run_and_exit(work: Callable[[], object], parent: int, mask: set[int | signal.Signals]) -> None:
     code = 1
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _exit_with_parent(parent)
         work()
         connections.close_all()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from tests.browser.relay import Relay
-from tests.browser.visits import ARGUMENTS, Visits
+from tests.browser.visits import ARGUMENTS, LONGEST_MS, Visits
 from tests.llama.fixture import llama_server as llama_server
 from tests.llama.fixture import llama_server_with_a_small_context as llama_server_with_a_small_context
 from tests.support.served import Deployment, Server
@@ -30,8 +30,7 @@ PEOPLE: dict[str, tuple[bool, list[str]]] = {
 }
 INSTRUCTIONS = "DEVELOPER-CANARY-5521: be kind."
 
-# Long, because the machine may be busy with other tests. What never appears fails after this time.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=LONGEST_MS)
 
 
 @pytest.fixture(scope="package")

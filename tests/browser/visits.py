@@ -26,6 +26,9 @@ ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+LONGEST_MS = 120_000
+"""How long a test waits for what it expects or clicks. Only what never appears takes so long: on a busy machine, a long answer of the model
+took more than Playwright's 30 seconds."""
 _WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
 
 
@@ -60,6 +63,7 @@ class Visits:
     def open(self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, **options: Any) -> Page:
         """A page in a new browser context, signed in as ``name``, or as nobody without it."""
         context = self._browser.new_context(**{"base_url": server.url, "service_workers": "block"} | options)
+        context.set_default_timeout(LONGEST_MS)
         self._contexts.append(context)
         self._watch(context)
         if wire:

@@ -29,8 +29,9 @@ class Clock:
         self._now += seconds
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Time stands still unless a test advances it: no wait ends, or gets shorter, because the machine is slow."""
     return Clock(monkeypatch)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import IO
 import pytest
 
 from tests.llama.prepare import HERE, NotAvailableError, Prepared, prepare
+from tests.support.served import free_port
 
 CACHE = Path(os.environ.get("CHATUI_CACHE_DIR") or HERE.parents[1] / ".cache") / "llama"
 START_SECONDS = 180
@@ -83,8 +83,7 @@ def _started(reasoning_format: str, context: int) -> Server:
 
 
 def _start(prepared: Prepared, reasoning_format: str, context: int) -> Server:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(prepared.python), str(HERE / "serve.py"), str(prepared.model), str(port), reasoning_format, str(context)]
     log = tempfile.TemporaryFile()
     server = Server(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT), log, f"http://127.0.0.1:{port}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from statistics import median
 
 UNIT_LOOPS = 40_000
 """Iterations of the loop in one unit: about a millisecond on a processor of 2026."""
@@ -20,6 +21,19 @@ def cost(work: Callable[[], object]) -> float:
         unit = min(_seconds(_unit) for _ in range(3))
         taken = _seconds(work)
         return taken / max(unit, _seconds(_unit))
+    finally:
+        gc.enable()
+
+
+def relative_cost(work: Callable[[], object], other: Callable[[], object], *, pairs: int = 9) -> float:
+    """How many times the processor time of ``other`` ``work`` takes: the median of several pairs.
+
+    Both of a pair run one after the other, so that a busy machine slows both. Comparing the lowest ``cost`` of each would compare the
+    luckiest moments: a unit that was slowed makes the work beside it look cheap.
+    """
+    gc.disable()
+    try:
+        return median(_seconds(work) / _seconds(other) for _ in range(pairs))
     finally:
         gc.enable()
 

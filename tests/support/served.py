@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,8 @@ from tests.support.deployments import accounts, prepared, process
 
 START_SECONDS = 180
 PASSWORD = "correct horse battery"
+MAX_HELD_PORTS = 32
+_held_ports: deque[socket.socket] = deque()
 _NO_TLS = False
 """Test servers speak plain HTTP. Loading all certificates for each request costs more than most answers."""
 
@@ -153,9 +156,16 @@ class Reachable(Protocol):
 
 
 def free_port() -> int:
-    """A loopback port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+    """A loopback port on which nothing listens. For a while it is given to nobody else: the server that is to listen there may take long to
+    start, and the system gives unused ports to connections."""
+    held = socket.socket()
+    for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # so that the server can bind it as well
+        held.setsockopt(socket.SOL_SOCKET, option, 1)
+    held.bind(("127.0.0.1", 0))
+    _held_ports.append(held)
+    if len(_held_ports) > MAX_HELD_PORTS:
+        _held_ports.popleft().close()
+    return int(held.getsockname()[1])
 
 
 def signed_in(place: Reachable, name: str) -> httpx.Client:

@@ -14,9 +14,9 @@ from chatui.api import reasoning_access
 from chatui.api.answering import Answering
 from chatui.api.background import other_processes, recordings
 from chatui.api.background.events import BackgroundEvents, queued
-from chatui.api.background.other_processes import FollowedElsewhere, LostError
+from chatui.api.background.other_processes import FollowedElsewhere, LostError, SilentError
 from chatui.api.background.recordings import Recording
-from chatui.api.errors import INVALID, TOO_MANY, ApiError, invalid, of_code
+from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.key_watch import KeyWatch
 from chatui.api.writing import sse
 from chatui.api.writing.response_events import Event
@@ -40,7 +40,7 @@ def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream
 
 async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
     """The stream of a response after ``starting_after``. The caller has checked that the key may read it, except for raw reasoning."""
-    recording = recordings.recording_of(answer.id) or await other_processes.found(answer.id, answer.process, key.owner.pk)
+    recording = recordings.recording_of(answer.id) or await _recording_elsewhere(key, answer)
     if recording is None:
         sentence = "Only what is written in the background can be streamed again, and only for a while: read it as a whole."
         raise invalid(sentence, param="stream", code="stream_not_available")
@@ -53,6 +53,20 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
     after = _after(request.GET.get("starting_after"))
     check_room(key)
     return sse.streamed(_stream(recording, key, after), lambda: None)
+
+
+async def _recording_elsewhere(key: LiveKey, answer: StoredAnswer) -> FollowedElsewhere | None:
+    if not answer.given.get("background"):
+        return None
+    try:
+        return await other_processes.found(answer.id, answer.process, key.owner.pk)
+    except SilentError:
+        if answer.state != "running":
+            return None  # nothing is missing from the whole response
+    sentence = "The process that writes this response does not answer now. Try again, or read the response as it is so far."
+    error = ApiError(503, SERVER_ERROR, "server_busy", sentence, param="stream")
+    error.retry_after = 1
+    raise error
 
 
 def check_room(key: LiveKey) -> None:

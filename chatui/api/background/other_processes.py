@@ -19,8 +19,10 @@ from chatui.delivery.bus import PROCESS, Message, bus
 
 GROUP = "recordings"
 """The group for other processes' requests for recordings of this one."""
-ANSWER_SECONDS = 2.0
-"""How long the other process may take to report whether it has a recording."""
+ANSWER_SECONDS = 10.0
+"""How long the other process may take to report whether it has a recording: it may be busy."""
+ASK_SECONDS = 1.0
+"""The interval at which it is asked: until both processes are connected to Redis, messages are lost."""
 SIGN_SECONDS = 5.0
 """The interval of each side's keep-alive messages."""
 SILENT_SECONDS = 20.0
@@ -32,6 +34,10 @@ _ACKNOWLEDGE_AFTER = 50
 
 class LostError(Exception):
     """The other process is silent, or no longer has the recording."""
+
+
+class SilentError(Exception):
+    """The other process does not report whether it has a recording."""
 
 
 class FollowedElsewhere:
@@ -127,15 +133,30 @@ class _Channel:
 
 
 async def found(key: UUID, process: str, owner_id: UUID) -> FollowedElsewhere | None:
-    """The recording of a response that ``process`` writes or has written. None if it no longer has it, or does not answer."""
+    """The recording of a response that ``process`` writes or has written. None if it no longer has it.
+
+    Raises:
+        SilentError: the process does not answer. It may be busy or dead.
+    """
     if not process or process == PROCESS:
         return None
-    async with _Channel(process) as channel:
-        channel.send(ask=str(key))
-        message = await channel.next(ANSWER_SECONDS)
-    if message is None or not isinstance(views_hidden := message.get("views_hidden"), bool):
+    message = await _asked(key, process)
+    if not isinstance(views_hidden := message.get("views_hidden"), bool):
         return None
     return FollowedElsewhere(key, process, owner_id, views_hidden=views_hidden)
+
+
+async def _asked(key: UUID, process: str) -> Message:
+    if not bus().reaches_others:
+        raise SilentError
+    loop = asyncio.get_running_loop()
+    async with _Channel(process) as channel:
+        until = loop.time() + ANSWER_SECONDS
+        while loop.time() < until:
+            channel.send(ask=str(key))
+            if message := await channel.next(ASK_SECONDS):
+                return message
+    raise SilentError
 
 
 @dataclass(slots=True, eq=False)

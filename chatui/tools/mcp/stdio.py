@@ -46,6 +46,7 @@ class StdioPeer:
         self._directory = directory
         self._program: _Program | None = None
         self._is_starting = asyncio.Lock()
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """See ``HttpPeer``."""
@@ -53,22 +54,26 @@ class StdioPeer:
         return await program.ask(method, messages.stateless(params) if program.is_stateless else params)
 
     async def close(self) -> None:
-        """End the program."""
+        """End the program. It ends even if the caller is cancelled meanwhile."""
         program, self._program = self._program, None
         if program is not None:
-            await program.end()
+            ending = asyncio.create_task(program.end())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+        if self._ending:
+            await asyncio.wait(self._ending)  # unlike ``gather``, it does not cancel the tasks together with the caller
 
     async def _started(self) -> _Program:
         async with self._is_starting:
             if self._program is None or self._program.has_ended:
                 await self.close()
-                program = await _start(self._command, self._environment(), self._directory)
+                program = self._program = await _start(self._command, self._environment(), self._directory)
                 try:
                     await program.introduce()
                 except BaseException:
-                    await program.end()
+                    await self.close()
                     raise
-                self._program = program
+                return program
             return self._program
 
 
@@ -190,8 +195,14 @@ class _Program:
         await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
+        # ``wait`` also waits for the end of both pipes, which never comes while reading is paused because too much was written, or while
+        # a process that left the group has them open.
+        transport = self._process._transport  # type: ignore[attr-defined]
+        if (pipe := transport.get_pipe_transport(0)).get_write_buffer_size():
+            pipe.abort()
+        transport.get_pipe_transport(1).close()
         await self._process.wait()
-        self._process._transport.close()  # type: ignore[attr-defined]
+        transport.close()
 
 
 def _kill(pid: int) -> None:

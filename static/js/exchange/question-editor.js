@@ -52,7 +52,8 @@ export class QuestionEditor {
     if (id) this.#keep(id, before);
     this.#typed();
     this.#area.focus({ preventScroll: true });
-    this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
+    // In the early form, what was typed last or selected stays as it is.
+    if (!early) this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
     // Focusing alone would scroll the text into view, but leave the buttons hidden behind the message box.
     this.#form.scrollIntoView({ block: "nearest" });
     // After the caller has stored the new editor.

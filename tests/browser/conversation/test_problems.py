@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, free_port
 
 pytestmark = pytest.mark.browser
 
@@ -52,9 +51,7 @@ def test_a_plan_of_the_model_is_shown_and_its_traffic_with_tools_is_not(demo: Se
 @pytest.fixture
 def closed_port() -> int:
     """A port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-    return port
+    return free_port()
 
 
 @pytest.fixture

@@ -105,6 +105,18 @@ def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: S
     expect(box).to_have_value("")
 
 
+def test_what_is_selected_early_is_replaced_by_what_is_typed_later(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    box, held = opened_early(chat)
+    chat.page.keyboard.press("ControlOrMeta+A")
+    held[0].continue_()
+    expect(chat.last.locator(".question-editor[data-ready]")).to_be_visible()
+    chat.page.keyboard.type("Good morning")
+    expect(box).to_have_value("Good morning")
+
+
 def test_what_was_typed_in_an_editor_that_could_not_be_loaded_is_there_the_next_time(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource|ERR_FAILED")
     chat = Chat(visits.open(demo, "ada"))

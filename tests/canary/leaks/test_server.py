@@ -23,6 +23,7 @@ import pytest
 from tests.canary.markers import Canary
 from tests.support.deployments import prepared
 from tests.support.places import ROOT
+from tests.support.served import free_port
 
 pytestmark = pytest.mark.served
 
@@ -88,8 +89,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     planted = subprocess.run(
         [sys.executable, "-m", "tests.canary.plant_for_server"], cwd=ROOT, env=environment, capture_output=True, check=True
     )
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     log = directory / "log"
     command = [
         sys.executable,

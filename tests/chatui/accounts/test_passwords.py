@@ -77,10 +77,10 @@ def test_predictable_passwords_are_refused(password: str, code: str) -> None:
 
 
 def test_a_very_long_password_is_checked_quickly() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     problems("ab" * 400_000)
     problems("a" * 300_000 + "b" * 300_000)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.django_db

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from contextlib import aclosing
 
@@ -18,6 +17,7 @@ from renderer.events import FrameText
 from tests.chatui.backends.chat.test_backend import then
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, sample_request
+from tests.support.served import free_port
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -93,9 +93,7 @@ async def test_a_timeout_is_not_retried() -> None:
 
 
 async def test_a_server_started_meanwhile_is_reached() -> None:
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        port = place.getsockname()[1]
+    port = free_port()
     backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:

@@ -33,12 +33,12 @@ def test_describing_an_error_does_not_fill_the_memory() -> None:
 
 
 def test_no_schema_and_no_value_stall_the_check() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     wide: dict[str, Any] = {"items": {"allOf": [{"not": {"const": f"x{number}"}} for number in range(400)]}}
     assert fault(wide, [1] * 200_000) == "arguments: too long to be checked"
     assert fault(wide, [1] * 10_000) is None
     assert fault({"pattern": "^(a+)+$"}, "a" * 20_000 + "!")
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_references_are_inlined() -> None:
@@ -74,10 +74,10 @@ def doubling(levels: int) -> dict[str, Any]:
     ],
 )
 def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any]) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(SchemaUnusableError):
         answer_format("a", schema)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])

@@ -51,8 +51,8 @@ def test_common_patterns_are_accepted() -> None:
 
 
 def test_slow_patterns_are_matched_against_short_values() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     slow = {"pattern": "(?:é|a){1500}b"}
     assert fault(slow, "a" * 10_000) is not None
     assert fault(slow, "a" * 1_000_000) == "arguments: too long to be checked"
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3

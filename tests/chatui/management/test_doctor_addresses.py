@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from tests.chatui.doctor.peers import chat_answers, peer
 from tests.chatui.management.test_doctor import FAULTY, LEAKY, run
 from tests.chatui.management.test_doctor import environment as environment
+from tests.support.served import free_port
 
 pytestmark = [pytest.mark.served, pytest.mark.asyncio]
 
@@ -22,8 +22,7 @@ def set_up(environment: dict[str, Any], place: Path, lines: str) -> None:
 
 
 def unused() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 async def test_each_address_is_examined_and_the_worst_counts(environment: dict[str, Any], tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ def work():
 _END = "forked.run(work)\nprint('goes on')\n"
 
 
-def begun(tmp_path: Path, work: str) -> subprocess.Popen[str]:
+def begun(tmp_path: Path, work: str, *, first: str = "") -> subprocess.Popen[str]:
     """A process of its own, which has one thread, as ``serve`` has: that of the tests has more."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
     environment = others | {"CHATUI_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "chatui.settings"}
-    command = [sys.executable, "-c", f"{_BEGIN}    {work}\n{_END}"]
+    command = [sys.executable, "-c", f"{_BEGIN}    {work}\n{first}\n{_END}"]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -68,6 +68,17 @@ def test_the_child_ends_with_its_parent(tmp_path: Path, how: signal.Signals) -> 
         time.sleep(0.05)
     assert not _lives(working)
     process.communicate()
+
+
+def test_an_interrupt_while_the_process_forks_is_not_lost(tmp_path: Path) -> None:
+    """A callback after the fork is the moment at which Python would print and drop the exception."""
+    interrupted = "import signal\nos.register_at_fork(after_in_parent=lambda: os.kill(before, signal.SIGINT))"
+    process = begun(tmp_path, "time.sleep(90)", first=interrupted)
+    try:
+        said, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode != 0 and said == "" and "KeyboardInterrupt" in errors and "Exception ignored" not in errors
 
 
 def _lives(process: int) -> bool:

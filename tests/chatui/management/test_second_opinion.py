@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ PLAIN = """version: 2.2
 <|start|>assistant<|channel|>final<|message|>It begins a message.<|return|>
 """
 PECULIAR = PLAIN.replace("user<", "user name=alice<").replace(" to=assistant", "")
+
+
+@pytest.fixture(autouse=True)
+def _has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real second reader has more time than usual: on a busy machine, its process takes long to start."""
+    monkeypatch.setattr(second_opinion, "SecondReader", partial(SecondReader, seconds=120))
 
 
 @pytest.fixture

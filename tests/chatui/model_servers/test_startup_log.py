@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 
 import pytest
 
 from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers.startup_log import announce
 from tests.support import stub
+from tests.support.served import free_port
 from tests.support.several import Configure, constant_answer
 from tests.support.several import configure as configure
 
@@ -36,15 +36,12 @@ async def test_the_chosen_format_is_one_line_also_where_the_server_names_no_mode
 
 
 async def test_a_server_that_is_down_is_one_line_too_and_nothing_is_chosen(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    (line,) = await lines_for(BackendSpec(name="a", url=f"http://127.0.0.1:{port}"), caplog)
+    (line,) = await lines_for(BackendSpec(name="a", url=f"http://127.0.0.1:{free_port()}"), caplog)
     assert line.startswith("no wire format chosen yet for back end a (E-X-BACKEND-UNREACHABLE)")
 
 
 async def test_a_dead_address_does_not_keep_the_others_from_being_asked(configure: Configure, caplog: pytest.LogCaptureFixture) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        dead = f"http://127.0.0.1:{free.getsockname()[1]}"
+    dead = f"http://127.0.0.1:{free_port()}"
     async with stub.running(constant_answer("x")) as server:
         chosen, failed = await lines_for(BackendSpec(name="a", url=dead, more_urls=(server.url,)), caplog)
     assert chosen.startswith("wire format chat chosen for the model server at 127.0.0.1:")

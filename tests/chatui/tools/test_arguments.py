@@ -46,11 +46,11 @@ def test_no_pattern_or_nesting_stalls_the_check() -> None:
     nested: dict[str, Any] = {"type": "integer"}
     for _ in range(6):
         nested = {"anyOf": [nested, nested]}
-    began = time.monotonic()
+    began = time.process_time()
     assert fault({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}, {"a": "a" * 5000 + "!"})
     assert fault({"properties": {"a": nested}}, {"a": "x" * 5000})
     assert fault({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": ["x"] * 200_000})
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_no_pattern_or_nesting_stalls_the_check() -> None:
     ],
 )
 def test_an_unsafe_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ToolUnusableError):
         fault(schema, {"a": "x"})
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_too_deep_schema_is_refused() -> None:

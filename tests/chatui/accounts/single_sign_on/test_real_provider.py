@@ -6,11 +6,9 @@ import fcntl
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -24,6 +22,7 @@ from chatui.models import OutsideIdentity, User
 from tests.chatui.accounts.single_sign_on.conftest import begun, configure
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
+from tests.support.served import free_port
 from tests.tools import process_groups
 from tests.tools.node import program
 
@@ -64,9 +63,7 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The provider as a process of its own."""
     script = installed() / "provider.mjs"
     shutil.copy(Path(__file__).parent / "openid_provider.mjs", script)
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     variables = {"PATH": os.environ["PATH"], "PORT": str(port), "PERSON": json.dumps(PERSON)}
     address = f"http://127.0.0.1:{port}"
     table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}

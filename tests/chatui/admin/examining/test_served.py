@@ -116,6 +116,13 @@ def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, v
         kim = server.sign_in("kim")
         assert post(kim).status_code == 302
         text = until(kim, "Examine again")
+        for _ in range(5):
+            if "openai-harmony did not answer" not in text:
+                break
+            # A busy machine needs longer than its process may take.
+            while post(kim).status_code == 409:
+                time.sleep(0.3)  # the end of the examination is stored just before its process can begin another
+            text = until(kim, "Examine again")
         assert "readers-differ" in text and "message 1, read-otherwise (body)" in text and "read-once" not in text
         assert not [word for word in (THOUGHT, "heron", PLANNED, MODEL, KEY) if word in text]
         assert "could not be examined" not in server.console

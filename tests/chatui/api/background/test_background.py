@@ -170,6 +170,26 @@ async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: P
     assert (await program.get(path)).status_code == 404
 
 
+async def test_a_stream_whose_process_does_not_answer_can_be_asked_for_again_until_the_response_ends(
+    program: Program, backend: ScriptedBackend
+) -> None:
+    wait = asyncio.Event()
+    backend.script = [wait, *answer("It is four.", SECRET)]
+    begun = await program.ask(ASKED)
+    path, turn = f"/v1/responses/{begun['id']}?stream=true", await Turn.objects.aget()
+    for each in list(recordings._recordings):
+        recordings.forget(each)
+    await Turn.objects.aupdate(lease_owner="another process")
+    refused = await program.get(path)
+    assert (refused.status_code, refused["Retry-After"], json_of(refused)["error"]["code"]) == (503, "1", "server_busy")
+    await Turn.objects.aupdate(lease_owner=turn.lease_owner)
+    wait.set()
+    await ended(program, begun["id"])
+    await Turn.objects.aupdate(lease_owner="another process")
+    refused = await program.get(path)
+    assert (refused.status_code, json_of(refused)["error"]["code"]) == (400, "stream_not_available")
+
+
 async def test_foreground_and_old_responses_are_read_as_a_whole(program: Program) -> None:
     for asked in ({"input": "Now."}, ASKED):
         begun = await program.ask(asked)

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui.api.background import other_processes, recordings
-from chatui.api.background.other_processes import GROUP, FollowedElsewhere, LostError
+from chatui.api.background.other_processes import GROUP, FollowedElsewhere, LostError, SilentError
 
 pytestmark = pytest.mark.asyncio
 OTHER = "another process"
@@ -35,6 +35,8 @@ class RemoteRecording:
 
 class FakeBus:
     """The bus between both processes. ``loses`` decides whether a message is lost."""
+
+    reaches_others = True
 
     def __init__(self) -> None:
         self.heard: dict[str, Any] = {}
@@ -117,6 +119,24 @@ async def test_lost_messages_cost_time_but_no_events(
     wire.loses = loses
     other_processes.listen()
     assert await read(followed()) == list(range(1000))
+
+
+async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_processes, "ASK_SECONDS", 0.05)
+    wire.loses = lambda message: len(wire.sent) < 4  # as before it is connected to Redis
+    other_processes.listen()
+    assert await other_processes.found(uuid4(), OTHER, uuid4()) is not None
+    assert list(wire.heard) == [GROUP]
+
+
+async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_processes, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(other_processes, "ANSWER_SECONDS", 0.2)
+    with pytest.raises(SilentError):
+        await other_processes.found(uuid4(), OTHER, uuid4())
+    other_processes.listen()
+    assert await other_processes.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
+    assert list(wire.heard) == [GROUP]
 
 
 async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: FakeBus, written: RemoteRecording) -> None:

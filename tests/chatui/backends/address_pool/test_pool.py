@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.served import free_port
 from tests.support.several import constant_answer
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -27,8 +27,7 @@ def pooled(*urls: str) -> PooledBackend:
 
 
 def nobody() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 def posts(server: stub.Stub) -> int:

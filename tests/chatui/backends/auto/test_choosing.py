@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.chatui.backends.chat.test_recordings import GREETING
 from tests.chatui.backends.harmony.test_backend import LLAMA, SGLANG, VLLM, llama, recorded, sse, vllm
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, outcome, sample_request
+from tests.support.served import free_port
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -132,8 +132,7 @@ def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
 
 
 async def test_a_server_that_is_down_is_probed_at_the_first_contact(vocabulary: Vocabulary) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     backend = built(f"http://127.0.0.1:{port}", lambda: vocabulary)
     result = await outcome(backend, sample_request("Hello!"))
     assert result.error is not None and result.error.code is ProductCode.BACKEND_UNREACHABLE

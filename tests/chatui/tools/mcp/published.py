@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.served import free_port
 from tests.tools import process_groups
 from tests.tools.node import program
 
@@ -75,9 +76,7 @@ def _alone(name: str) -> Iterator[None]:
 @contextmanager
 def listening(command: list[str], *, port_as: str = "argument") -> Iterator[int]:
     """Run the server as a process at a free loopback port until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     whole = [*command, str(port)] if port_as == "argument" else command
     with process_groups.running(whole, {"PORT": str(port), "PATH": "/usr/bin:/bin"}) as process:
         _wait_for(port, process)

