@@ -268,7 +268,7 @@ async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
     backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), gate, *answer()[-1:]]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await database_sync_to_async(running.let_go)()
+    await database_sync_to_async(running.release_turns)()
     assert await database_sync_to_async(sweep.interrupt_abandoned)() == [], "nobody sweeps what this process runs"
     monkeypatch.setattr(leases.leases, "keys", list)  # as another process
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1

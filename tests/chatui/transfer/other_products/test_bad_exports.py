@@ -138,7 +138,7 @@ def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada:
 
 
 def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
-    exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.LONGEST_ANSWER + 1)))}
+    exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.MAX_ANSWER_CHARS + 1)))}
     assert import_export(ada, as_json([exported])).left_out[Kind.TOO_LONG] == 1
     assert Message.objects.filter(is_visible=True).count() == 1
 

@@ -215,7 +215,7 @@ async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thoug
     turn.press()
     while len(backend.requests) < 2 or not await turn.rows():
         await asyncio.sleep(0.01)
-    await database_sync_to_async(running.let_go)()
+    await database_sync_to_async(running.release_turns)()
     monkeypatch.setattr(leases.leases, "keys", list)  # as another process
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     rows = await turn.rows()
