@@ -89,12 +89,12 @@ class World:
 
     def page_of(self, name: str) -> Page:
         """This person's only page, empty and without anything stored from before. "" is somebody who is not signed in."""
-        self.model.go_on()
-        kept = (name, self.is_phone)
-        if kept not in self._pages:
+        self.model.resume()
+        key = (name, self.is_phone)
+        if key not in self._pages:
             options = PHONE if self.is_phone else {}
-            self._pages[kept] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
-        page = self._pages[kept]
+            self._pages[key] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
+        page = self._pages[key]
         page.context.set_offline(False)
         page.goto("/healthz")
         page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")

@@ -168,7 +168,7 @@ async def test_the_real_server_as_model_and_summarizer(
         await socket.send("subscribe", conversation=accepted["conversation"])
         await asyncio.wait_for(answered.wait(), 20)
         await asyncio.sleep(0.2)
-        relay.let_go()
+        relay.release()
         await socket.until(*ENDS, timeout=30)
         await running.settle()
         raw = "".join(socket.raw)
