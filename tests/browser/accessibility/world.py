@@ -66,9 +66,9 @@ for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'd
     storage.save(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
 from chatui.store.documents import passages
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
-report = brought_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
+report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)
 print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
 """

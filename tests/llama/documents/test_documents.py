@@ -23,7 +23,7 @@ from chatui.turns import running, summarizing
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run
 from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT
@@ -37,7 +37,7 @@ CONTROL_TOKENS = 199_998
 LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
 TRIES = 100
 """How often an answer is regenerated: on an unknown document, the tiny model mostly writes only reasoning."""
-bring = database_sync_to_async(brought)
+bring = database_sync_to_async(uploaded)
 
 
 @pytest_asyncio.fixture(params=["chat", "responses", "harmony-llamacpp"])

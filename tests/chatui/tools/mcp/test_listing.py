@@ -27,7 +27,7 @@ def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "listed",
     [
         {},
         {"description": "\u200b"},
@@ -42,9 +42,9 @@ def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
         {"inputSchema": {"properties": {"a": {"enum": ["}; type x = {"]}}}},
     ],
 )
-def test_invalid_tools_are_refused_quickly(said: Any) -> None:
+def test_invalid_tools_are_refused_quickly(listed: Any) -> None:
     began = time.monotonic()
-    tool = {**ADD, **said} if said else {"name": "add"}
+    tool = {**ADD, **listed} if listed else {"name": "add"}
     found = listing("demo", ["add"], [tool])
     assert not found.offers and len(found.problems["add"].split()) > 2 and time.monotonic() - began < 2
 
