@@ -29,7 +29,7 @@ from tests.tools import chromium
 
 pytest_plugins = ["tests.bytecode", "tests.reporting"]
 
-# Set by whoever runs the tests. Every other CHATUI_… variable belongs to their own deployment and must not reach a test.
+# Set by the person who runs the tests. Every other CHATUI_… variable belongs to their own deployment and must not reach a test.
 OF_TESTS = {
     "CHATUI_CACHE_DIR",
     "CHATUI_CHROMIUM",
@@ -161,7 +161,7 @@ def _without_static_files() -> Iterator[None]:
 
 
 @contextmanager
-def _noted_pages() -> Iterator[None]:
+def _page_contexts_only() -> Iterator[None]:
     """Django's test client copies the context of every rendered template, even of each included icon. The context of the page is enough."""
     from django.template.base import Template
     from django.template.context import Context
@@ -218,7 +218,7 @@ def _quick_django(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     request.getfixturevalue("django_test_environment")
-    changes = (_cheap_passwords, _short_sign_ins, _without_static_files, _noted_pages, _migrated_once, _emptied_where_there_are_rows)
+    changes = (_cheap_passwords, _short_sign_ins, _without_static_files, _page_contexts_only, _migrated_once, _emptied_where_there_are_rows)
     with ExitStack() as stack:
         for change in changes:
             stack.enter_context(change())
@@ -248,19 +248,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @cache
 def _may_hold_wanted(module: Path, config: pytest.Config) -> bool:
-    wanted = config.option.markexpr
-    marks = frozenset(re.findall(r"\w+", wanted)) - {"and", "not", "or"}
-    if not may_be_wanted(wanted, frozenset(), frozenset()):
+    expression = config.option.markexpr
+    marks = frozenset(re.findall(r"\w+", expression)) - {"and", "not", "or"}
+    if not may_be_selected(expression, frozenset(), frozenset()):
         return _names_a_mark(module, config)
     found = _OF_A_MODULE.search(module.read_text(encoding="utf-8"))
     of_all = marks & set(re.findall(r"pytest\.mark\.(\w+)", found[0])) if found else frozenset()
-    return may_be_wanted(wanted, of_all, marks)
+    return may_be_selected(expression, of_all, marks)
 
 
 @cache
-def may_be_wanted(wanted: str, of_all: frozenset[str], marks: frozenset[str]) -> bool:
-    """Whether ``wanted`` can select a test that has the marks ``of_all`` and any of the other ``marks``, which are those it names."""
-    expression, others = Expression.compile(wanted), sorted(marks - of_all)
+def may_be_selected(marks_option: str, of_all: frozenset[str], marks: frozenset[str]) -> bool:
+    """Whether ``marks_option`` can select a test that has the marks ``of_all`` and any of the other ``marks``, which are those it names."""
+    expression, others = Expression.compile(marks_option), sorted(marks - of_all)
     every = (of_all.union(names) for count in range(len(others) + 1) for names in combinations(others, count))
     return any(expression.evaluate(_is_one_of(names)) for names in every)
 

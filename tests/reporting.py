@@ -36,17 +36,17 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     does not fail the run, and is not hidden either."""
     if item.config.getoption("usepdb"):
         return None
-    began, used = time.monotonic(), _processor_seconds()
+    started, used = time.monotonic(), _processor_seconds()
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     failures = [report.longreprtext for report in reports if report.failed]
     if failures and (again := getattr(item, "_initrequest", None)):
         again()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         reports[-2].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
-    told = [report for report in reports if _is_worth_telling(report, item.config)]
-    told[0].user_properties.append((COST, [time.monotonic() - began, _processor_seconds() - used]))
+    printed = [report for report in reports if _is_worth_telling(report, item.config)]
+    printed[0].user_properties.append((COST, [time.monotonic() - started, _processor_seconds() - used]))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in told:
+    for report in printed:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
@@ -111,8 +111,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if costs := _costs(terminalreporter):
         terminalreporter.section("which modules cost most", sep="-")
         terminalreporter.write_line("\n".join(costs))
-    noted = config.stash[_NOTED]
-    sentences += noted
+    reports = config.stash[_NOTED]
+    sentences += reports
     if len(sentences) == 1:
         sentences.append("Nothing was left out.")
     terminalreporter.section("what ran and what did not", sep="-")

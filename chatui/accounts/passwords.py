@@ -23,7 +23,7 @@ MIN_CHARS = 15
 SERVICE = ("chatui", "gptoss", "chatgpt", "openai")
 """Names that anybody who sees the page knows."""
 
-_SHORTEST_NAME = 3
+_MIN_NAME_CHARS = 3
 _MIN_REMAINING_CHARS = 8
 _CHECKED_CHARS = 512  # searching for repetitions takes quadratic time
 _KEYBOARD_ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn")
@@ -123,4 +123,4 @@ def _names(user: object) -> Iterator[str]:
     values: list[Any] = [getattr(user, name, "") for name in ("username", "first_name", "last_name", "email")]
     for value in [*values, *SERVICE, *environment().hosts]:
         words = re.split(r"\W+|_", _normalized(str(value)).casefold())
-        yield from (word for word in [*words, "".join(words)] if len(word) >= _SHORTEST_NAME and not word.isdigit())
+        yield from (word for word in [*words, "".join(words)] if len(word) >= _MIN_NAME_CHARS and not word.isdigit())

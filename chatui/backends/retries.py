@@ -19,7 +19,7 @@ _STATUS = re.compile(r"HTTP (\d{3})\b")
 
 PAUSES = (0.5, 2.0)
 """Seconds before the second and the third attempt, if the server names none."""
-LONGEST_PAUSE = 15.0
+MAX_PAUSE_SECONDS = 15.0
 """A longer wait counts as a refusal: the person decides whether to wait."""
 
 
@@ -43,7 +43,7 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
         except BackendError as error:
             wait = pause if error.retry_after is None else error.retry_after
             may_help = error.retryable and not has_begun and error.code is not ProductCode.TIMEOUT
-            if pause is None or wait is None or wait > LONGEST_PAUSE or not may_help:
+            if pause is None or wait is None or wait > MAX_PAUSE_SECONDS or not may_help:
                 _note(backend, error, time.monotonic() - begun_at)
                 raise
         # A little longer than requested, with random variation, so that requests that were refused together do not return together.

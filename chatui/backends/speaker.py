@@ -52,7 +52,7 @@ _CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
 _OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
 _WORD_OF_REASONING = re.compile(rf"[\w.-]{{0,20}}(?:{_OF_REASONING.pattern})[\w.-]{{0,20}}", re.IGNORECASE)
-_LONGEST_WORD = 20 + max(map(len, _OF_REASONING.pattern.split("|"))) + 20
+_MAX_WORD_CHARS = 20 + max(map(len, _OF_REASONING.pattern.split("|"))) + 20
 _KINDS_OF_REASONING = re.compile(r"(?:response\.)?(?:reasoning|thinking|thought)\w*(?:\..*)?", re.IGNORECASE)
 
 
@@ -106,7 +106,7 @@ def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
     match value:
         case str():
             # The length is checked first, for speed: most values are the text itself, and this runs for each piece.
-            return len(value) <= _LONGEST_WORD and bool(_WORD_OF_REASONING.fullmatch(value))
+            return len(value) <= _MAX_WORD_CHARS and bool(_WORD_OF_REASONING.fullmatch(value))
         case dict():
             return any(_speaks_of_reasoning(inner, inner_value, depth + 1) for inner, inner_value in value.items())
         case list():

@@ -17,7 +17,7 @@ from chatui.model_servers import connected
 from renderer.harmony.vocabulary import VocabularyError
 
 _MAX_BODY_BYTES = 16 << 20
-_LONGEST_WAIT_SECONDS = 600.0
+_MAX_WAIT_SECONDS = 600.0
 _PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/completions")
 
 
@@ -29,7 +29,7 @@ class Playing:
     asked: threading.Event = field(default_factory=threading.Event)
     at_a_pause: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     _may_begin: threading.Event = field(default_factory=threading.Event)
-    _may_go_on: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    _may_continue: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     @property
     def is_called_again(self) -> bool:
@@ -47,17 +47,17 @@ class Playing:
 
     def resume(self) -> None:
         """Continue after this pause, or skip the next one."""
-        self._may_go_on.release()
+        self._may_continue.release()
 
     def was_asked(self) -> None:
         """Server side: a request arrived; wait for ``begin``."""
         self.asked.set()
-        self._may_begin.wait(_LONGEST_WAIT_SECONDS)
+        self._may_begin.wait(_MAX_WAIT_SECONDS)
 
     def pause(self) -> None:
         """Server side: a pause in the script."""
         self.at_a_pause.release()
-        self._may_go_on.acquire(timeout=_LONGEST_WAIT_SECONDS)
+        self._may_continue.acquire(timeout=_MAX_WAIT_SECONDS)
 
 
 class Peer:

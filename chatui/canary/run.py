@@ -92,7 +92,7 @@ class Choice:
     seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
 
 
-def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
+def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
     """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it.
 
     Raises:

@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 2.0
+MAX_PAUSE_SECONDS = 2.0
 """The pauses between two attempts of ``run_with_retries``, in seconds."""
 
 
@@ -73,7 +73,7 @@ class Pool:
                 if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                     raise
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _carry_out(self, running: _Running[T]) -> T:
         if time.monotonic() > running.deadline:

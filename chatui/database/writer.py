@@ -33,7 +33,7 @@ LOCK_SECONDS = 0.2
 """How long a statement waits for a lock. Then its write is tried again later, and others go first."""
 STATEMENT_SECONDS = 10.0
 FIRST_PAUSE = 0.05
-LONGEST_PAUSE = 0.5
+MAX_PAUSE_SECONDS = 0.5
 """The pauses between two attempts, in seconds."""
 
 
@@ -214,7 +214,7 @@ class Writer:
                 _resolve(entry, entry.future.set_exception, busy_error(error))
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
-            entry.pause = min(2 * entry.pause, LONGEST_PAUSE)
+            entry.pause = min(2 * entry.pause, MAX_PAUSE_SECONDS)
             with self._changed:
                 bisect.insort(self._waiting, entry)
         if entries and not self._is_in_trouble:

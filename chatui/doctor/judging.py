@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.leak_patterns import share_a_stretch, sign_of_leak
-from chatui.doctor.questions import CUT_AT, LONGEST, Questions
+from chatui.doctor.questions import CUT_AT, MAX_TOKENS, Questions
 from chatui.doctor.trial import Trial
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Terminator
@@ -43,8 +43,8 @@ def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
         yield leak
     if trial.error is None and not trial.visible:
         yield _without_answer(trial)
-    if trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * LONGEST:
-        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * LONGEST} characters came.")
+    if trial.observed.chars > _MAX_CHARS_OF_A_TOKEN * MAX_TOKENS:
+        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MAX_CHARS_OF_A_TOKEN * MAX_TOKENS} characters came.")
     if lost := _lost_reasoning(trial):
         yield Finding(Fault.REASONING_LOST, Level.FAULT, lost)
 
@@ -65,7 +65,7 @@ def _without_answer(trial: Trial) -> Finding:
     if trial.caught:
         return Finding(Fault.ANSWER_HIDDEN, Level.UNUSABLE)
     if trial.was_cut:
-        return Finding(Fault.NOT_JUDGED, Level.UNASKED, f"It was cut after {LONGEST} tokens or fewer.")
+        return Finding(Fault.NOT_JUDGED, Level.UNASKED, f"It was cut after {MAX_TOKENS} tokens or fewer.")
     if any(frame.terminator is Terminator.CALL for frame in trial.frames):
         return Finding(Fault.NOT_JUDGED, Level.UNASKED, "The model called a tool instead, though none was offered.")
     return Finding(Fault.NO_ANSWER, Level.UNUSABLE, "Reasoning came." if trial.thought else "Nothing came at all.")
@@ -122,7 +122,7 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding
     if by_ids.error or by_ids.was_cut or len(said) != 1 or len(rest) != 1:
         return
     announced, answer, visible = said[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
-    detail = "By token ids the same question brought an announcement and an answer."
+    detail = "By token ids the same question gave an announcement and an answer."
     if visible == announced + answer:
         yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{detail} Here both came as one text.")
     elif visible.startswith(announced) and visible.endswith(answer) and len(visible) <= len(announced) + len(answer) + 4:

@@ -10,7 +10,7 @@ from renderer.frames import Frame, Header, Role
 
 CUT_AT = 24
 """In tokens: far fewer than two hundred numbers need, and more than servers count before the first word."""
-LONGEST = 400
+MAX_TOKENS = 400
 """The most tokens of the other answers, including reasoning."""
 _ANIMALS = ("badger", "cormorant", "dormouse", "heron", "ibex", "jackdaw", "lynx", "marten", "otter", "plover", "stoat", "vole")
 
@@ -47,6 +47,6 @@ class Questions:
         )
 
 
-def _request(orders: str | None, question: str, max_tokens: int = LONGEST) -> SampleRequest:
-    before = (Frame(Header(Role.DEVELOPER), orders),) if orders else ()
+def _request(instructions: str | None, question: str, max_tokens: int = MAX_TOKENS) -> SampleRequest:
+    before = (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
     return SampleRequest((*before, Frame(Header(Role.USER), question)), effort="medium", max_tokens=max_tokens)

@@ -88,7 +88,7 @@ def _why_in_one_piece(observed: Observed) -> str | None:
     if not observed.is_stream:
         return "It answered with one plain JSON body."
     if observed.pieces == 1 and observed.chars >= _MIN_CHARS:
-        return f"One event brought all of {observed.chars} characters."
+        return f"One event contained all of {observed.chars} characters."
     if observed.pieces >= _MIN_PIECES and observed.reads <= _MAX_READS and (observed.ended or 0.0) >= _MIN_SECONDS:
         return f"All {observed.pieces} events came at once, after {observed.began or 0.0:.1f} seconds."
     return None

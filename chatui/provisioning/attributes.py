@@ -12,7 +12,7 @@ from django.core.validators import validate_email
 from chatui.provisioning.errors import ScimError
 from chatui.provisioning.patches import Change, boolean, is_storable
 
-_LONGEST = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
+_MAX_CHARS = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
 _COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givenname": "given_name", "name.familyname": "family_name"}
 
 
@@ -29,7 +29,7 @@ class PersonAttributes:
 
     def columns(self) -> dict[str, str]:
         """The attributes that were sent, except ``active``."""
-        found = {name: getattr(self, name) for name in (*_LONGEST, "email")}
+        found = {name: getattr(self, name) for name in (*_MAX_CHARS, "email")}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -71,7 +71,7 @@ def _applied(attributes: PersonAttributes, change: Change) -> PersonAttributes:
 
 
 def _text(column: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > _LONGEST[column] or not value.isprintable():
+    if not isinstance(value, str) or len(value) > _MAX_CHARS[column] or not value.isprintable():
         raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
     if column == "user_name" and not value.strip():
         raise ScimError("userName is required.", "invalidValue")

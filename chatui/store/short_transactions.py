@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-_SHORTEST_PAUSE = 0.01
-_LONGEST_PAUSE = 0.25
+_MIN_PAUSE_SECONDS = 0.01
+_MAX_PAUSE_SECONDS = 0.25
 
 
 @contextmanager
@@ -23,4 +23,4 @@ def short_transaction() -> Iterator[None]:
     with transaction.atomic():
         yield
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        time.sleep(min(max(time.monotonic() - begun, _SHORTEST_PAUSE), _LONGEST_PAUSE))
+        time.sleep(min(max(time.monotonic() - begun, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS))

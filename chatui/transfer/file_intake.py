@@ -32,8 +32,8 @@ T = TypeVar("T")
 class UploadRefusedError(Exception):
     """The file was not accepted.
 
-    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.brought``. ``found``: the extracted text, if the file
-    was read.
+    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.upload_status``. ``found``: the extracted text, if
+    the file was read.
     """
 
     def __init__(self, why: str, found: Reading | None = None) -> None:

@@ -112,8 +112,8 @@ def preview(person: User, conversation_id: object) -> Preview:
     # The snapshot ends at the last visible message: web pages opened after it are not shared.
     snapshot = branch[: branch.index(messages[-1]) + 1]
     shared = SharedConversation(transcripts.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
-    brought = attached.of_questions([message for message in messages if message.role == Role.USER])
-    names = tuple(document.file.name for documents in brought.values() for document in documents if document.file)
+    documents_by_question = attached.of_questions([message for message in messages if message.role == Role.USER])
+    names = tuple(document.file.name for documents in documents_by_question.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
 
 

@@ -109,7 +109,7 @@ class Runner:
         self._is_stopped = True
         self._cancel()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """The process is ending: store the text of the open frames and give up the lease. Synchronous."""
         ledger.give_up_lease(self._job, self._pieces.rows())
 

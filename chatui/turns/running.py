@@ -246,16 +246,16 @@ async def settle() -> None:
         await asyncio.gather(*(task for _, task in _runners.values()), return_exceptions=True)
 
 
-def let_go() -> None:
+def release_turns() -> None:
     """The process exits normally: cancel its tools; its turns store what was shown and give up their leases, so that the next sweep closes
     them."""
     execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):
         try:
-            runner.let_go()
+            runner.release()
         except (DatabaseError, InterfaceError) as error:
             log.warning("turn %s: could not give up its lease (%s)", turn_id, type(error).__name__)
 
 
-atexit.register(let_go)
+atexit.register(release_turns)

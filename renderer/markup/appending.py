@@ -15,7 +15,7 @@ from renderer.markup.markdown import Block
 
 _MAX_CHARS = 2048
 """The longest sentence that is continued like this. Repairing does not search for markup that was opened further back."""
-_LONGEST_WORD, _LONGEST_END = 80, 1000
+_MAX_WORD_CHARS, _MAX_END_CHARS = 80, 1000
 _WORDS = re.compile(r"(?: |(?!_)\w|[.,;:!?'\"()-])+")
 """Words without markup, escapes, parts of an address or line ends."""
 _LAST_WORD = re.compile(r"(?:(?!_)\w|[.,;:!?'\"()-])*(?!_)\w[.,;:!?]?\Z")
@@ -48,9 +48,9 @@ def sentence_at_end(block: Block, text: str, rendered: SafeHtml) -> Sentence | N
     """The sentence at the end of ``text``, if it can be continued. ``block`` is the last block of it; its last sentence is shown as
     written, with open markup closed.
     """
-    word = _LAST_WORD.search(text, max(0, len(text) - _LONGEST_WORD))
+    word = _LAST_WORD.search(text, max(0, len(text) - _MAX_WORD_CHARS))
     is_simple = all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens)
-    end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _LONGEST_END))
+    end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _MAX_END_CHARS))
     if word is None or end_tags is None or not is_simple:
         return None
     before = text[: word.start()][-1:]

@@ -20,7 +20,7 @@ from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.output import Output
 from renderer.ocml.scanning.cursor import Cursor, location_after
-from renderer.ocml.scanning.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
+from renderer.ocml.scanning.token_scan import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, beginnings, held_back
 from renderer.tokens import TERMINATORS, Token
 
 _WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
@@ -89,7 +89,7 @@ class FrameStates:
             self._head, self._head_length, self._after_bracket = [], 0, False
             self.state = self._header_text
             return position + len(_START)
-        if len(buffer) - position <= LONGEST_BEGINNING and buffer[position:] in BEGINNINGS:
+        if len(buffer) - position <= MAX_BEGINNING_CHARS and buffer[position:] in BEGINNINGS:
             self.held = buffer[position:]
             return None
         return self._stray(buffer, position)

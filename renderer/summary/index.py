@@ -25,10 +25,10 @@ LONG_WORD = 5
 _UNSPACED_RUN = 6
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
-_LONGEST_TAIL = 200
-_LONGEST_ROOT = 6
-_LONGEST_WORD = 30
-_SHORTEST_SKELETON = 4
+_MAX_TAIL_CHARS = 200
+_MAX_ROOT_CHARS = 6
+_MAX_WORD_CHARS = 30
+_MIN_SKELETON_CHARS = 4
 _VOWELS = re.compile("[aeiouyh]")
 _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
@@ -119,7 +119,7 @@ class HiddenText(NamedWords):
         """Index the text so far. An incomplete word waits; ``is_end``: the frame has ended, and so has its last word."""
         text = "".join(self._pending)
         cut = len(text) if is_end else max(text.rfind(" "), text.rfind("\n"))
-        if len(text) - cut > _LONGEST_TAIL:
+        if len(text) - cut > _MAX_TAIL_CHARS:
             cut = len(text)
         cut = max(cut, 0)
         # Letters need not wait for the end of a word. In scripts without spaces, that end may be a sentence away.
@@ -165,7 +165,7 @@ class HiddenText(NamedWords):
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if len(word) >= LONG_WORD:
             self.long_words.add(word)
-        if not run and len(word) <= _LONGEST_WORD:
+        if not run and len(word) <= _MAX_WORD_CHARS:
             forms = endings.forms(word)
             self.forms |= forms
             self.skeletons.add(skeleton(word))
@@ -238,7 +238,7 @@ class SeenText:
             self.parts.update(disguises.split_by_spacing(word))
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if run and "\uac00" <= run[0] <= "\ud7af":
-            self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
+            self.roots.update(run[:cut] for cut in range(1, min(len(run), _MAX_ROOT_CHARS) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
         if not run:
             self.forms |= endings.forms(word)
             self.romance |= endings.romance(word)
@@ -268,7 +268,7 @@ def bare(token: str) -> str:
 def skeleton(word: str) -> str:
     """A folded word without its vowels and doubled letters: it is the same for a misspelt name. Empty if too little remains."""
     left = _DOUBLED.sub(r"\1", _VOWELS.sub("", word))
-    return word if len(left) < _SHORTEST_SKELETON else left
+    return word if len(left) < _MIN_SKELETON_CHARS else left
 
 
 def _stem(word: str) -> str:

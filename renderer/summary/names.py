@@ -12,13 +12,13 @@ from renderer.summary.spellings import letters
 from renderer.summary.spellings.named_words import NAME_HEAD
 from renderer.summary.spellings.written import quoted_words
 
-_SHORTEST_MISSPELT = 6
-_SHORTEST_CUT_UP = 6
-_LONGEST_CUT_UP = 24
-_SHORTEST_HALF = 3
-_SHORTEST_CERTAIN = 5
+_MIN_MISSPELT_CHARS = 6
+_MIN_SPLIT_NAME_CHARS = 6
+_MAX_SPLIT_NAME_CHARS = 24
+_MIN_HALF_CHARS = 3
+_MIN_CERTAIN_CHARS = 5
 _MAX_BETWEEN = 2
-_LONGEST_AFTER_NAME = 9
+_MAX_SURNAME_CHARS = 9
 _GERMAN_SURNAMES = frozenset(
     [
         "muller",
@@ -68,7 +68,7 @@ def reveals_name_together(lines: Sequence[str], hidden: HiddenText, seen: SeenTe
         return True
     if letters.has_spaced_letters(lines, seen.words, languages.STOP_WORDS) or hidden.letters.share(letters.initials(lines)):
         return True
-    at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
+    at_seam = "".join(words)[-_MAX_SPLIT_NAME_CHARS - sum(map(len, disguises.words(lines[-1]))) :]
     return _is_split_by_letters(at_seam, words, hidden, seen)
 
 
@@ -83,8 +83,8 @@ def _names_from_instructions(words: list[str], hidden: HiddenText, seen: SeenTex
     if not unseen.isdisjoint(words):
         return True
     # Longer names are also found with other letters in between, inside another word, backwards, or misspelt.
-    long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
-    squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
+    long = [name for name in unseen if len(name) >= _MIN_MISSPELT_CHARS]
+    squeezed, own = "".join(words), {word for word in words if len(word) >= _MIN_MISSPELT_CHARS - 1} - seen.words
     return any(
         name in squeezed or name in squeezed[::-1] or any(abs(len(word) - len(name)) < 2 and _is_near(word, name) for word in own)
         for name in long
@@ -127,7 +127,7 @@ def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     allowed = languages.expected(seen.language_counts)
     if "German" not in allowed:
         return bool(before)
-    if len(word) <= _LONGEST_AFTER_NAME and any(not plain_words.is_known(first, seen, allowed) for first in before):
+    if len(word) <= _MAX_SURNAME_CHARS and any(not plain_words.is_known(first, seen, allowed) for first in before):
         return True
     # These are also plain words, and may be forms of visible ones: "Müller" of "Müll".
     return word in _GERMAN_SURNAMES and word in hidden.words
@@ -152,7 +152,7 @@ def _follows(run: str, at: int, name: str) -> bool:
 
 
 def _is_split_by_letters(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    return _contains_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
+    return _contains_name(squeezed, hidden, seen, _MIN_SPLIT_NAME_CHARS, frozenset(words))
 
 
 def _contains_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] | None = None) -> bool:
@@ -162,7 +162,7 @@ def _contains_name(row: str, hidden: HiddenText, seen: SeenText, least: int, kno
             part = text[begin:end]
             is_name = part in hidden.certain_names or part in hidden.spelled_names
             # If initials spell a word that hidden text quotes, that is not a coincidence, even if the word is plain.
-            is_certain = known is None and part in hidden.certain_names and len(part) >= _SHORTEST_CERTAIN
+            is_certain = known is None and part in hidden.certain_names and len(part) >= _MIN_CERTAIN_CHARS
             is_plain = not is_certain and _is_plain_anywhere(part)
             if is_name and part not in (known or ()) and part not in seen.words and part not in seen.names and not is_plain:
                 return True
@@ -178,7 +178,7 @@ def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iter
     for begin in range(len(text) - least + 1):
         if heads is not None and text[begin : begin + NAME_HEAD] not in heads:
             continue
-        for end in range(begin + least, min(len(text), begin + _LONGEST_CUT_UP) + 1):
+        for end in range(begin + least, min(len(text), begin + _MAX_SPLIT_NAME_CHARS) + 1):
             yield begin, end
 
 
@@ -195,7 +195,7 @@ def _is_visible_word(word: str, seen: SeenText) -> bool:
 
 def _is_split_in_two(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Whether two of the words are the two halves of a name, in any order: "an eagle of gold"."""
-    long = {word for word in words if len(word) >= _SHORTEST_HALF}
+    long = {word for word in words if len(word) >= _MIN_HALF_CHARS}
     joined = (one + other for one in long for other in long)
     return any((name in hidden.names or name in hidden.certain_names) and name not in seen.words for name in joined)
 

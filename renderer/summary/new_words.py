@@ -18,8 +18,8 @@ from renderer.summary.spellings import digits, pinyin, sounds
 
 MAX_IN_LINE = 1
 MAX_TOGETHER = 3
-_SHORTEST, _LONGEST, _LONGEST_GERMAN = 4, 14, 20
-_LONGEST_UNSPACED = 3
+_MIN_CHARS, _MAX_CHARS, _MAX_GERMAN_CHARS = 4, 14, 20
+_MAX_UNSPACED_CHARS = 3
 _MIN_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
@@ -50,13 +50,13 @@ def is_allowed(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool
         return False
     run = disguises.unspaced(word)
     if run:
-        if run != word or len(run) > _LONGEST_UNSPACED or sounds.sounds_like_name(run, hidden.sounds):
+        if run != word or len(run) > _MAX_UNSPACED_CHARS or sounds.sounds_like_name(run, hidden.sounds):
             return False
         if run in hidden.korean_descriptions:
             return run not in hidden.certain_names and not any(one + other in hidden.instruction_forms for one, other in pairwise(run))
         return not (_is_near_hidden(run, disguises.folded(line), hidden) or _may_sound_as_name(run, hidden, seen))
     allowed = languages.expected(seen.language_counts) & plain_words.LISTED_LANGUAGES
-    if not (word.isascii() and _SHORTEST <= len(word) <= (_LONGEST_GERMAN if "German" in allowed else _LONGEST) and allowed):
+    if not (word.isascii() and _MIN_CHARS <= len(word) <= (_MAX_GERMAN_CHARS if "German" in allowed else _MAX_CHARS) and allowed):
         return False
     if "German" not in allowed and _is_name_like(line, word):
         return False

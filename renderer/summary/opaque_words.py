@@ -9,7 +9,7 @@ from itertools import pairwise
 from renderer.summary import disguises
 from renderer.summary.index import LONG_WORD, SeenText, bare
 
-_LONGEST_WORD = 28
+_MAX_WORD_CHARS = 28
 _MAX_LETTERS_APART = 4
 _MAX_NUMBERS = 300
 _VOWELS = re.compile("[aeiouy]")
@@ -52,4 +52,4 @@ def _is_opaque(token: str) -> bool:
     is_shouted = len(letters) >= LONG_WORD and letters.isupper()
     vowels = len(_VOWELS.findall(letters.lower()))
     is_random = (len(letters) >= 8 and vowels / len(letters) < 0.15) or (len(letters) >= LONG_WORD and not vowels)
-    return has_digit or is_odd_case or is_shouted or is_random or len(letters) > _LONGEST_WORD
+    return has_digit or is_odd_case or is_shouted or is_random or len(letters) > _MAX_WORD_CHARS

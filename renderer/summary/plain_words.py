@@ -30,7 +30,7 @@ from renderer.summary.vocabulary import (
     spanish,
 )
 
-_LONGEST_PIECE = 8
+_MAX_PIECE_CHARS = 8
 _ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
 """No name has these endings, and each such word describes a kind of work."""
 _MIN_PART = 4
@@ -178,7 +178,7 @@ def _ends(run: str, begin: int, seen: SeenText, instructions: AbstractSet[str]) 
     # Traditional characters are tried as simplified ones and unchanged, because Japanese also uses them.
     spellings = {run} if is_korean else {run, run.translate(_TRADITIONAL)}
     ends = {begin + length for length in range(2, _seen_length(run, begin, seen) + 1)}
-    for end in range(begin + 1, min(begin + _LONGEST_PIECE, len(run)) + 1):
+    for end in range(begin + 1, min(begin + _MAX_PIECE_CHARS, len(run)) + 1):
         for piece in (spelled[begin:end] for spelled in spellings):
             is_plain_here = piece in plainest or (piece in fields and not _is_in_instructions(piece, instructions))
             if is_plain_here or (piece in behind if begin else piece in seen.roots) or COUNTED.fullmatch(piece):
@@ -194,7 +194,7 @@ def _is_in_instructions(piece: str, instructions: AbstractSet[str]) -> bool:
 def _seen_length(run: str, begin: int, seen: SeenText) -> int:
     """How many characters from ``begin`` on are in the visible text in the same order."""
     end = begin
-    while end + 1 < min(len(run), begin + _LONGEST_PIECE) and run[end : end + 2] in seen.pairs:
+    while end + 1 < min(len(run), begin + _MAX_PIECE_CHARS) and run[end : end + 2] in seen.pairs:
         end += 1
     return end - begin + 1
 

@@ -2,7 +2,7 @@
 // because the worker has to store every file of this page.
 
 const FIRST_MS = 2_000;
-const LONGEST_MS = 60_000;
+const MAX_MS = 60_000;
 
 // Stored for the next page: if that is the offline page again, it retries less often.
 let wait = Number(history.state?.wait) || FIRST_MS;
@@ -20,7 +20,7 @@ async function look() {
   isLooking = true;
   clearTimeout(timer);
   const isThere = await isReached();
-  wait = Math.min(2 * wait, LONGEST_MS);
+  wait = Math.min(2 * wait, MAX_MS);
   if (isThere) {
     history.replaceState({ wait }, "");
     return location.reload();

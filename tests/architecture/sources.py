@@ -34,8 +34,8 @@ class Source:
         return _parsed(self)
 
     def nodes(self) -> tuple[ast.AST, ...]:
-        """Every node of the tree. To walk through all trees takes as long as to parse them, so it is done once."""
-        return _walked_through(self)
+        """Every node of the tree. Traversing all trees takes as long as parsing them, so it is done once."""
+        return _nodes_of(self)
 
 
 @cache
@@ -44,7 +44,7 @@ def _parsed(source: Source) -> ast.Module:
 
 
 @cache
-def _walked_through(source: Source) -> tuple[ast.AST, ...]:
+def _nodes_of(source: Source) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(source.tree()))
 
 
@@ -55,10 +55,10 @@ def all_paths() -> tuple[str, ...]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return tuple(sorted(path for path in done.stdout.split("\0") if path and (ROOT / path).is_file()))
-    return tuple(sorted(_walked()))  # an unpacked archive has no git
+    return tuple(sorted(_files_on_disk()))  # an unpacked archive has no git
 
 
-def _walked() -> Iterator[str]:
+def _files_on_disk() -> Iterator[str]:
     for directory, names, files in os.walk(ROOT):
         names[:] = [name for name in names if name not in _MADE]
         yield from (Path(directory, name).relative_to(ROOT).as_posix() for name in files)

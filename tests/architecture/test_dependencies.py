@@ -64,9 +64,9 @@ def rows() -> list[Row]:
 def direct() -> dict[str, bool]:
     """The direct dependencies, and whether the product needs them to run."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    options = [line for wanted in project["project"]["optional-dependencies"].values() for line in wanted]
+    options = [line for group in project["project"]["optional-dependencies"].values() for line in group]
     lists = {True: [*project["project"]["dependencies"], *options], False: project["dependency-groups"]["dev"]}
-    return {re.split(r"[\[<>=!~ ;]", line)[0].lower(): runs for runs, wanted in lists.items() for line in wanted}
+    return {re.split(r"[\[<>=!~ ;]", line)[0].lower(): runs for runs, group in lists.items() for line in group}
 
 
 @cache
@@ -85,8 +85,8 @@ def importers() -> dict[str, frozenset[str]]:
 
 
 def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
-    told = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(name.lower() for name in told) == sorted({*direct(), *NOT_PYTHON})
+    listed = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(name.lower() for name in listed) == sorted({*direct(), *NOT_PYTHON})
     assert {row.name for row in rows()} == set(direct())
 
 
@@ -94,9 +94,9 @@ def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
 def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row) -> None:
     places = ("chatui/", "renderer/", "manage.py") if direct()[row.name] else ("tests/",)
     there = {path for path in importers().get(row.name, ()) if path.startswith(places)}
-    told = row.importing
-    assert {place for place in told if not any(path.startswith(place) for path in there)} == set(), "these import nothing of it"
-    assert {path for path in there if not path.startswith(tuple(told))} == set(), "the page does not name these"
+    paths = row.importing
+    assert {place for place in paths if not any(path.startswith(place) for path in there)} == set(), "these import nothing of it"
+    assert {path for path in there if not path.startswith(tuple(paths))} == set(), "the page does not name these"
 
 
 @for_each(rows())
@@ -110,6 +110,6 @@ def test_a_dependency_that_nothing_imports_is_named_by_a_file_or_loaded_by_anoth
 
 
 def test_the_product_imports_nothing_that_a_line_does_not_name() -> None:
-    brought = set(re.findall(r"Brings `([^`]+)`", " ".join(row.why for row in rows())))
+    listed = set(re.findall(r"Brings `([^`]+)`", " ".join(row.why for row in rows())))
     imported = {name for name, paths in importers().items() if any(path.startswith(("chatui/", "renderer/")) for path in paths)}
-    assert imported - {name for name, runs in direct().items() if runs} == brought
+    assert imported - {name for name, runs in direct().items() if runs} == listed

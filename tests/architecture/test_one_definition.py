@@ -1,4 +1,4 @@
-"""Each question about a frame has one answer in the code: whoever asks it again elsewhere, in words of their own, is found here."""
+"""Each property of a frame is decided in one place in the code: code that decides it again elsewhere is found here."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MAY = {
     "a broken frame": (KINDS,),
     "the summary frame": (KINDS,),
 }
-"""The question, and the files that answer it. The gate's table goes through the channels one by one, and so names them."""
+"""The property, and the files that decide it. The gate's table lists the channels one by one, and so names them."""
 
 
 @pytest.mark.parametrize("question", MAY)
 def test_nobody_else_answers_it(question: str) -> None:
     found = [place for source in python_sources() for place in answers(source, question)]
     places = {place.split(":")[0] for place in found}
-    assert KINDS in places, "nothing is found where the answer stands, so this test would prove nothing"
+    assert KINDS in places, "nothing is found where it is decided, so this test would prove nothing"
     assert [place for place in found if place.split(":")[0] not in MAY[question]] == []
 
 
@@ -61,7 +61,7 @@ def answers(source: Source, question: str) -> Iterator[str]:
 
 @cache
 def _nodes(source: Source) -> tuple[ast.AST, ...]:
-    """Of the kinds that any question is about, for to walk through everything once for each question takes seconds."""
+    """Of the kinds that any of them is about, because traversing everything once for each takes seconds."""
     return tuple(
         node for node in source.nodes() if isinstance(node, ast.Compare | ast.Tuple | ast.Set | ast.List | ast.Call | ast.Constant)
     )
@@ -108,7 +108,7 @@ def _words(node: ast.expr | ast.AST) -> set[object]:
 
 
 def _word(node: ast.expr) -> object:
-    """A constant, or the value of a member such as ``Channel.FINAL``; a mark of its own for anything else."""
+    """A constant, or the value of a member such as ``Channel.FINAL``; a unique object for anything else."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Attribute) and _ends_in(node.value, "Channel", "Intent", "Role"):

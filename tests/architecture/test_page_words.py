@@ -1,4 +1,4 @@
-"""No script says a sentence that it does not look up: what stands outside ``t``, ``tc`` and ``tn`` is said in English to everybody."""
+"""Scripts look up the translation of each sentence: one outside ``t``, ``tc`` and ``tn`` is shown in English to everybody."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ALLOWED = {
 def test_every_sentence_of_a_script_is_looked_up() -> None:
     found = [(source.path, text) for source in scripts() for text in unmarked(source)]
     assert len(scripts()) > 60, "the premise: the scripts were found"
-    assert [place for place in found if place not in ALLOWED] == [], "say it with t, tc or tn of static/js/language/words.js"
+    assert [place for place in found if place not in ALLOWED] == [], "pass it to t, tc or tn of static/js/language/words.js"
     assert set(ALLOWED) - set(found) == set(), "no longer needed"
 
 
@@ -99,12 +99,12 @@ def unmarked(source: Source) -> Iterator[str]:
             calls.append(before[-1].value if before and before[-1].type == "name" else "")
         elif token.value in ")]}" and token.type == "operator" and calls:
             calls.pop()
-        elif token.type in ("string", "template_string") and _is_said(token.value[1:-1], calls, before):
+        elif token.type in ("string", "template_string") and _is_translated(token.value[1:-1], calls, before):
             yield token.value[1:-1]
         before = [*before[-2:], token]
 
 
-def _is_said(text: str, calls: list[str], before: list[Token]) -> bool:
+def _is_translated(text: str, calls: list[str], before: list[Token]) -> bool:
     if LOOKED_UP & set(calls) or (calls and NOT_SAID.search(calls[-1])):
         return False
     words = re.sub(r"\$\{[^}]*\}", "", text)
@@ -114,7 +114,7 @@ def _is_said(text: str, calls: list[str], before: list[Token]) -> bool:
 
 
 def _is_shown(calls: list[str], before: list[Token]) -> bool:
-    """Whether it goes directly to a place that people read."""
+    """Whether it is written directly to a place that people read."""
     signs = [token.value for token in before]
     is_assigned = len(signs) > 1 and signs[-1] in ("=", ":", "??=") and signs[-2] in SHOWN
     is_attribute = len(signs) > 1 and signs[-1] == "," and signs[-2].strip("\"'") in ("aria-label", "title", "placeholder")

@@ -70,8 +70,8 @@ def exists(name: str) -> bool:
 def _files(name: str) -> list[Path]:
     bare = name.rstrip("/")
     forms = {bare} if "/" in bare or bare.endswith((".py", ".js", ".css", ".html")) else {bare, bare.replace(".", "/")}
-    wanted = {f"{prefix}{form}{ending}" for prefix in PREFIXES for form in forms for ending in ENDINGS}
-    files = [ROOT / path for path in all_paths() if path in wanted or ("/" not in bare and "." in bare and path.endswith(f"/{bare}"))]
+    expected = {f"{prefix}{form}{ending}" for prefix in PREFIXES for form in forms for ending in ENDINGS}
+    files = [ROOT / path for path in all_paths() if path in expected or ("/" not in bare and "." in bare and path.endswith(f"/{bare}"))]
     directories = {f"{prefix}{bare}/" for prefix in PREFIXES}
     if not files and any(path.startswith(tuple(directories)) for path in all_paths()):
         return [ROOT / path for path in all_paths() if path.startswith(tuple(directories))]

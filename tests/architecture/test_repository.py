@@ -17,7 +17,7 @@ DOWNLOADS = re.compile(r'https?://[^\s"]+\.(?:whl|tgz|tar\.gz|zip|deb)\b|"resolv
 VENDOR = "static/vendor/"
 OF_OURS = ("/CHECKSUMS", "/README.md", ".d.ts")
 
-# Data that was recorded or made to attack is kept as it came.
+# Recorded data and attack data are stored unchanged.
 DATA = (".sse", ".jsonl", ".json", ".svg", ".min.js")
 
 
@@ -43,11 +43,11 @@ def test_vendored_files_are_what_their_checksums_say() -> None:
     if not vendored:
         return
     lines = (ROOT / VENDOR / "CHECKSUMS").read_text(encoding="utf-8").splitlines()
-    told = {
+    checksums = {
         name.lstrip("*"): checksum for checksum, name in (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
     }
     there = {path.removeprefix(VENDOR): hashlib.sha256((ROOT / path).read_bytes()).hexdigest() for path in vendored}
-    assert there == told
+    assert there == checksums
 
 
 @pytest.mark.parametrize("pattern", [UNFINISHED, MACHINE_PATHS, DOWNLOADS], ids=["unfinished", "machine paths", "download addresses"])
@@ -71,5 +71,5 @@ def test_such_a_line_would_be_noticed(pattern: re.Pattern[str], text: str) -> No
 
 
 def lines_with(pattern: re.Pattern[str], source: Source) -> list[str]:
-    """The lines in which the pattern stands, as ``path:line``."""
+    """The lines that match the pattern, as ``path:line``."""
     return [f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if pattern.search(line)]

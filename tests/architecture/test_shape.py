@@ -61,7 +61,7 @@ def imports() -> frozenset[tuple[str, str]]:
 
 
 def within(package: str, edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The imports between the children of a package, each with all that is below it: what stands side by side in one folder."""
+    """The imports between the children of a package, each with everything below it: the siblings in one folder."""
     pairs = {(child_of(package, importer), child_of(package, imported)) for importer, imported in edges}
     return {(one, other) for one, other in pairs if one and other and one != other}
 

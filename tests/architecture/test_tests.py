@@ -23,6 +23,6 @@ def test_no_folder_of_tests_is_crowded() -> None:
 
 def test_each_folder_of_unit_tests_is_named_after_a_package_of_the_product() -> None:
     packages = {str(PurePosixPath(source.path).parent) for source in python_sources("chatui/", "renderer/")}
-    ours = [folder.removeprefix("tests/") for folder in folders() if folder.startswith(("tests/chatui", "tests/renderer"))]
-    assert len(ours) > 20, "the premise"
-    assert [folder for folder in ours if folder not in packages] == []
+    unit_folders = [folder.removeprefix("tests/") for folder in folders() if folder.startswith(("tests/chatui", "tests/renderer"))]
+    assert len(unit_folders) > 20, "the premise"
+    assert [folder for folder in unit_folders if folder not in packages] == []

@@ -1,4 +1,4 @@
-"""No style, template or script is left over: each class that a style names is used, and each template and each script is asked for."""
+"""No style, template or script is left over: each class that a style names is used, and each template and each script is loaded."""
 
 from __future__ import annotations
 

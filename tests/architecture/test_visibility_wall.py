@@ -18,7 +18,7 @@ MAKERS = {
 }
 _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
 READERS = {
-    # the frame that a kept frame follows; what a dead process has kept; many kept at once; what goes for good
+    # the frame that a stored frame follows; what a dead process has stored; many stored at once; what is erased
     "Message": (
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
         # the statements of every turn, each worded once
@@ -68,13 +68,13 @@ DOM = "static/js/page/dom.js"
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_only_its_maker_makes_what_passes_the_gate(name: str) -> None:
-    assert [place for source in python_sources() if not source.is_in(*MAKERS[name]) for place in made(source, name)] == []
+    assert [place for source in python_sources() if not source.is_in(*MAKERS[name]) for place in calls_of(source, name)] == []
 
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("text", ["x = {}('a')", "x = html.{}('a')", "x = cast({}, 'a')", "class Other({}): ..."])
 def test_making_it_elsewhere_would_be_noticed(name: str, text: str) -> None:
-    assert list(made(Source("chatui/web/pages.py", text.format(name)), name)) == ["chatui/web/pages.py:1"]
+    assert list(calls_of(Source("chatui/web/pages.py", text.format(name)), name)) == ["chatui/web/pages.py:1"]
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -126,7 +126,7 @@ def test_another_way_into_the_page_would_be_noticed(text: str) -> None:
     assert list(found(SINKS, [Source("static/js/socket.js", text)])) == ["static/js/socket.js:1"]
 
 
-def made(source: Source, name: str) -> Iterator[str]:
+def calls_of(source: Source, name: str) -> Iterator[str]:
     """Where ``source`` calls ``name``, casts to it or derives from it: all the ways to come by such a value."""
     for node in source.nodes():
         if isinstance(node, ast.Call):
@@ -154,7 +154,7 @@ def imported(source: Source) -> Iterator[str]:
 
 
 def found(pattern: re.Pattern[str], sources: list[Source]) -> Iterator[str]:
-    """Each line of ``sources`` in which the pattern stands, as ``path:line``."""
+    """Each line of ``sources`` that matches the pattern, as ``path:line``."""
     for source in sources:
         yield from (f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if pattern.search(line))
 

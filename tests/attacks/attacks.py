@@ -28,7 +28,7 @@ def own() -> list[Attack]:
 
 
 def everything() -> list[Attack]:
-    """The attacks in the repository, and the larger collection in ``CHATUI_SHARED_DIR`` (or a directory beside), without duplicates."""
+    """The attacks in the repository, and the larger collection in ``CHATUI_SHARED_DIR`` (or a directory next to it), without duplicates."""
     found = [*own(), *(read(LARGER) if LARGER.is_file() else [])]
     return list({attack.text: attack for attack in found}.values())
 

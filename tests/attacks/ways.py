@@ -12,7 +12,7 @@ from renderer.markup.blocks import BlockOpen, Blocks, BlockText
 from renderer.markup.html import render
 from renderer.markup.operator_pages import render_page
 
-LONGEST = 20_000
+MAX_STREAMED_CHARS = 20_000
 """Maximum length of an attack that is also streamed and wrapped; longer ones test rendering time, which whole rendering shows."""
 
 
@@ -34,7 +34,7 @@ def operator(text: str) -> Iterator[str]:
 
 def streamed(text: str) -> Iterator[str]:
     """As a model streams it: the page's content after each of some random pieces, and all final blocks."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_STREAMED_CHARS:
         return
     chance, blocks, shown = random.Random(text), Blocks(), ""
     while text:
@@ -51,7 +51,7 @@ def streamed(text: str) -> Iterator[str]:
 
 def wrapped(text: str) -> Iterator[str]:
     """Inside a list, a quote, a table cell and a fence."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_STREAMED_CHARS:
         return
     lines = text.split("\n")
     yield render("- " + "\n  ".join(lines)).html

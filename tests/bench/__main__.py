@@ -36,12 +36,12 @@ def main() -> int:
     for name, shape in SHAPES.items():
         short, long = shape(SHORT), shape(LONG)
         once, by_block = best(partial(render_once, long)), best(partial(by_blocks, long))
-        anew = best(partial(each_time_anew, long), rounds=1)
+        each_time = best(partial(render_each_time, long), rounds=1)
         growth = by_block / best(partial(by_blocks, short))
-        growth_anew = anew / best(partial(each_time_anew, short), rounds=1)
+        growth_each_time = each_time / best(partial(render_each_time, short), rounds=1)
         print(
-            f"  {name:16}{once * 1000:7.0f} ms{by_block * 1000:7.0f} ms{anew * 1000:7.0f} ms{anew / by_block:13.1f} x"
-            f"{by_block / once:14.1f} x   by block {growth:.1f} x, anew {growth_anew:.1f} x"
+            f"  {name:16}{once * 1000:7.0f} ms{by_block * 1000:7.0f} ms{each_time * 1000:7.0f} ms{each_time / by_block:13.1f} x"
+            f"{by_block / once:14.1f} x   by block {growth:.1f} x, anew {growth_each_time:.1f} x"
         )
     print()
     visible, hidden = (events(channel) for channel in (Channel.FINAL, Channel.ANALYSIS))
@@ -81,7 +81,7 @@ def by_blocks(text: str) -> None:
     growing.finish(is_cut=False)
 
 
-def each_time_anew(text: str) -> None:
+def render_each_time(text: str) -> None:
     """Without blocks: the whole answer so far, at each frame."""
     so_far = ""
     for number, token in enumerate(tokens(text)):

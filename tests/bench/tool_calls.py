@@ -68,11 +68,11 @@ async def costs(script: Callable[[int], None], turn: Callable[[], Awaitable[obje
     async def least(calls: int) -> float:
         found = []
         for _ in range(ROUNDS):
-            begun = time.process_time()
+            started = time.process_time()
             for _ in range(TURNS):
                 script(calls)
                 await turn()
-            found.append((time.process_time() - begun) / TURNS)
+            found.append((time.process_time() - started) / TURNS)
         return min(found)
 
     await least(CALLS)  # imports and caches of the first calls

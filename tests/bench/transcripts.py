@@ -32,7 +32,7 @@ def main() -> int:
     growth()
     pieces()
     per_frame()
-    beside_harmony()
+    compare_with_harmony()
     return 0
 
 
@@ -76,12 +76,12 @@ def per_frame() -> None:
     }
     for kind, frame in kinds.items():
         text = header + "".join(frame.format(number) for number in range(FRAMES))
-        told, whole = best(partial(read, [text])), best(partial(document.parse, text))
-        print(f"  {kind:24}{told / FRAMES * 1e6:6.1f} µs as events{whole / FRAMES * 1e6:8.1f} µs as a frame of a transcript")
+        per_frame_read, whole = best(partial(read, [text])), best(partial(document.parse, text))
+        print(f"  {kind:24}{per_frame_read / FRAMES * 1e6:6.1f} µs as events{whole / FRAMES * 1e6:8.1f} µs as a frame of a transcript")
     print()
 
 
-def beside_harmony() -> None:
+def compare_with_harmony() -> None:
     """The same conversation as OpenChatML text and as Harmony tokens, one token at a time each."""
     harmony = vocabulary()
     if harmony is None:
@@ -92,12 +92,12 @@ def beside_harmony() -> None:
     tokens = ids(transcript.frames)
     text = document.dump(transcript)
     cut = list(even(text, len(tokens)))
-    ours, whole = best(partial(read, cut)), best(partial(read, [text]))
-    theirs = best(partial(stream, encoding, tokens))
+    own, whole = best(partial(read, cut)), best(partial(read, [text]))
+    other = best(partial(stream, encoding, tokens))
     print(f"The same conversation of {shown:,} visible characters, {len(tokens):,} tokens:")
-    print(f"  openai-harmony's StreamableParser, token by token   {shown / theirs:14,.0f} visible characters/s")
-    print(f"  our Reader, in as many pieces                       {shown / ours:14,.0f} visible characters/s {theirs / ours:6.1f} x")
-    print(f"  our Reader, in one piece                            {shown / whole:14,.0f} visible characters/s {theirs / whole:6.1f} x")
+    print(f"  openai-harmony's StreamableParser, token by token   {shown / other:14,.0f} visible characters/s")
+    print(f"  our Reader, in as many pieces                       {shown / own:14,.0f} visible characters/s {other / own:6.1f} x")
+    print(f"  our Reader, in one piece                            {shown / whole:14,.0f} visible characters/s {other / whole:6.1f} x")
     print()
 
 
@@ -155,7 +155,7 @@ def vocabulary() -> tuple[Any, Callable[[Sequence[Frame]], list[int]]] | None:
     """openai-harmony's encoding and our conversion to its tokens; None, with a printed sentence, if there is no vocabulary."""
     try:
         fetched = importlib.import_module("chatui.model_servers.vocabulary").fetch(importlib.import_module("tests.llama.fixture").CACHE)
-        ours = importlib.import_module("renderer.harmony.vocabulary").Vocabulary.read(fetched)
+        own_vocabulary = importlib.import_module("renderer.harmony.vocabulary").Vocabulary.read(fetched)
         hip1 = importlib.import_module("renderer.harmony.hip1")
         os.environ[DIRECTORY_VARIABLE] = str(fetched.parent)
         encoding = importlib.import_module("openai_harmony").load_harmony_encoding("HarmonyGptOss")
@@ -163,7 +163,7 @@ def vocabulary() -> tuple[Any, Callable[[Sequence[Frame]], list[int]]] | None:
         print(f"Not compared with openai-harmony: its vocabulary is not here ({error}).")
         return None
 
-    return encoding, lambda frames: hip1.to_tokens(frames, ours)[0]
+    return encoding, lambda frames: hip1.to_tokens(frames, own_vocabulary)[0]
 
 
 def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:

@@ -30,8 +30,8 @@ class Cable:
         """Keep all connections open and accept new ones, but forward nothing."""
         self._passing.clear()
 
-    def mend(self, *, keeps: bool = False) -> None:
-        """Forward again. ``keeps``: what was swallowed arrives late; otherwise the old connections are closed."""
+    def restore(self, *, keeps: bool = False) -> None:
+        """Forward again. ``keeps``: swallowed bytes arrive late; otherwise the old connections are closed."""
         if not keeps:
             self._close_all()
         self._is_cut = False
@@ -40,7 +40,7 @@ class Cable:
     def close(self) -> None:
         """Stop listening."""
         self._listener.close()
-        self.mend()
+        self.restore()
 
     def _accept(self) -> None:
         while True:

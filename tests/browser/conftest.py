@@ -101,7 +101,7 @@ def _relay(llama_server: str) -> Iterator[Relay]:
 def relay(_relay: Relay) -> Iterator[Relay]:
     """The proxy between the product and llama.cpp, which can pause an answer in the middle."""
     yield _relay
-    _relay.let_go()
+    _relay.release()
 
 
 @pytest.fixture(scope="package")

@@ -26,7 +26,7 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hold_after(self, events: int) -> None:
-        """Forward the next ``events`` server-sent events, then none until ``let_go``."""
+        """Forward the next ``events`` server-sent events, then none until ``release``."""
         self._going.clear()
         self._left = events
 
@@ -35,14 +35,14 @@ class Relay:
         """Whether all allowed events have been forwarded."""
         return self._left == 0
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Forward the held events and everything after them."""
         self._left = None
         self._going.set()
 
     def close(self) -> None:
         """Stop listening."""
-        self.let_go()
+        self.release()
         self._listener.close()
 
     def _accept(self) -> None:

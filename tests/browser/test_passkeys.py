@@ -53,7 +53,7 @@ def opened(visits: Visits, server: Server, *, offers: bool = False, **options: A
     return page
 
 
-def keep(page: Page, directory: Path, name: str) -> None:
+def save_picture(page: Page, directory: Path, name: str) -> None:
     page.screenshot(path=directory / f"{name}.png", full_page=True, animations="disabled", caret="hide")
 
 
@@ -62,7 +62,7 @@ def check_appearance(page: Page, directory: Path, name: str) -> None:
     for number, look in enumerate(axe.LOOKS):
         page.emulate_media(**look)
         assert axe.complaints(page, axe.COLOURS if number else None) == []
-        keep(page, directory, f"{name}-{('light', 'dark', 'forced')[number]}")
+        save_picture(page, directory, f"{name}-{('light', 'dark', 'forced')[number]}")
     page.emulate_media(color_scheme="light", forced_colors="none")
 
 
@@ -93,7 +93,7 @@ def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: 
 
     add_passkey(page, "Another")
     expect(page.get_by_role("alert")).to_have_text("This device already has one of your passkeys.")
-    keep(page, tmp_path, "taken")
+    save_picture(page, tmp_path, "taken")
 
     page.goto("/")
     sign_out(page)
@@ -136,13 +136,13 @@ def test_after_the_password_a_passkey_is_asked_for_and_what_fails_is_told_in_wor
     expect(page.get_by_role("alert")).to_have_text("No passkey was chosen, or it took too long. Please try again.")
     expect(button).to_be_enabled()
     expect(button).to_be_focused()
-    keep(page, tmp_path, "cancelled")
+    save_picture(page, tmp_path, "cancelled")
     device.knows_the_person(True)
     button.click()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     page.goto("/sign-in/ways/")
     fits(page, 360)
-    keep(page, tmp_path, "ways-phone")
+    save_picture(page, tmp_path, "ways-phone")
 
 
 def test_the_browser_offers_a_passkey_beside_the_name(demo: Server, visits: Visits) -> None:

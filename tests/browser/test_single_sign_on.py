@@ -28,8 +28,8 @@ def server(provider: ScriptedProvider, tmp_path_factory: pytest.TempPathFactory)
     """The product with this provider, and passwords for emergency accounts."""
     directory = tmp_path_factory.mktemp("single-sign-on")
     table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in provider.table().items())
-    said = f'passwords = "emergency"\nemergency_accounts = ["rescue"]\n[[provider]]\n{table}\n'
-    (directory / "sign-in.toml").write_text(said, encoding="utf-8")
+    config = f'passwords = "emergency"\nemergency_accounts = ["rescue"]\n[[provider]]\n{table}\n'
+    (directory / "sign-in.toml").write_text(config, encoding="utf-8")
     deployment = Deployment(directory / "data", CHATUI_SIGN_IN_FILE=str(directory / "sign-in.toml"))
     try:
         server = deployment.start()

@@ -43,7 +43,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 
 ADDRESS = "192.0.2.7"
 
@@ -60,8 +60,8 @@ def client_of(name: str, world: World, **options: Any) -> Client:
     """A browser of one of the kinds of people; a share link's holder has opened the link and has its cookies."""
     if name != HOLDER:
         return client_for(world.people["both" if name == "opened" else name], **options)
-    path = f"/s/{world.hers.link.token}/"
-    headers = {**options.pop("headers", {}), "referer": f"http://testserver{path}", "authorization": f"Bearer {world.hers.link.token}"}
+    path = f"/s/{world.planted.link.token}/"
+    headers = {**options.pop("headers", {}), "referer": f"http://testserver{path}", "authorization": f"Bearer {world.planted.link.token}"}
     client = client_for(None, headers=headers, **options)
     assert client.get(path).status_code == 200, "the premise: the link works"
     return client
@@ -69,7 +69,7 @@ def client_of(name: str, world: World, **options: Any) -> Client:
 
 def open_view(world: World) -> None:
     """Open the debug view as the permitted person."""
-    debug_requests.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.planted.conversation.pk, "a fault was reported")
 
 
 def places(world: World) -> dict[str, str]:
@@ -82,13 +82,13 @@ def places(world: World) -> dict[str, str]:
     warning = AttemptWarning.objects.create(person_name="bela", day=timezone.now().date(), attempts=7)
     second = Conversation.objects.create(owner=owner, title="A second title")
     asker = make_person("asker", "view_hidden_channels", "view_any_conversation", staff=True)
-    asked, elsewhere = (
+    searched, elsewhere = (
         DebugRequest.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
-        for row in (world.hers.conversation, second)
+        for row in (world.planted.conversation, second)
     )
     password = password_links.create(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
     call = ToolApproval.objects.create(
-        turn=world.hers.turn,
+        turn=world.planted.turn,
         call_id="decided",
         tool="mail",
         title="Mail",
@@ -97,26 +97,26 @@ def places(world: World) -> dict[str, str]:
     )
     inviter = make_person("inviter", "view_user", "add_user", staff=True)
     invited = invitations.create(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
-    seers = Group.objects.create(name="seers")
-    seers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
-    seer = make_person("seer", "view_user", "add_user", "view_hidden_channels", staff=True)
-    beyond = invitations.create(Visitor(seer, ADDRESS, "shell"), days=7, group=seers, note="").split("/")
+    viewers = Group.objects.create(name="viewers")
+    viewers.permissions.set(Permission.objects.filter(codename="view_hidden_channels"))
+    viewer = make_person("seer", "view_user", "add_user", "view_hidden_channels", staff=True)
+    beyond = invitations.create(Visitor(viewer, ADDRESS, "shell"), days=7, group=viewers, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
         storage.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))
-        for row in (world.hers.conversation, second)
+        for row in (world.planted.conversation, second)
     ]
     deleted_file = storage.save(FileDestination(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
-    waiting_file = brought(owner, "a visible waiting file.txt", "words of its own")
+    waiting_file = uploaded(owner, "a visible waiting file.txt", "words of its own")
     passages.index(waiting_file.content_id)
-    sent_file = brought(owner, "a visible sent file.txt", "words of another")
-    deleted_document = brought(owner, "in the bin, too.txt", "more words")
-    for file, place in ((sent_file, world.hers.conversation), (deleted_document, world.deleted.conversation)):
+    sent_file = uploaded(owner, "a visible sent file.txt", "words of another")
+    deleted_document = uploaded(owner, "in the bin, too.txt", "more words")
+    for file, place in ((sent_file, world.planted.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
     key = management.create(Visitor(owner, ADDRESS, "shell"), management.NewKeyOptions("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
-        "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),
+        "api_answer": str(ProgramAnswer.objects.create(turn=world.planted.turn).pk),
         "file": str(files[0].pk),
         "file_elsewhere": str(files[1].pk),
         "deleted_file": str(deleted_file.pk),
@@ -125,18 +125,18 @@ def places(world: World) -> dict[str, str]:
         "deleted_document": str(deleted_document.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
-        "conversation": str(world.hers.conversation.pk),
+        "conversation": str(world.planted.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
         "temporary": str(Conversation.objects.create(owner=owner, temporary_until=timezone.now() + timedelta(hours=1)).pk),
         "nothing": str(uuid4()),
-        "turn": str(world.hers.turn.pk),
+        "turn": str(world.planted.turn.pk),
         "call": str(call.pk),
-        "failed": str(world.hers.failed.pk),
+        "failed": str(world.planted.failed.pk),
         "other_turn": str(world.deleted.turn.pk),
-        "question": str(world.hers.question.pk),
-        "other_question": str(world.hers.other_question.pk),
-        "final": str(world.hers.final.pk),
-        "hidden": str(world.hers.hidden[4].pk),
+        "question": str(world.planted.question.pk),
+        "other_question": str(world.planted.other_question.pk),
+        "final": str(world.planted.final.pk),
+        "hidden": str(world.planted.hidden[4].pk),
         "foreign_message": str(foreign.pk),
         "owner": str(owner.pk),
         "more": str(both.pk),
@@ -146,17 +146,17 @@ def places(world: World) -> dict[str, str]:
         "limit": str(UsageLimit.objects.create(group=group, day_turns=1000).pk),
         "price": str(ModelPrice.objects.create(model="planted", since=timezone.now().date(), input_price=1, output_price=2).pk),
         "event": str(event.pk),
-        "asked": str(asked.pk),
+        "asked": str(searched.pk),
         "asked_elsewhere": str(elsewhere.pk),
         "warning": str(warning.pk),
-        "link": str(world.hers.link.pk),
+        "link": str(world.planted.link.pk),
         "deleted_link": str(world.deleted.link.pk),
         "invitation": invited[2],
         "invitation_token": invited[3],
         "invitation_beyond": beyond[2],
         "password_link": password[3],
         "password_token": password[4],
-        "token": world.hers.link.token,
+        "token": world.planted.link.token,
         "deleted_token": world.deleted.link.token,
         "message_type": str(ContentType.objects.get_for_model(Message).pk),
         "client_id": str(uuid4()),
@@ -174,13 +174,13 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
 def rolled_back(*clients: Client) -> Iterator[None]:
     """Roll back all changes made inside; anybody who was signed out is signed in again."""
     cookies = [SimpleCookie() for _ in clients]
-    for kept, client in zip(cookies, clients, strict=True):
-        kept.update(client.cookies)
+    for cookie, client in zip(cookies, clients, strict=True):
+        cookie.update(client.cookies)
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-    for kept, client in zip(cookies, clients, strict=True):
-        client.cookies = kept
+    for cookie, client in zip(cookies, clients, strict=True):
+        client.cookies = cookie
     cache.clear()
 
 

@@ -66,7 +66,7 @@ class World:
     """The planted conversations, and the people."""
 
     canary: Canary
-    hers: Planted
+    planted: Planted
     deleted: Planted
     people: dict[str, User | None]
 

@@ -26,21 +26,21 @@ def main() -> None:
     other = User.objects.create_user("bela")
     both = User.objects.create_user("grace", is_staff=True)
     both.user_permissions.set(Permission.objects.filter(codename__in=("view_hidden_channels", "view_any_conversation")))
-    hers = plant(owner, canary)
+    planted = plant(owner, canary)
     cookies: dict[str, str] = {"anonymous": ""}
     for name, person in (("owner", owner), ("other", other), ("both", both)):
         client = Client()
         client.force_login(person)
         cookies[name] = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
     ids = {
-        "conversation": hers.conversation.pk,
-        "turn": hers.turn.pk,
-        "final": hers.final.pk,
-        "hidden": hers.hidden[4].pk,
-        "token": hers.link.token,
+        "conversation": planted.conversation.pk,
+        "turn": planted.turn.pk,
+        "final": planted.final.pk,
+        "hidden": planted.hidden[4].pk,
+        "token": planted.link.token,
     }
-    told = {"planted": canary.planted, "cookies": cookies, "ids": {name: str(value) for name, value in ids.items()}}
-    json.dump({"beginning": canary.beginning, **told}, sys.stdout)
+    result = {"planted": canary.planted, "cookies": cookies, "ids": {name: str(value) for name, value in ids.items()}}
+    json.dump({"beginning": canary.beginning, **result}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -143,12 +143,12 @@ def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[
     """Like ``_hide`` for each header, one under another, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
     last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn=turn)) for frame in frames])
-    made = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
-    assert len(made) == len(headers) and made[-1] == last
-    for what, message in zip(headers, made, strict=True):
+    rows = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
+    assert len(rows) == len(headers) and rows[-1] == last
+    for what, message in zip(headers, rows, strict=True):
         message.raw = canary.plant(f"raw bytes of {what}").encode()
-    Message.objects.bulk_update(made, ["raw"])
-    hidden += made
+    Message.objects.bulk_update(rows, ["raw"])
+    hidden += rows
     return last
 
 

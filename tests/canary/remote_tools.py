@@ -18,7 +18,7 @@ from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import Turn, offer_of
 from tests.chatui.tools.mcp.scripted import Mcp, result
 from tests.chatui.tools.openapi.wiki import listing, spec_of
-from tests.chatui.tools.peer import Asked, peer
+from tests.chatui.tools.peer import PeerRequest, peer
 
 WAYS = ("works", "refuses", "fails", "breaks")
 """The behaviours of the servers, selected by the argument of a call."""
@@ -36,13 +36,13 @@ def _named(tool: Tool, canary: Canary, kind: str) -> Tool:
     return replace(tool, name=canary.plant(f"name of a tool over {kind}"))
 
 
-SAID: dict[str, Any] = {}
+TEXTS: dict[str, Any] = {}
 """The MCP server's description of its tool."""
 
 
 def _mcp(canary: Canary) -> Mcp:
     how = {"type": "string", "description": canary.plant("description of an argument over MCP")}
-    SAID.update(
+    TEXTS.update(
         name=canary.plant("the server's own name of a tool over MCP"),
         title=canary.plant("title of a tool over MCP"),
         description=f"Looks up {canary.plant('description of a tool over MCP')}.",
@@ -50,21 +50,21 @@ def _mcp(canary: Canary) -> Mcp:
     )
     texts = {way: canary.plant(f"what an MCP server says when it {way}") for way in WAYS}
 
-    async def call(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        way = asked.json["params"]["arguments"]["how"].split()[0]
+    async def call(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        way = request.json["params"]["arguments"]["how"].split()[0]
         if way == "refuses":
-            await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"], "error": {"code": -32000, "message": texts[way]}})
+            await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "error": {"code": -32000, "message": texts[way]}})
         elif way == "breaks":
             await peers.send(writer, texts[way].encode(), 500)
         else:
             content = [{"type": "text", "text": texts[way]}]
-            await result({"content": content, "isError": way == "fails"})(asked, writer)
+            await result({"content": content, "isError": way == "fails"})(request, writer)
 
-    return Mcp(tools=[dict(SAID)], on={"tools/call": call})
+    return Mcp(tools=[dict(TEXTS)], on={"tools/call": call})
 
 
 def _mcp_tool(canary: Canary, url: str) -> Tool:
-    turn = Turn(offer_of(SAID), url=url, tools=[SAID["name"]])
+    turn = Turn(offer_of(TEXTS), url=url, tools=[TEXTS["name"]])
     return _named(turn.tool, canary, "MCP")
 
 
@@ -72,8 +72,8 @@ def _api(canary: Canary) -> Any:
     texts = {way: canary.plant(f"what an HTTP API says when it {way}") for way in WAYS}
     statuses = {"works": 200, "refuses": 403, "fails": 500, "breaks": 200}
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        way = next(way for way in WAYS if f"how={way}" in asked.path)
+    async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        way = next(way for way in WAYS if f"how={way}" in request.path)
         if way == "breaks":
             await peers.send(writer, texts[way].encode(), kind="application/json")
         else:

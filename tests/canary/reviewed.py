@@ -1,7 +1,7 @@
 """The reviewed table: every address and every socket command, who may see what there, and what each kind of person gets.
 
 A route or command that is not listed fails a test. Before you add one, decide: who may see what, what do the others get, and is it
-recorded if somebody asks for hidden text? Then write the answer down as an entry; both the crawl and the matrix exercise it.
+recorded if somebody requests hidden text? Then write the answer down as an entry; both the crawl and the matrix exercise it.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def test_text_in_small_pieces_costs_a_fraction_of_what_it_did() -> None:
 
 def test_the_blocks_of_a_message_name_it_once() -> None:
     found, compactor = flushes("\n\n".join(f"Paragraph {number} of many." for number in range(20)), 12), wire.Compactor()
-    said = "".join(compactor.encode(flush) for flush in found)
-    full = [event for event in json.loads(said.replace("][", ",")) if isinstance(event, dict)]
+    encoded = "".join(compactor.encode(flush) for flush in found)
+    full = [event for event in json.loads(encoded.replace("][", ",")) if isinstance(event, dict)]
     assert sum(event["type"] == "response.delta" for event in full) == 1 and sum("block" in event for event in full) <= 3
 
 

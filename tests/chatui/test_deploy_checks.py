@@ -38,4 +38,4 @@ def test_where_all_is_there_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_what_the_silenced_checks_look_for_is_there(name: str) -> None:
-    assert any(issubclass(import_string(ours), import_string(name)) for ours in settings.MIDDLEWARE)
+    assert any(issubclass(import_string(middleware), import_string(name)) for middleware in settings.MIDDLEWARE)

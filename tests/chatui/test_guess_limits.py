@@ -51,13 +51,13 @@ def test_one_account_is_guessed_at_no_faster_from_many_networks(clock: Clock) ->
     limit = GuessLimit("test")
     got = sum(judged(limit, f"198.{number}.0.1", "ada", tries=3) for number in range(100))
     assert got == ACCOUNT.free + 1
-    assert judged(limit, "203.0.113.1", "bela", tries=1) == 1, "another account is none of this"
+    assert judged(limit, "203.0.113.1", "bela", tries=1) == 1, "another account is not affected"
 
 
 def test_one_address_gets_no_further_by_changing_names(clock: Clock) -> None:
     limit = GuessLimit("test")
     assert sum(judged(limit, "192.0.2.7", f"person{number}", tries=1) for number in range(200)) == ADDRESS.free + 1
-    assert judged(limit, "198.51.100.1", "person0", tries=1) == 1, "another network is none of this"
+    assert judged(limit, "198.51.100.1", "person0", tries=1) == 1, "another network is not affected"
 
 
 @pytest.mark.parametrize(
@@ -78,22 +78,22 @@ def test_networks_are_those_that_one_party_has() -> None:
 
 def test_the_wait_doubles_up_to_the_longest_and_says_its_seconds(clock: Clock) -> None:
     limit = GuessLimit("test", account=Scope(free=2, longest=60, window=86_400))
-    waits: list[int] = []
+    seconds: list[int] = []
     for _ in range(9):
         try:
             limit.admit("192.0.2.7", account="ada")
         except MustWaitError as error:
-            waits.append(error.seconds)
+            seconds.append(error.seconds)
             assert f"Wait {error.seconds} seconds" in error.sentence
             clock.forward(error.seconds)
-    assert waits == [5, 10, 20]
+    assert seconds == [5, 10, 20]
     for _ in range(8):
         try:
             limit.admit("192.0.2.7", account="ada")
         except MustWaitError as error:
-            waits.append(error.seconds)
+            seconds.append(error.seconds)
             clock.forward(error.seconds)
-    assert waits == [5, 10, 20, 40, 60, 60, 60]
+    assert seconds == [5, 10, 20, 40, 60, 60, 60]
 
 
 def test_knocking_while_one_has_to_wait_makes_the_wait_no_longer(clock: Clock) -> None:
@@ -124,7 +124,7 @@ def test_a_right_guess_does_not_count_and_forgives_no_other(clock: Clock) -> Non
         total += judged(limit, "192.0.2.7", f"person{number}", tries=1)
         with contextlib.suppress(MustWaitError):
             limit.admit("192.0.2.7", account="an own account").succeeded()
-    assert total <= ADDRESS.free - 2, "a success in between would be the way round the limit of a network"
+    assert total <= ADDRESS.free - 2, "a success in between would bypass the limit of a network"
 
 
 def test_of_many_guesses_at_once_no_more_are_judged_than_of_many_in_a_row() -> None:

@@ -28,8 +28,13 @@ def raised() -> Any:
 
 def test_fields_stand_behind_the_sentence_and_in_the_object() -> None:
     line = record("turn ended", turn="1", seconds=1.5, code="", cause='HTTP 401, "x"\nINFO forged', request="SECRET", input_tokens=None)
-    said = SafeTextFormatter("%(levelname)s %(name)s: %(message)s").format(line)
-    assert said.startswith("INFO chatui.x: turn ended turn=1 ") and "seconds=1.5" in said and "SECRET" not in said and "\n" not in said
+    formatted = SafeTextFormatter("%(levelname)s %(name)s: %(message)s").format(line)
+    assert (
+        formatted.startswith("INFO chatui.x: turn ended turn=1 ")
+        and "seconds=1.5" in formatted
+        and "SECRET" not in formatted
+        and "\n" not in formatted
+    )
     found = json.loads(JsonFormatter().format(line))
     assert found.pop("time").endswith("+00:00")
     assert found == {
@@ -61,5 +66,5 @@ def test_the_token_of_a_link_is_not_logged_where_its_form_is_refused(name: str, 
     lines = [line for line in caplog.records if line.name == "django.security.csrf"]
     assert lines and token in lines[0].getMessage(), "the premise"
     for formatter in (SafeTextFormatter("%(message)s"), JsonFormatter()):
-        said = formatter.format(lines[0])
-        assert token not in said and "/(token)/" in said
+        formatted = formatter.format(lines[0])
+        assert token not in formatted and "/(token)/" in formatted

@@ -21,7 +21,7 @@ def proxy() -> Iterator[None]:
         yield
 
 
-def seen(peer: str, **headers: str) -> tuple[str, bool]:
+def address_and_scheme(peer: str, **headers: str) -> tuple[str, bool]:
     """The address that a view sees for a request from ``peer``, and whether it is https."""
     requests: list[HttpRequest] = []
 
@@ -35,12 +35,12 @@ def seen(peer: str, **headers: str) -> tuple[str, bool]:
 
 def test_a_trusted_proxy_names_the_visitor_and_the_scheme() -> None:
     headers = {"HTTP_X_FORWARDED_FOR": "6.6.6.6, 192.0.2.9", "HTTP_X_FORWARDED_PROTO": "https"}
-    assert seen("10.0.0.1", **headers) == ("192.0.2.9", True)
+    assert address_and_scheme("10.0.0.1", **headers) == ("192.0.2.9", True)
 
 
 def test_nobody_else_can_pretend() -> None:
     headers = {"HTTP_X_FORWARDED_FOR": "192.0.2.9", "HTTP_X_FORWARDED_PROTO": "https"}
-    assert seen("192.0.2.66", **headers) == ("192.0.2.66", False)
+    assert address_and_scheme("192.0.2.66", **headers) == ("192.0.2.66", False)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_nobody_else_can_pretend() -> None:
     ],
 )
 def test_the_visitor_is_the_last_address_that_is_no_proxy_of_ours(peer: str, forwarded: str, visitor: str) -> None:
-    assert seen(peer, HTTP_X_FORWARDED_FOR=forwarded)[0] == visitor
+    assert address_and_scheme(peer, HTTP_X_FORWARDED_FOR=forwarded)[0] == visitor
     assert client_address(scope(peer, (b"x-forwarded-for", forwarded.encode()))) == visitor
 
 

@@ -62,7 +62,7 @@ async def traced() -> AsyncIterator[Passed]:
     ready = ThreadConnection.ready
 
     @contextmanager
-    def noted(self: ThreadConnection, deadline: float = float("inf")) -> Iterator[None]:
+    def recorded(self: ThreadConnection, deadline: float = float("inf")) -> Iterator[None]:
         with ready(self, deadline):
             sys.setprofile(passed.note)
             try:
@@ -71,7 +71,7 @@ async def traced() -> AsyncIterator[Passed]:
                 sys.setprofile(None)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ThreadConnection, "ready", noted)
+        patch.setattr(ThreadConnection, "ready", recorded)
         sys.setprofile(passed.note)
         try:
             yield passed
@@ -94,7 +94,7 @@ async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pa
             await running.settle()
         await connected.backend().aclose()
     shown = json.dumps(events)
-    assert "<strong>four</strong>" in shown and THOUGHT not in shown, "the premise: the message came to its answer"
+    assert "<strong>four</strong>" in shown and THOUGHT not in shown, "the premise: the message got its answer"
     yield passed
 
 
@@ -103,6 +103,6 @@ async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pa
 async def test_a_message_passes_the_files_of_the_walk_in_their_order(passed: Passed) -> None:
     for heading, way in (("Request path", passed.down), ("Response path", passed.back)):
         named = steps(heading, "py")
-        assert len(named) > 6, "hardly a file is named, so this would prove nothing"
-        assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"
+        assert len(named) > 6, "hardly any file is named, so this test would prove nothing"
+        assert [name for name in named if name not in way] == [], f"not called; called: {way}"
         assert named == sorted(named, key=way.index), f"another order: {[name for name in way if name in named]}"

@@ -42,8 +42,10 @@ FIELDS = {
 
 
 def test_the_types_of_the_page_are_made_from_the_contract() -> None:
-    (made,) = [source.text for source in all_sources() if source.path == MADE]
-    assert made == wire_types.source(), "chatui.wire and the page differ: run `make wire`, and see what `make check` says of the scripts"
+    (generated,) = [source.text for source in all_sources() if source.path == MADE]
+    assert generated == wire_types.source(), (
+        "chatui.wire and the page differ: run `make wire`, and see what `make check` says of the scripts"
+    )
 
 
 def test_another_field_on_either_side_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,10 +65,10 @@ def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(p
 def test_the_server_really_sends_every_event() -> None:
     sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
     calls = [node.func for source in sources for node in source.nodes() if isinstance(node, ast.Call)]
-    made = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    created = {call.attr for call in calls if isinstance(call, ast.Attribute)}
     events = {*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS}
     assert len(events) > 15, "the premise"
-    assert {event.__name__ for event in events} - made == set()
+    assert {event.__name__ for event in events} - created == set()
 
 
 def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:

@@ -53,12 +53,12 @@ def _run_all(recorder: Recorder, key: str, home: Path) -> list[str]:
             )
             for command in commands
         ]
-        said, sent = "".join(each.stdout for each in ended), recorder.taken()
-        is_good = all(each.returncode == 0 for each in ended) and REPLIED in said and all(each["status"] == 200 for each in sent)
+        output, sent = "".join(each.stdout for each in ended), recorder.take()
+        is_good = all(each.returncode == 0 for each in ended) and REPLIED in output and all(each["status"] == 200 for each in sent)
         print(f"{'good  ' if is_good else 'FAILED'} {name}: {len(sent)} requests")
         if not is_good:
             failed.append(name)
-            print(said[-2000:], *(each.stderr[-2000:] for each in ended), sep="\n")
+            print(output[-2000:], *(each.stderr[-2000:] for each in ended), sep="\n")
         elif "--record" in sys.argv:
             RECORDED.mkdir(exist_ok=True)
             lines = [json.dumps(each, ensure_ascii=False) for each in shortened(sent, str(home))]

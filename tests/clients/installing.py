@@ -39,7 +39,7 @@ def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
     python, own_node = str(PLACE / "python" / "bin" / "python"), node.program("node") or "node"
     found = {program.stem: [[python, "-P", str(program), url, key]] for program in sorted(PROGRAMS.glob("[a-z]*.py"))}
     for program in sorted(PROGRAMS.glob("*.mjs")):
-        shutil.copy(program, PLACE / "node")  # Node looks for packages beside a module
+        shutil.copy(program, PLACE / "node")  # Node looks for packages next to a module
         found[program.stem] = [[own_node, str(PLACE / "node" / program.name), url, key]]
     (home / "config.toml").write_text(CODEX_CONFIG.format(url=url), encoding="utf-8")
     codex = [own_node, str(PLACE / "node" / "node_modules" / "@openai" / "codex" / "bin" / "codex.js"), "exec"]
@@ -52,8 +52,8 @@ def commands(url: str, key: str, home: Path) -> dict[str, list[list[str]]]:
 
 def environment(key: str, home: Path) -> dict[str, str]:
     """The clients' environment: without the developer's own configuration, and without access to their vendors' model servers."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**kept, "HOME": str(home), "CODEX_HOME": str(home), "CHATUI_KEY": key, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    passed = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**passed, "HOME": str(home), "CODEX_HOME": str(home), "CHATUI_KEY": key, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
 
 
 def _once(place: Path, pins: Path, make: object) -> None:

@@ -20,18 +20,18 @@ GREETING = "Hello! How can I help you today?"
 
 
 class RecordedVllm:
-    """``asked``: the bodies of requests to a model."""
+    """``requests``: the bodies of requests to a model."""
 
     def __init__(self) -> None:
         self.server: stub.Stub | None = None
-        self.asked: list[tuple[str, Any]] = []
+        self.requests: list[tuple[str, Any]] = []
 
     async def __call__(self, writer: asyncio.StreamWriter) -> None:
         assert self.server is not None
         request = next(request for request in reversed(self.server.requests) if request.method == "POST")
-        self.asked.append((request.path, request.body))
+        self.requests.append((request.path, request.body))
         name = RECORDED[request.path][bool(request.body.get("tools"))]
-        await stub.plays((RECORDINGS / name).read_bytes(), seed=len(self.asked))(writer)
+        await stub.plays((RECORDINGS / name).read_bytes(), seed=len(self.requests))(writer)
 
 
 @contextmanager

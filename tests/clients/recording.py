@@ -16,10 +16,10 @@ _IDS = re.compile(r"(?:resp|call)_[0-9a-f]{32}")
 
 
 class Recorder:
-    """``url`` is the base address for clients; ``taken`` returns the exchanges since its last call."""
+    """``url`` is the base address for clients; ``take`` returns the exchanges since its last call."""
 
     def __init__(self, target: str) -> None:
-        self.kept: list[dict[str, Any]] = []
+        self.exchanges: list[dict[str, Any]] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -35,14 +35,16 @@ class Recorder:
                 pass
 
             def _pass(self, body: bytes | None) -> None:
-                wanted = {"Authorization": self.headers["Authorization"] or "", "Content-Type": "application/json"}
+                headers = {"Authorization": self.headers["Authorization"] or "", "Content-Type": "application/json"}
                 try:
-                    reply = urlopen(Request(target + self.path, body, wanted), timeout=60)
+                    reply = urlopen(Request(target + self.path, body, headers), timeout=60)
                 except HTTPError as error:
                     reply = error
                 found = reply.read()
                 if body is not None:
-                    outer.kept.append({"path": self.path, "body": json.loads(body), "status": reply.status, "ids": ids_of(found.decode())})
+                    outer.exchanges.append(
+                        {"path": self.path, "body": json.loads(body), "status": reply.status, "ids": ids_of(found.decode())}
+                    )
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.headers["Content-Type"])
                 self.send_header("Content-Length", str(len(found)))
@@ -54,9 +56,9 @@ class Recorder:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 
-    def taken(self) -> list[dict[str, Any]]:
+    def take(self) -> list[dict[str, Any]]:
         """The exchanges since the last call."""
-        found, self.kept = self.kept, []
+        found, self.exchanges = self.exchanges, []
         return found
 
     def close(self) -> None:

@@ -95,7 +95,7 @@ def judged(name: str, server: Server, key: str, model: str, without: frozenset[s
     # A status alone explains nothing: an error object has its code, and the log the reason.
     assert not failed, f"{failed}\n{server.console[-20_000:]}"
     skipped = {found.id for found in suite.results if found.status is result.TestStatus.SKIPPED}
-    assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it asks for these of models of other names only"
+    assert skipped <= {"reasoning-summary", "chat-reasoning-summary"}, "it requests these of models of other names only"
 
 
 def _with_unit(build: Callable[[ComplianceConfig], dict[str, Any]], config: ComplianceConfig) -> dict[str, Any]:
@@ -159,12 +159,12 @@ def test_each_response_validates_against_the_specification(name: str, client: ht
     assert complete(client, {"model": "demo"} | REQUESTS[name])
 
 
-def complete(client: httpx.Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
+def complete(client: httpx.Client, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The items of a response, which is validated as a whole and as a stream."""
-    whole = client.post("/responses", json=asked)
+    whole = client.post("/responses", json=body)
     assert whole.status_code == 200 and whole.json()["status"] == "completed" and whole.json()["output"], whole.text
     types.ResponseResource.model_validate(whole.json())
-    events = events_of(client.post("/responses", json=asked | {"stream": True}).content)
+    events = events_of(client.post("/responses", json=body | {"stream": True}).content)
     for event in events:
         EVENTS[event["type"]].model_validate(event)
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
@@ -191,8 +191,8 @@ def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
             assert "".join(text) == event.get("text", event.get("arguments"))
         elif kind == "output_item.done":
             item = event["item"]
-            said = item.get("arguments", "".join(part["text"] for part in item.get("content", ())))
-            assert said == "".join(text) and item["status"] == "completed"
+            content = item.get("arguments", "".join(part["text"] for part in item.get("content", ())))
+            assert content == "".join(text) and item["status"] == "completed"
             closed.append(item)
     return closed
 
@@ -200,9 +200,9 @@ def items_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("model", RECORDED)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_recorded_vllm_answer_becomes_a_complete_response(name: str, model: str, client: httpx.Client, vllm: RecordedVllm) -> None:
-    before = len(vllm.asked)
+    before = len(vllm.requests)
     found = complete(client, {"model": model} | REQUESTS[name])
-    assert len(vllm.asked) == before + 2, "the premise: it was asked, and once for each"
+    assert len(vllm.requests) == before + 2, "the premise: it was asked, and once for each"
     if "tools" in REQUESTS[name]:
         [call] = [item for item in found if item["type"] == "function_call"]
         assert (call["name"], json.loads(call["arguments"])["location"]) == ("get_weather", "Tokyo")

@@ -35,20 +35,20 @@ def test_the_second_instances_database_has_no_reasoning(kind: str, fast_server: 
         second.make_people(ada=(False, []))
         headers = {"Authorization": f"Bearer {key_at(tmp_path)}"}
         with httpx.Client(base_url=f"{served.url}/v1", headers=headers, timeout=60) as client:
-            asked = {"model": "", "input": "Explain recursion.", "reasoning": {"summary": "auto"}}
-            explained = client.post("/responses", json=asked).json()
+            question = {"model": "", "input": "Explain recursion.", "reasoning": {"summary": "auto"}}
+            explained = client.post("/responses", json=question).json()
             called = client.post("/responses", json={"model": "", "input": "How is the weather in Oslo?", "tools": [WEATHER]}).json()
             [call] = [item for item in called["output"] if item["type"] == "function_call"]
             output = {"type": "function_call_output", "call_id": call["call_id"], "output": "22 degrees"}
             body = {"model": "", "input": [output], "previous_response_id": called["id"], "tools": [WEATHER]}
             answered = client.post("/responses", json=body).json()
-        kept = second.manage("shell", "--no-imports", "-c", DUMP)
+        dumped = second.manage("shell", "--no-imports", "-c", DUMP)
     finally:
         second.stop()
     assert "calling itself" in str(explained["output"]) and call["arguments"] and "replied: 22 degrees" in str(answered["output"])
-    assert "calling itself" in kept and "replied: 22 degrees" in kept, "the premise: what was answered is there"
+    assert "calling itself" in dumped and "replied: 22 degrees" in dumped, "the premise: the answer is stored"
     first = Deployment(place).manage("shell", "--no-imports", "-c", DUMP)
     # Over Responses the second instance asks the first to store nothing.
     assert kind == "responses" or all(thought in first for thought in THOUGHTS[:2]), "the premise: it was thought, in the first"
-    for shown in (kept, str(explained), str(called), str(answered)):
+    for shown in (dumped, str(explained), str(called), str(answered)):
         assert not [thought for thought in THOUGHTS if thought in shown] and "analysis<|message|>" not in shown

@@ -1,4 +1,4 @@
-"""The conformance cases as they lie beside this file, and our own values in their words."""
+"""The conformance cases from the files in this directory, and our own values in their form."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def name_of(case: Case) -> str:
 # --- a case's words, as our values ------------------------------------------------------------------------------------------------
 
 
-def header_of(told: Case) -> Header:
-    """The frame header that a case tells of."""
+def header_of(case: Case) -> Header:
+    """The frame header that a case describes."""
     names = {"role", "channel", "call_id", "name", "intent", "content_type", "constrain"}
-    return Header(**{key: value for key, value in told.items() if key in names}, recipient=told.get("to"))
+    return Header(**{key: value for key, value in case.items() if key in names}, recipient=case.get("to"))
 
 
-def frame_of(told: Case) -> Frame:
-    """The frame that a case tells of."""
-    return Frame(header_of(told), told["body"], Terminator(f"<|{told['terminator']}|>"))
+def frame_of(case: Case) -> Frame:
+    """The frame that a case describes."""
+    return Frame(header_of(case), case["body"], Terminator(f"<|{case['terminator']}|>"))
 
 
-def frames_of(told: list[Case]) -> tuple[Frame, ...]:
-    """The frames that a case tells of."""
-    return tuple(map(frame_of, told))
+def frames_of(cases: list[Case]) -> tuple[Frame, ...]:
+    """The frames that the cases describe."""
+    return tuple(map(frame_of, cases))
 
 
 def transcript_of(case: Case) -> Transcript:
@@ -77,16 +77,16 @@ def document_as_told(header: DocumentHeader | Transcript) -> Case:
     return {**{key: value for key, value in known.items() if value is not None}, **header.extra}
 
 
-def frame_as_told(frame: Frame) -> Case:
+def frame_as_json(frame: Frame) -> Case:
     """A frame: its header, body and terminator."""
     return {**frame.header.as_written(), "body": frame.body, "terminator": frame.terminator.value[2:-2]}
 
 
-def finished_as_told(item: Finished) -> Case:
-    """A frame with what reading it told."""
-    told = frame_as_told(item.frame)
-    told |= {"error": item.error, "visible": may_see(item.frame.header, Audience.END_USER)}
-    return told if item.complete else {**told, "terminator": None}
+def finished_as_json(item: Finished) -> Case:
+    """A frame with the problems found when it was read."""
+    fields = frame_as_json(item.frame)
+    fields |= {"error": item.error, "visible": may_see(item.frame.header, Audience.END_USER)}
+    return fields if item.complete else {**fields, "terminator": None}
 
 
 def location_as_json(location: Location | None) -> Case:
@@ -95,12 +95,12 @@ def location_as_json(location: Location | None) -> Case:
     return {"offset": location.offset, "line": location.line, "column": location.column, "frame": location.frame}
 
 
-def problem_as_told(problem: Problem) -> Case:
-    """A problem of a reading that goes on."""
+def problem_as_json(problem: Problem) -> Case:
+    """A problem that does not stop the reading."""
     return {"code": problem.code, "refused": problem.is_refused, **location_as_json(problem.location)}
 
 
-def error_as_told(error: OpenChatMLError) -> Case:
+def error_as_json(error: OpenChatMLError) -> Case:
     """An error that stopped a reading."""
-    assert type(error) is not OpenChatMLError, "each code has a class of its own"
+    assert type(error) is not OpenChatMLError, "each code has its own class"
     return {"code": error.code, **location_as_json(error.location)}

@@ -11,7 +11,7 @@ from typing import Any
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader, ReaderEvent
-from tests.conformance.cases import Case, cases, document_as_told, error_as_told, problem_as_told
+from tests.conformance.cases import Case, cases, document_as_told, error_as_json, problem_as_json
 from tests.fuzz.promises import bytes_of
 from tests.support.cases import for_each
 
@@ -20,8 +20,8 @@ CASES = cases("events")
 
 @for_each(CASES)
 def test_each_piece_gives_its_events(case: Case) -> None:
-    events, stopped = heard(case, pieces_of(case))
-    assert [[as_told(event) for event in found] for found in events] == case["events"]
+    events, stopped = read_events(case, pieces_of(case))
+    assert [[event_as_json(event) for event in found] for found in events] == case["events"]
     assert stopped == case["stopped"]
 
 
@@ -31,8 +31,8 @@ def test_cut_elsewhere_the_events_are_the_same_but_for_how_text_is_divided(case:
     expected = joined([event for found in case["events"] for event in found])
     chance = random.Random(len(data))
     for pieces in ([data], bytes_of(data), *(cut(data, chance) for _ in range(20))):
-        events, stopped = heard(case, pieces)
-        assert joined([as_told(event) for found in events for event in found]) == expected
+        events, stopped = read_events(case, pieces)
+        assert joined([event_as_json(event) for found in events for event in found]) == expected
         assert stopped == case["stopped"]
 
 
@@ -47,7 +47,7 @@ def cut(data: bytes, chance: random.Random) -> list[bytes]:
     return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False) if begin < len(data)]
 
 
-def heard(case: Case, pieces: list[bytes]) -> tuple[list[list[ReaderEvent]], Case | None]:
+def read_events(case: Case, pieces: list[bytes]) -> tuple[list[list[ReaderEvent]], Case | None]:
     """The events of each piece and of the end, and what stopped the reading."""
     reader = Reader(lenient=case["reading"] == "lenient", fragment="fragment" in case)
     found = []
@@ -56,17 +56,17 @@ def heard(case: Case, pieces: list[bytes]) -> tuple[list[list[ReaderEvent]], Cas
         for step in steps:
             found += [step()]
     except OpenChatMLError as error:
-        return [*found, reader.events_before_error], error_as_told(error)
+        return [*found, reader.events_before_error], error_as_json(error)
     return found, None
 
 
-def as_told(event: ReaderEvent) -> Case:
+def event_as_json(event: ReaderEvent) -> Case:
     """An event in the words of a case."""
     match event:
         case DocumentOpened(document=document):
             return {"event": "document", "document": document_as_told(document)}
         case ProblemFound(problem=problem):
-            return {"event": "problem", **problem_as_told(problem)}
+            return {"event": "problem", **problem_as_json(problem)}
         case FrameOpened(header=header, location=location):
             assert location is not None
             return {"event": "opened", **header.as_written(), "offset": location.offset}

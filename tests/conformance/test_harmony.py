@@ -13,7 +13,7 @@ from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import Reader
 from renderer.harmony.side_record import SideRecord
 from renderer.harmony.text import fold
-from tests.conformance.cases import Case, cases, finished_as_told, frame_as_told, frames_of
+from tests.conformance.cases import Case, cases, finished_as_json, frame_as_json, frames_of
 from tests.support.cases import for_each
 
 
@@ -24,7 +24,7 @@ def test_harmony_text_is_read(case: Case) -> None:
             read(case)
         assert caught.value.code == case["error"]
         return
-    assert [finished_as_told(item) for item in read(case).finished] == case["frames"]
+    assert [finished_as_json(item) for item in read(case).finished] == case["frames"]
 
 
 @for_each([case for case in cases("hip1-read") if "record" not in case])
@@ -46,7 +46,7 @@ def test_harmony_text_is_written_and_comes_back_with_its_record(case: Case) -> N
     assert text == case["harmony"]
     assert json.loads(record.to_json()) == case["record"]
     back = hip1.from_text(case["harmony"], record=SideRecord.from_json(json.dumps(case["record"])))
-    assert [frame_as_told(frame) for frame in back.frames] == case["frames"]
+    assert [frame_as_json(frame) for frame in back.frames] == case["frames"]
 
 
 def read(case: Case) -> hip1.Reading:

@@ -14,10 +14,10 @@ from tests.conformance.cases import (
     Case,
     cases,
     document_as_told,
-    error_as_told,
-    finished_as_told,
-    frame_as_told,
-    problem_as_told,
+    error_as_json,
+    finished_as_json,
+    frame_as_json,
+    problem_as_json,
     transcript_of,
 )
 from tests.support.cases import for_each
@@ -31,15 +31,15 @@ def test_json_is_read(case: Case) -> None:
     if not case["accepted"]:
         with pytest.raises(OpenChatMLError) as caught:
             interchange.parse_json(data)
-        assert error_as_told(caught.value) == case["error"]
+        assert error_as_json(caught.value) == case["error"]
         return
     transcript = interchange.parse_json(data)
     problems = interchange.read_strictly(data).problems
-    assert [problem_as_told(problem) for problem in problems] == case.get("problems", [])
+    assert [problem_as_json(problem) for problem in problems] == case.get("problems", [])
     assert interchange.read_leniently(data).transcript == transcript
     assert interchange.read_leniently(data).problems == problems
     assert document_as_told(transcript) == case["document"]
-    assert [frame_as_told(frame) for frame in transcript.frames] == case["frames"]
+    assert [frame_as_json(frame) for frame in transcript.frames] == case["frames"]
     for folded in (False, True):
         assert interchange.parse_json(interchange.dump_json(transcript, fold_thinking=folded)) == transcript
     assert document.parse(document.dump(transcript)) == transcript
@@ -48,11 +48,11 @@ def test_json_is_read(case: Case) -> None:
 @for_each([case for case in cases("json-read") if "lenient" in case])
 def test_json_is_read_leniently(case: Case) -> None:
     reading = interchange.read_leniently(bytes.fromhex(case["hex"]) if "hex" in case else case["json"])
-    problems = [problem_as_told(problem) for problem in reading.problems]
+    problems = [problem_as_json(problem) for problem in reading.problems]
     assert next(problem for problem in problems if problem["refused"]) == {**case["error"], "refused": True}
     assert {
         "document": document_as_told(reading.transcript),
-        "frames": [finished_as_told(item) for item in reading.finished],
+        "frames": [finished_as_json(item) for item in reading.finished],
         "problems": problems,
     } == case["lenient"]
 

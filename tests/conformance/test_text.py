@@ -12,7 +12,7 @@ import pytest
 
 from renderer.errors import OpenChatMLError
 from renderer.ocml import document
-from tests.conformance.cases import HERE, document_as_told, error_as_told, finished_as_told, problem_as_told
+from tests.conformance.cases import HERE, document_as_told, error_as_json, finished_as_json, problem_as_json
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.support.cases import for_each
 
@@ -27,7 +27,7 @@ APART = 29
 
 
 @cache
-def told(name: str) -> dict[str, Any]:
+def case_of(name: str) -> dict[str, Any]:
     """What the case says."""
     case: dict[str, Any] = json.loads((TEXT / f"{name}.json").read_text(encoding="utf-8"))
     return case
@@ -42,7 +42,7 @@ def test_there_are_cases_and_each_says_what_it_shows() -> None:
     assert len(NAMES) >= 280
     assert sorted(path.stem for path in TEXT.glob("*.json")) == NAMES
     for name in NAMES:
-        case = told(name)
+        case = case_of(name)
         assert set(case) - OPTIONAL == KEYS, name
         assert case["shows"].endswith(".") and case["source"], name
         assert case["accepted"] or not (case["canonical"] or "written" in case), name
@@ -51,41 +51,41 @@ def test_there_are_cases_and_each_says_what_it_shows() -> None:
 
 @for_each(NAMES)
 def test_a_strict_reading(name: str) -> None:
-    case, fragment = told(name), "fragment" in told(name)
+    case, fragment = case_of(name), "fragment" in case_of(name)
     if case["accepted"]:
-        assert as_told(document.read_strictly(given(name), fragment=fragment)) == expected(case)
+        assert reading_as_json(document.read_strictly(given(name), fragment=fragment)) == expected(case)
         return
     with pytest.raises(OpenChatMLError) as caught:
         document.parse(given(name), fragment=fragment)
     first = next(problem for problem in case["problems"] if problem["refused"])
-    assert {**error_as_told(caught.value), "refused": True} == first
+    assert {**error_as_json(caught.value), "refused": True} == first
 
 
 @for_each(NAMES)
 def test_a_lenient_reading(name: str) -> None:
-    case, fragment = told(name), "fragment" in told(name)
+    case, fragment = case_of(name), "fragment" in case_of(name)
     if case["document"] is None:
         with pytest.raises(OpenChatMLError):
             document.read_leniently(given(name), fragment=fragment)
     else:
-        assert as_told(document.read_leniently(given(name), fragment=fragment)) == expected(case)
+        assert reading_as_json(document.read_leniently(given(name), fragment=fragment)) == expected(case)
     report = document.check(given(name), fragment=fragment)
-    assert [problem_as_told(problem) for problem in report.problems] == case["problems"]
+    assert [problem_as_json(problem) for problem in report.problems] == case["problems"]
     assert (report.is_accepted, report.frames) == (case["accepted"], len(case["frames"]))
     assert report.is_clean == (case["problems"] == [])
 
 
-@for_each([name for name in NAMES if told(name)["canonical"] or "written" in told(name)])
+@for_each([name for name in NAMES if case_of(name)["canonical"] or "written" in case_of(name)])
 def test_what_was_read_is_written_in_the_one_way(name: str) -> None:
-    written = document.dump(document.parse(given(name), fragment="fragment" in told(name)))
-    assert written.encode() == (given(name) if told(name)["canonical"] else told(name)["written"].encode())
+    written = document.dump(document.parse(given(name), fragment="fragment" in case_of(name)))
+    assert written.encode() == (given(name) if case_of(name)["canonical"] else case_of(name)["written"].encode())
     assert document.dump(document.parse(written)) == written
 
 
 @pytest.mark.slow
 @for_each(product(NAMES, [False, True]))
 def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
-    data, fragment = given(name), "fragment" in told(name)
+    data, fragment = given(name), "fragment" in case_of(name)
     whole = read_pieces([data], lenient=lenient, fragment=fragment)
     assert read_pieces(bytes_of(data), lenient=lenient, fragment=fragment) == whole
     for pieces in cut_once_everywhere(data):
@@ -106,12 +106,12 @@ def test_every_place_is_cut_once() -> None:
     assert sorted(len(b"".join(pieces[:end])) for pieces in ways for end in range(1, len(pieces))) == list(range(1, 100))
 
 
-def as_told(reading: document.Reading) -> dict[str, Any]:
+def reading_as_json(reading: document.Reading) -> dict[str, Any]:
     """A reading in the words of a case."""
     return {
         "document": document_as_told(reading.document),
-        "frames": [finished_as_told(item) for item in reading.finished],
-        "problems": [problem_as_told(problem) for problem in reading.problems],
+        "frames": [finished_as_json(item) for item in reading.finished],
+        "problems": [problem_as_json(problem) for problem in reading.problems],
     }
 
 

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of the transcript readers with Atheris, which is installed by hand: see README.md beside this file."""
+"""Coverage-guided fuzzing of the transcript readers with Atheris, which is installed by hand: see README.md in this directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--corpus", type=Path, default=Path(tempfile.gettempdir()) / "openchatml-corpus")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
         atheris = importlib.import_module("atheris")
     except ImportError:
@@ -29,9 +29,14 @@ def main() -> int:
         return 1
     with atheris.instrument_imports(include=["renderer"]):
         promises = importlib.import_module("tests.fuzz.promises")
-    _sow(asked.corpus)
-    options = [f"-max_total_time={asked.seconds}", f"-dict={HERE / 'tokens.dict'}", f"-artifact_prefix={asked.corpus}/", "-max_len=1500"]
-    atheris.Setup([sys.argv[0], *options, str(asked.corpus)], promises.check)
+    _sow(arguments.corpus)
+    options = [
+        f"-max_total_time={arguments.seconds}",
+        f"-dict={HERE / 'tokens.dict'}",
+        f"-artifact_prefix={arguments.corpus}/",
+        "-max_len=1500",
+    ]
+    atheris.Setup([sys.argv[0], *options, str(arguments.corpus)], promises.check)
     atheris.Fuzz()
     return 0
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contextText } from "../../static/js/models/context-use.js";
 
-test("what is not known is not said", () => {
+test("what is not known is not shown", () => {
   assert.equal(contextText(0, 0), "");
 });
 
-test("how full it is, and what is left out, are said in words", () => {
+test("how full it is, and what is left out, are shown in words", () => {
   const full = "About 60% of what the model can read at once";
   assert.equal(contextText(60, 0), full);
   assert.equal(contextText(60, 1), `${full} · Oldest question left out`);

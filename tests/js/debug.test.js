@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { MAX_MATCHES, foundText, placesOf, nextMatch } from "../../static/js/models/matches.js";
 import { remainingText } from "../../static/js/timing/remaining.js";
 
-test("the time that is left is told in words that fit it", () => {
+test("the remaining time is shown in fitting words", () => {
   const minute = 60_000;
-  const told = [192 * minute, 120 * minute, 61 * minute, 60 * minute, 14.5 * minute, 59_001, 59_000, 400, 0, -5].map(remainingText);
-  assert.deepEqual(told, [
+  const shown = [192 * minute, 120 * minute, 61 * minute, 60 * minute, 14.5 * minute, 59_001, 59_000, 400, 0, -5].map(remainingText);
+  assert.deepEqual(shown, [
     "Closes in 3 h 12 min",
     "Closes in 2 h",
     "Closes in 1 h 1 min",
@@ -40,7 +40,7 @@ test("signs of a pattern are looked for as they are", () => {
   assert.deepEqual(placesOf("axb", "a.b"), []);
 });
 
-test("no more places are kept than can be marked", () => {
+test("no more places are stored than can be marked", () => {
   assert.equal(placesOf("a".repeat(MAX_MATCHES + 5), "a").length, MAX_MATCHES);
 });
 
@@ -48,7 +48,7 @@ test("steps go round in both directions, and nowhere without a match", () => {
   assert.deepEqual([nextMatch(-1, 3, 1), nextMatch(-1, 3, -1), nextMatch(2, 3, 1), nextMatch(0, 3, -1), nextMatch(-1, 0, 1)], [0, 2, 0, 2, -1]);
 });
 
-test("what was found is told with the number of frames that are shown", () => {
+test("search results are shown with the number of visible frames", () => {
   assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 8, all: 8 }), "8 frames");
   assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 3, all: 8 }), "3 of 8 frames");
   assert.equal(foundText({ wanted: "x", matches: 0, current: -1, frames: 0, all: 8 }), "No match in 0 of 8 frames");

@@ -9,7 +9,7 @@ test("a draft is there again after a reload", () => {
   assert.deepEqual(new Drafts(storage, "ada").load("c1"), { text: "half a thought", clientId: null });
 });
 
-test("each conversation has its own draft, and so has the one that is not begun yet", () => {
+test("each conversation has its own draft, and so has the one that has not started yet", () => {
   const drafts = new Drafts(new MemoryStorage(), "ada");
   drafts.keep("c1", "one");
   drafts.keep(null, "new");

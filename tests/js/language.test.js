@@ -11,7 +11,7 @@ const sixForms = (n) =>
 
 afterEach(() => useCatalogue(NOTHING));
 
-test("without a catalogue a sentence is said in English", () => {
+test("without a catalogue a sentence is shown in English", () => {
   assert.equal(LANGUAGE, "en");
   assert.equal(t("Saved."), "Saved.");
   assert.equal(tc("button", "Reload"), "Reload");
@@ -29,7 +29,7 @@ test("what is put in is not read again, and a place without a value stays as it 
   assert.equal(t("%(missing)s %(toString)s"), "%(missing)s %(toString)s");
 });
 
-test("a catalogue is spoken, and what it lacks is said in English", () => {
+test("a catalogue is used, and what it lacks is shown in English", () => {
   useCatalogue({ plural: () => 0, entries: { "Saved.": "Gespeichert.", "button\u0004Reload": "Neu laden" } });
   assert.equal(t("Saved."), "Gespeichert.");
   assert.equal(t("Copied"), "Copied");
@@ -57,16 +57,16 @@ test("Korean and Chinese have one form", async () => {
 test("a language may have six forms", () => {
   const forms = ["none", "one", "two", "few", "many", "other"].map((name) => `${name} %(n)s`);
   useCatalogue({ plural: sixForms, entries: { "%(n)s result": forms } });
-  const said = [0, 1, 2, 3, 11, 100].map((n) => tn("%(n)s result", "%(n)s results", n));
-  assert.deepEqual(said, ["none 0", "one 1", "two 2", "few 3", "many 11", "other 100"]);
+  const shown = [0, 1, 2, 3, 11, 100].map((n) => tn("%(n)s result", "%(n)s results", n));
+  assert.deepEqual(shown, ["none 0", "one 1", "two 2", "few 3", "many 11", "other 100"]);
 });
 
-test("a form that is missing is said in English", () => {
+test("a form that is missing is shown in English", () => {
   useCatalogue({ plural: () => 3, entries: { "%(n)s result": ["one %(n)s"] } });
   assert.equal(tn("%(n)s result", "%(n)s results", 5), "5 results");
 });
 
-test("a refusal is said by its code, also one that the page does not know", () => {
+test("a refusal is shown by its code, also one that the page does not know", () => {
   assert.equal(refusal("E-X-BUSY"), "An answer is still being written in this conversation.");
   assert.equal(refusal("toString"), "The server refused this (toString). Reload the page.");
 });

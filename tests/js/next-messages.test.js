@@ -28,7 +28,7 @@ test("a message that was changed or taken back meanwhile is not taken", () => {
   assert.equal(messages.claim("c1", "b"), null);
 });
 
-test("what waits in a conversation that has not begun is this tab's until it has", () => {
+test("what waits in a conversation that has not started is this tab's until it has", () => {
   const storage = new MemoryStorage();
   const messages = new NextMessages(storage, "ada");
   messages.keep(null, message("a"));
@@ -73,7 +73,7 @@ test("without storage it waits as long as the page, and what is damaged is nothi
   }
 });
 
-test("the characters that are left are told near the limit, as the server counts them", () => {
+test("the characters that are left are shown near the limit, as the server counts them", () => {
   assert.equal(remainingCharacters("x".repeat(899), 1000), null);
   assert.equal(remainingCharacters("x".repeat(900), 1000), "Characters left: 100");
   assert.equal(remainingCharacters("😀".repeat(950), 1000), "Characters left: 50");

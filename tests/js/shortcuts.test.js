@@ -38,7 +38,7 @@ test("the usual keys are free, and no two actions share any", () => {
   assert.equal(new Set(keys).size, keys.length);
 });
 
-test("changed keys are stored, clashes are told, and all can be as usual again", () => {
+test("changed keys are stored, clashes are shown, and all can be reset", () => {
   const storage = new MemoryStorage();
   const bindings = new Bindings(storage);
   assert.deepEqual(bindings.set("copy", "R"), { clash: "regenerate" });

@@ -11,7 +11,7 @@ test("the working line shows whole seconds, then minutes", () => {
   assert.equal(workingText(125_000), "Working… 2 min 5 s");
 });
 
-test("the time of hidden work is told in whole seconds, and less than one is a moment", () => {
+test("the time of hidden work is shown in whole seconds, and less than one is a moment", () => {
   assert.equal(thoughtText(0), "Thought for a moment");
   assert.equal(thoughtText(1), "Thought for 1 s");
   assert.equal(thoughtText(59), "Thought for 59 s");

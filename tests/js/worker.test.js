@@ -55,7 +55,7 @@ function memory(differs = {}) {
 const refuse = async () => { throw new Error("quota"); };
 const never = () => new Promise(() => {});
 
-test("a static file that the network gave is shown and kept", async () => {
+test("a static file that the network gave is served and cached", async () => {
   const { stored, caches } = memory();
   const response = served();
   assert.equal(await worker({ fetch: async () => response, caches })(SCRIPT), response);
@@ -71,11 +71,11 @@ test("a cache that refuses keeps no file from the page", async () => {
 
 test("the page does not wait until its file is stored", { timeout: 5_000 }, async () => {
   const response = served();
-  const asked = worker({ fetch: async () => response, caches: memory({ put: never }).caches });
-  assert.equal(await asked(SCRIPT, { waits: false }), response);
+  const request = worker({ fetch: async () => response, caches: memory({ put: never }).caches });
+  assert.equal(await request(SCRIPT, { waits: false }), response);
 });
 
-test("only whole files of our own with a fitting type are kept", async () => {
+test("only whole files of our own with a fitting type are cached", async () => {
   const html = new Headers({ "Content-Type": "text/html" });
   const others = [{ status: 206 }, { status: 404, ok: false }, { redirected: true }, { type: "opaque" }, { type: "cors" }];
   for (const differs of [...others, { headers: html }, { headers: new Headers() }]) {
@@ -93,8 +93,8 @@ test("only whole files of our own with a fitting type are kept", async () => {
 });
 
 test("without a network there is the page that says so, or the browser's own", async () => {
-  const kept = memory({ match: async () => "no connection" });
-  assert.equal(await worker({ fetch: refuse, caches: kept.caches })(`${ORIGIN}/`, { mode: "navigate" }), "no connection");
+  const cached = memory({ match: async () => "no connection" });
+  assert.equal(await worker({ fetch: refuse, caches: cached.caches })(`${ORIGIN}/`, { mode: "navigate" }), "no connection");
   const shown = /** @type {Response} */ (await worker({ fetch: refuse, caches: { open: refuse } })(`${ORIGIN}/`, { mode: "navigate" }));
   assert.equal(shown.type, "error");
 });

@@ -21,37 +21,37 @@ from tests.support.sampling import outcome, sample_request
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 KINDS = ["chat", "responses", "harmony"]
-ORDERS = Frame(Header(Role.DEVELOPER), "Be kind.")
+INSTRUCTIONS = Frame(Header(Role.DEVELOPER), "Be kind.")
 Make = Callable[..., Backend]
 
 
 @pytest_asyncio.fixture(params=KINDS)
 async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
     """A factory of back ends of each kind; ``is_silent``: the server does not report its context size."""
-    made: list[Backend] = []
+    backends: list[Backend] = []
 
     def one(*, is_silent: bool = False) -> Backend:
         endpoint = Endpoint(llama_server_with_a_small_context, model="gpt-oss-tiny", limits=LIMITS)
         kind = "harmony-llamacpp" if request.param == "harmony" else request.param
         backend = registry.build(endpoint, kind=kind, vocabulary=lambda: vocabulary)
         if is_silent:
-            forget_what_the_server_says(backend)
-        made.append(backend)
+            hide_properties(backend)
+        backends.append(backend)
         return backend
 
     yield one
-    for backend in made:
+    for backend in backends:
         await backend.aclose()
 
 
-def forget_what_the_server_says(backend: Backend) -> None:
+def hide_properties(backend: Backend) -> None:
     async def nothing(path: str) -> tuple[httpx.Headers, object]:
         return httpx.Headers({"server": "llama.cpp"}), None
 
     backend._upstream.get = nothing  # type: ignore[attr-defined]
 
 
-async def taken(backend: Backend, request: SampleRequest) -> SampleEnded:
+async def end_of_sample(backend: Backend, request: SampleRequest) -> SampleEnded:
     """The end of the first sample without an error: the server cannot always parse the tiny model's output on an unknown conversation."""
     for _ in range(8):
         result = await outcome(backend, request)
@@ -69,7 +69,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
 async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):
-        ended = await taken(backend, sample_request("ping", ORDERS, *turns(count)))
+        ended = await end_of_sample(backend, sample_request("ping", INSTRUCTIONS, *turns(count)))
         left_out.append(ended.turns_left_out)
         assert ended.usage is not None and (ended.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT
         if ended.context is not None:
@@ -81,7 +81,7 @@ async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent
 @pytest.mark.parametrize("is_silent", [False, True])
 async def test_a_question_that_is_too_long_is_reported_as_such(make: Make, is_silent: bool) -> None:
     backend = make(is_silent=is_silent)
-    result = await outcome(backend, sample_request("word " * 700, ORDERS, *turns(3)))
+    result = await outcome(backend, sample_request("word " * 700, INSTRUCTIONS, *turns(3)))
     assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG, result.error
     use = result.error.context
     assert use is not None and 200 < use.size < SMALL_CONTEXT and 500 < use.used < 1400
@@ -96,7 +96,7 @@ async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: M
     assert first.visible.startswith("# How a transistor works") and first.finished[-1].error is ProductCode.LENGTH
     text = first.visible
     for _ in range(4):
-        rest = await taken(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
+        rest = await end_of_sample(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
         assert rest.usage is not None
         assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "the request fits, though with all of the answer it would not"
         text += first.visible[-400:]

@@ -29,13 +29,13 @@ QUESTIONS = {"Count from 1 to 200.": (40, 41, 300), THINK_HARD: (194, 200)}
 
 @pytest_asyncio.fixture(params=KINDS)
 async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    made: Backend = (
+    created: Backend = (
         HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
         if request.param == "harmony"
         else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
     )
-    yield made
-    await made.aclose()
+    yield created
+    await created.aclose()
 
 
 def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:

@@ -27,13 +27,13 @@ CUTS = 200 if os.environ.get("CHATUI_TEST_LONG") else 20
 
 @pytest_asyncio.fixture(params=("harmony", "chat"))
 async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
-    made: Backend = (
+    created: Backend = (
         HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
         if request.param == "harmony"
         else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
     )
-    yield made
-    await made.aclose()
+    yield created
+    await created.aclose()
 
 
 def finishing(request: SampleRequest, thought: str) -> SampleRequest:

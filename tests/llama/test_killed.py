@@ -1,4 +1,4 @@
-"""A real server is killed in the middle of its answer: the text so far is kept, and the end is reported as an error."""
+"""A real server is killed in the middle of its answer: the text so far is stored, and the end is reported as an error."""
 
 from __future__ import annotations
 

@@ -46,15 +46,15 @@ async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> As
 
 
 @pytest.mark.parametrize(
-    ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
+    ("question", "call", "text"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
-async def test_weather_with_and_without_a_preamble(backend: Backend, question: str, call: tuple[str, str], said: str) -> None:
+async def test_weather_with_and_without_a_preamble(backend: Backend, question: str, call: tuple[str, str], text: str) -> None:
     request = replace(sample_request(question), tools=(WEATHER,))
     first = await outcome(backend, request)
-    assert (first.calls, first.visible) == ([call], said)
+    assert (first.calls, first.visible) == ([call], text)
     assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS
     written = [done.frame for done in first.finished]
-    assert [frame.header.intent for frame in written if frame.body == said] == (["preamble"] if said else [])
+    assert [frame.header.intent for frame in written if frame.body == text] == (["preamble"] if text else [])
     [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
     header = Header(Role.TOOL, "commentary", recipient="assistant", call_id=called.header.call_id, name=called.header.recipient)
     reply = Frame(header, '{"ok": true, "content": {"temperature": 20, "sky": "sunny"}, "error": null}')

@@ -27,7 +27,7 @@ def scheduled(block: str) -> list[str]:
     return re.findall(r"^(?:[\d*]+ +){5}(.+)$", block, re.MULTILINE)
 
 
-def carry_out(block: str, environment: Mapping[str, str], elsewhere: Path, *, typed: str = "", **other: str) -> str:
+def run_block(block: str, environment: Mapping[str, str], elsewhere: Path, *, typed: str = "", **other: str) -> str:
     """Run a block with bash, which stops at the first failure, and return its output.
 
     ``elsewhere`` replaces ``/mnt/elsewhere``; ``other`` gives further replacements. ``typed``: the input of commands that prompt.

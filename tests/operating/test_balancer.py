@@ -36,13 +36,13 @@ class Process:
     """A stand-in for one process of the product: records its requests, and answers 200 only under the product's host name."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str | None, list[str]]] = []
-        noted = self.asked
+        self.requests: list[tuple[str, str | None, list[str]]] = []
+        requests = self.requests
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 host, forwarded = self.headers["Host"], self.headers.get_all("X-Forwarded-For") or []
-                noted.append((self.path, host, forwarded))
+                requests.append((self.path, host, forwarded))
                 is_known = host == "chat.example.org"
                 self.send_response(200 if is_known else 400)
                 self.send_header("Content-Length", "0")
@@ -104,14 +104,14 @@ def test_both_processes_get_requests_with_the_clients_address_and_a_stopped_one_
         with balanced(program, tmp_path, [one, other]) as address:
             until(address, 200)
             end = time.monotonic() + 60
-            while not all(any(path == "/page" for path, *_ in each.asked) for each in (one, other)):
+            while not all(any(path == "/page" for path, *_ in each.requests) for each in (one, other)):
                 sent = {"Host": "chat.example.org", "X-Forwarded-For": "192.0.2.7"}
                 assert httpx.get(f"{address}/page", headers=sent, trust_env=False).status_code in (200, 503)
                 assert time.monotonic() < end
-            for path, host, forwarded in [each for each in one.asked if each[0] in ("/page", "/healthz")]:
+            for path, host, forwarded in [each for each in one.requests if each[0] in ("/page", "/healthz")]:
                 assert host == "chat.example.org"
                 assert path == "/healthz" or forwarded == ["192.0.2.7", "127.0.0.1"]
-            assert any(path == "/healthz" for path, *_ in one.asked), "the premise"
+            assert any(path == "/healthz" for path, *_ in one.requests), "the premise"
             other.stop()
             until(address, 200)
             answers = [httpx.get(f"{address}/page", headers={"Host": "chat.example.org"}, trust_env=False) for _ in range(8)]

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from tests.operating.from_docs import blocks, carry_out, scheduled
+from tests.operating.from_docs import blocks, run_block, scheduled
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
@@ -19,7 +19,7 @@ PAGE = "docs/operating.md"
 HERE = "tests/operating/test_every_command.py"
 WORST_DAY, POSTGRESQL = "tests/operating/test_worst_day.py", "tests/operating/test_postgresql_backup.py"
 MOVING = "tests/operating/test_moving_to_postgresql.py"
-CARRIED_OUT = [
+TESTED_BLOCKS = [
     ("CHATUI_HOSTS=", f"{HERE}::test_behind_a_proxy_the_settings_of_the_page_are_enough"),
     ("location / {", "nginx is not here; the same headers are sent by the test above and by haproxy in tests/services"),
     ("cp deploy/systemd", "tests/operating/test_systemd.py::test_systemd_accepts_the_units_without_warnings"),
@@ -65,12 +65,12 @@ _OTHER_FORMS = {
 def test_each_block_of_the_page_has_a_test_that_runs_it() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     beginnings = [block.lstrip() for block in re.findall(r"^```(?:\w+)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
-    wrong = [block for block, (begins, _) in zip(beginnings, CARRIED_OUT, strict=False) if not block.startswith(begins)]
-    assert not wrong and len(beginnings) == len(CARRIED_OUT), wrong or beginnings[len(CARRIED_OUT) :]
-    for _, told in CARRIED_OUT:
-        path, mark, name = told.partition("::")
+    wrong = [block for block, (begins, _) in zip(beginnings, TESTED_BLOCKS, strict=False) if not block.startswith(begins)]
+    assert not wrong and len(beginnings) == len(TESTED_BLOCKS), wrong or beginnings[len(TESTED_BLOCKS) :]
+    for _, why in TESTED_BLOCKS:
+        path, mark, name = why.partition("::")
         if mark:
-            assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), told
+            assert re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), why
 
 
 def test_every_command_that_a_page_names_exists() -> None:
@@ -129,31 +129,31 @@ def test_the_audit_log_is_verified_exported_and_counted(deployment: Deployment, 
     [block] = blocks(PAGE, "## The audit log")[:1]
     [head] = re.findall(r"^--number \d+ --head [0-9a-f]{64}$", deployment.manage("audit", "head"), re.MULTILINE)
     changed = {"--number 4711 --head 9f86d0…": head, "2026-11-01": "2020-01-01", "2026-11-30": "2999-12-31"}
-    printed = carry_out(block, deployment.environment, elsewhere, **changed)
+    printed = run_block(block, deployment.environment, elsewhere, **changed)
     assert printed.count("The log is intact") == 2 and head in printed
     table = (elsewhere / "november.csv").read_text(encoding="utf-8")
     assert table.startswith("number,") and "bela" in table
     [schedule] = blocks(PAGE, "### What the chain proves")
     hourly, nightly = scheduled(schedule)
     sent = {"logger -n loghost.example.org -t chatui-audit": "tee audit-head", "/srv/chatui": str(elsewhere)}
-    assert "--number" in carry_out(hourly, deployment.environment, elsewhere, **sent)
-    assert "The log is intact" in carry_out(nightly, deployment.environment, elsewhere, **sent)
+    assert "--number" in run_block(hourly, deployment.environment, elsewhere, **sent)
+    assert "The log is intact" in run_block(nightly, deployment.environment, elsewhere, **sent)
     (elsewhere / "audit-head").write_text(f"--number 1 --head {'0' * 64}", encoding="utf-8")
     with pytest.raises(AssertionError):
-        carry_out(nightly, deployment.environment, elsewhere, **sent)
+        run_block(nightly, deployment.environment, elsewhere, **sent)
 
 
 @pytest.mark.served
 def test_a_person_is_erased_after_their_name_was_typed(deployment: Deployment, tmp_path: Path) -> None:
     [block] = blocks(PAGE, "## Erasing a person")
-    carry_out(block, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
+    run_block(block, deployment.environment, tmp_path / "elsewhere", typed="bela\n", NAME="bela")
     assert "bela" not in deployment.manage("shell", "-c", "from chatui.models import User; print(*User.objects.values_list('username'))")
 
 
 @pytest.mark.served
 def test_ratings_are_exported(deployment: Deployment, tmp_path: Path) -> None:
     [block] = blocks(PAGE, "## Ratings of answers")
-    carry_out(block, deployment.environment, tmp_path / "elsewhere")
+    run_block(block, deployment.environment, tmp_path / "elsewhere")
     assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {"ratings.jsonl", "examples.jsonl"}
 
 
@@ -163,7 +163,7 @@ def test_the_health_checks_answer_curl(deployment: Deployment, tmp_path: Path) -
     [block] = blocks(PAGE, "## Health checks")
     server = deployment.start()
     try:
-        carry_out(block, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
+        run_block(block, deployment.environment, tmp_path / "elsewhere", **{"http://127.0.0.1:8000": server.url})
     finally:
         server.stop()
 
@@ -178,6 +178,6 @@ def test_a_command_by_hand_works_on_the_data_of_the_unit(tmp_path: Path) -> None
     # The account does not exist here, and the user who runs the tests may not be allowed to switch to one.
     other["setpriv --reuid chatui --regid chatui --clear-groups"] = "env"
     [block] = [block for block in blocks(PAGE, "## One small machine") if block.startswith("set -a")]
-    said = carry_out(block, environment, tmp_path, **other)
-    assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in said, "the settings of the file are in force"
+    output = run_block(block, environment, tmp_path, **other)
+    assert "CHATUI_SUCH_A_SETTING_THERE_IS_NOT" in output, "the settings of the file are in force"
     assert (data / "secret_key").exists(), "the directory is created, too"

@@ -30,9 +30,9 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 def lines(server: Server, event: str) -> list[dict[str, Any]]:
-    said = [json.loads(line) for line in server.console.splitlines() if line.startswith("{")]
-    assert all({"time", "level", "logger", "event"} <= line.keys() for line in said)
-    return [line for line in said if line["event"] == event]
+    parsed = [json.loads(line) for line in server.console.splitlines() if line.startswith("{")]
+    assert all({"time", "level", "logger", "event"} <= line.keys() for line in parsed)
+    return [line for line in parsed if line["event"] == event]
 
 
 def scraped(server: Server) -> dict[str, float]:

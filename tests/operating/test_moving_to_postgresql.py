@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.operating.from_docs import blocks, carry_out
+from tests.operating.from_docs import blocks, run_block
 from tests.services.databases import own_database
 from tests.support.deployments import process
 from tests.support.served import Deployment, LiveSocket, Server
@@ -41,19 +41,19 @@ EVERYTHING = """
 import hashlib, json
 from django.apps import apps
 from django.db import connection
-told = {}
+digests = {}
 for model in apps.get_models(include_auto_created=True):
     rows = [
         [str(bytes(value)) if isinstance(value, memoryview) else str(value) for value in row]
         for row in model._base_manager.order_by("pk").values_list(*sorted(field.attname for field in model._meta.concrete_fields))
     ]
     lines = [row for row in rows if "database moved" not in row]
-    told[model._meta.db_table] = [len(lines), hashlib.sha256(json.dumps(lines).encode()).hexdigest()]
-print("ANSWER", json.dumps([sorted(connection.introspection.table_names()), told]))
+    digests[model._meta.db_table] = [len(lines), hashlib.sha256(json.dumps(lines).encode()).hexdigest()]
+print("ANSWER", json.dumps([sorted(connection.introspection.table_names()), digests]))
 """
 
 
-def told(deployment: Deployment) -> tuple[list[str], dict[str, list[object]]]:
+def tables_and_digests(deployment: Deployment) -> tuple[list[str], dict[str, list[object]]]:
     tables, rows = json.loads(deployment.manage("shell", "--no-imports", "-c", EVERYTHING).split("ANSWER ")[1])
     return tables, rows
 
@@ -64,7 +64,7 @@ def refusal(environment: dict[str, str], file: Path) -> str:
     return done.stderr
 
 
-async def asked(server: Server, client: httpx.Client, question: str) -> str:
+async def ask(server: Server, client: httpx.Client, question: str) -> str:
     async with LiveSocket(server, client) as socket:
         await socket.send("send", client_id=str(uuid4()), conversation=None, text=question, effort="low")
         ended = await socket.until("response.completed", "response.failed", "response.incomplete", "chatui:refused")
@@ -83,13 +83,13 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
     small.manage("shell", "--no-imports", "-c", WRITE)
     server = small.start()
     ada = server.sign_in("ada")
-    assert await asked(server, ada, f"What is {WORD}?") == "response.completed"
+    assert await ask(server, ada, f"What is {WORD}?") == "response.completed"
     cookies = dict(ada.cookies)
     with own_database(is_empty=True) as address:
         environment = small.environment | {"CHATUI_DATABASE_URL": address}
         assert "A server is running" in refusal(environment, data / "chatui.sqlite3")
         small.stop()
-        _, before = told(small)
+        _, before = tables_and_digests(small)
         # Longer than the column, which SQLite accepts.
         with closing(sqlite3.connect(data / "chatui.sqlite3", isolation_level=None)) as database:
             database.execute(
@@ -99,15 +99,15 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
             database.execute("UPDATE chatui_conversation SET title = rtrim(title, '!')")
         [block] = blocks("docs/operating.md", "### Moving from SQLite to PostgreSQL")
         names = {"postgres://chatui:password@127.0.0.1:5432/chatui": address, "var/chatui.sqlite3": f"{data}/chatui.sqlite3"}
-        printed = carry_out(block, small.environment, tmp_path, **names)
+        printed = run_block(block, small.environment, tmp_path, **names)
         assert "2 accounts, 4 conversations, 36" in printed and "The log is intact" in printed
 
         large = Deployment(data, CHATUI_DATABASE_URL=address)
-        tables, after = told(large)
+        tables, after = tables_and_digests(large)
         assert {name: rows for name, rows in after.items() if rows != before[name]} == {}
         assert after["chatui_filepiece"][0] == 3 and after["chatui_auditevent"][0] and after["chatui_searchentry"][0]
-        kept_by_django_or_the_index = {"django_migrations"}
-        assert set(tables) - set(after) == kept_by_django_or_the_index, "a table without a model is not moved"
+        managed_by_django_or_the_index = {"django_migrations"}
+        assert set(tables) - set(after) == managed_by_django_or_the_index, "a table without a model is not moved"
         assert "rows in" in refusal(environment, data / "chatui.sqlite3")
         with closing(sqlite3.connect(data / "chatui.sqlite3", isolation_level=None)) as database:
             assert database.execute("SELECT count(*) FROM chatui_message").fetchone() >= (362,), "the file stays"
@@ -115,8 +115,8 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
         server = large.start()
         try:
             with httpx.Client(base_url=server.url, cookies=cookies, trust_env=False) as client:
-                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "session and index are kept"
-                assert await asked(server, client, "Go on?") == "response.completed"
+                assert f"What is {WORD}?" in without_marks(client.get(f"/search/?q={WORD}").text), "session and index remain"
+                assert await ask(server, client, "Go on?") == "response.completed"
             assert "The log is intact" in large.manage("audit", "verify")
         finally:
             large.stop()

@@ -27,10 +27,10 @@ def there() -> set[str]:
 @pytest.mark.django_db
 def test_the_dashboard_queries_only_metrics_and_labels_that_exist() -> None:
     board = json.loads((ROOT / "docs/grafana.json").read_text(encoding="utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    assert len(asked) > 15 and {name for query in asked for name in NAME.findall(query)} <= there()
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert len(queries) > 15 and {name for query in queries for name in NAME.findall(query)} <= there()
     labels = {label for metric in measures.REGISTRY._names_to_collectors.values() for label in getattr(metric, "_labelnames", ())}
-    used = {label.strip() for query in asked for found in re.findall(r"by \(([^)]*)\)", query) for label in found.split(",")}
+    used = {label.strip() for query in queries for found in re.findall(r"by \(([^)]*)\)", query) for label in found.split(",")}
     assert used - {"le", "instance"} <= labels
     assert [panel["id"] for panel in board["panels"]] == list(range(1, len(board["panels"]) + 1))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.operating.from_docs import blocks, carry_out
+from tests.operating.from_docs import blocks, run_block
 from tests.services.databases import own_database
 from tests.support.deployments import process
 from tests.support.served import Deployment
@@ -31,11 +31,11 @@ def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
         deployment.make_people(ada=(False, []), bela=(False, []))
         deployment.manage("shell", "--no-imports", "-c", SIGN_IN)
-        carry_out(daily, deployment.environment, elsewhere)
+        run_block(daily, deployment.environment, elsewhere)
         assert (elsewhere / "chatui.dump").stat().st_mode & 0o077 == 0
         deployment.manage("erase_person", "bela", "--yes")
-        carry_out(daily.splitlines()[-1], deployment.environment, elsewhere)
-        printed = carry_out(restore, deployment.environment, elsewhere)
+        run_block(daily.splitlines()[-1], deployment.environment, elsewhere)
+        printed = run_block(restore, deployment.environment, elsewhere)
         assert "1 person erased" in printed and "The log is intact" in printed
         assert counted() == "['ada'] 0"
         refused = process.run(["manage.py", "backup", str(tmp_path)], deployment.environment)

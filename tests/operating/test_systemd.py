@@ -38,5 +38,5 @@ def test_a_stop_takes_longer_than_the_drain_and_the_sandbox_may_make_namespaces(
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed here.")
 def test_systemd_accepts_the_units_without_warnings() -> None:
-    said = subprocess.run(["systemd-analyze", "verify", *map(str, UNITS)], capture_output=True, text=True, check=False).stderr
-    assert "Unknown" not in said, said
+    errors = subprocess.run(["systemd-analyze", "verify", *map(str, UNITS)], capture_output=True, text=True, check=False).stderr
+    assert "Unknown" not in errors, errors

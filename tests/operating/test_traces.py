@@ -17,7 +17,7 @@ import pytest
 from chatui.env import BASE_DIR
 from chatui.tracing import starting
 from chatui.tracing.checks import traces
-from tests.chatui.tracing.peer import collecting, hangs, said
+from tests.chatui.tracing.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
 from tests.support.served import PASSWORD, Deployment, LiveSocket, Server
 
@@ -52,21 +52,23 @@ async def test_requests_and_turns_are_exported_without_content_and_the_last_ones
             server = deployment.start(CHATUI_BACKEND_URL=model.url, CHATUI_TRACES_TO_MODEL_SERVERS=str(tells), **on)
             await ask(server, "ada_lovelace")
             deployment.stop()
-            [asked] = [request for request in model.requests if request.method == "POST"]
+            [model_request] = [request for request in model.requests if request.method == "POST"]
         spans = {span.name: span for span in peer.spans}
         raw, headers = peer.raw, peer.requests[0][1]
     assert "hunter2" not in server.console and headers["x-key"] == "hunter2-of-traces"
     assert {"turn", "sampling", "POST /sign-in/", "GET /search/", "GET"} <= spans.keys(), spans.keys()
-    assert said(spans["turn"])["chatui.turn.state"] == "completed" and said(spans["GET"])["http.response.status_code"] == 404
-    assert said(spans["POST /sign-in/"]) == {
+    assert (
+        attributes_of(spans["turn"])["chatui.turn.state"] == "completed" and attributes_of(spans["GET"])["http.response.status_code"] == 404
+    )
+    assert attributes_of(spans["POST /sign-in/"]) == {
         "http.request.method": "POST",
         "http.route": "/sign-in/",
         "http.response.status_code": 302,
     }
     for content in (SECRET, WORDS, "ada_lovelace", PASSWORD, "?q"):
         assert content.encode() not in raw, content
-    assert ("traceparent" in asked.headers) == tells
-    assert not tells or spans["sampling"].span_id.hex() in asked.headers["traceparent"]
+    assert ("traceparent" in model_request.headers) == tells
+    assert not tells or spans["sampling"].span_id.hex() in model_request.headers["traceparent"]
 
 
 @pytest.mark.served
@@ -76,22 +78,22 @@ async def test_a_collector_that_hangs_neither_slows_an_answer_nor_the_end_of_the
     with collecting(hangs) as peer:
         server = deployment.start(CHATUI_TRACES_URL=peer.url)
         await ask(server, "ada")
-        began = time.monotonic()
+        started = time.monotonic()
         deployment.stop()
-        assert time.monotonic() - began < 10 and server.process.returncode == 0, "less than two batches that hang would take"
+        assert time.monotonic() - started < 10 and server.process.returncode == 0, "less than two batches that hang would take"
 
 
 @pytest.mark.slow
 def test_without_traces_no_module_for_them_is_loaded(tmp_path: Path) -> None:
     # The redis client loads some of OpenTelemetry by itself where it is installed.
     asks = "import chatui.asgi, sys; print('opentelemetry.exporter.otlp.proto.http' in sys.modules)"
-    said = {}
+    outputs = {}
     for url in ("", "http://127.0.0.1:9/v1/traces"):
         values = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_TRACES_URL": url}
         command = [sys.executable, "-c", asks]
         done = subprocess.run(command, cwd=BASE_DIR, env=os.environ | values, capture_output=True, text=True, timeout=120, check=True)
-        said[url] = done.stdout.strip()
-    assert list(said.values()) == ["False", "True"]
+        outputs[url] = done.stdout.strip()
+    assert list(outputs.values()) == ["False", "True"]
 
 
 def wrong(monkeypatch: pytest.MonkeyPatch, **values: object) -> list[str]:

@@ -21,8 +21,8 @@ def migrate_twice_at_once(deployment: NewDeployment) -> None:
         subprocess.Popen(command, cwd=ROOT, env=deployment.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)
     ]
-    said = [process.communicate()[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0], said
+    outputs = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], outputs
     assert "[ ]" not in deployment.manage("showmigrations", "chatui", "auth")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.operating.from_docs import blocks, carry_out
+from tests.operating.from_docs import blocks, run_block
 from tests.support.deployments import process
 from tests.support.served import Deployment
 
@@ -20,25 +20,25 @@ def test_backed_up_while_served_destroyed_and_restored(tmp_path: Path) -> None:
     deployment = Deployment(data)
     deployment.make_people(ada=(False, []), bela=(False, []))
     key, daily, restore, *_ = blocks("docs/operating.md", "## Backup")
-    carry_out(key, deployment.environment, elsewhere)
+    run_block(key, deployment.environment, elsewhere)
     server = deployment.start()
     try:
         ada = server.sign_in("ada")
-        printed = carry_out(daily, deployment.environment, elsewhere)
+        printed = run_block(daily, deployment.environment, elsewhere)
         assert "2 accounts" in printed and "The log is intact. Head: --number" in printed
         [backup] = elsewhere.glob("*.age")
         names = {"chatui-20261121-040000.sqlite3.age": backup.name}
         deployment.manage("erase_person", "bela", "--yes")
-        carry_out(daily.splitlines()[1], deployment.environment, elsewhere)
-        restored_beside_it = ["manage.py", "restore", str(backup), "--identity", str(elsewhere / "backup.key")]
-        refused = process.run(restored_beside_it, deployment.environment)
+        run_block(daily.splitlines()[1], deployment.environment, elsewhere)
+        restored_elsewhere = ["manage.py", "restore", str(backup), "--identity", str(elsewhere / "backup.key")]
+        refused = process.run(restored_elsewhere, deployment.environment)
         assert refused.returncode == 1 and "A server is running on this database" in refused.stderr
-        assert ada.get("/shares/").status_code == 200, "and it goes on"
+        assert ada.get("/shares/").status_code == 200, "and it continues"
     finally:
         server.stop(signal.SIGKILL)
     database = data / "chatui.sqlite3"
     database.write_bytes(database.read_bytes()[:5000])
-    printed = carry_out(restore, deployment.environment, elsewhere, **names)
+    printed = run_block(restore, deployment.environment, elsewhere, **names)
     assert "1 accounts" in printed and "erased since the backup: 1" in printed
     assert "The log is intact" in deployment.manage("audit", "verify")
     again = deployment.start()

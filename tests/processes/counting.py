@@ -24,11 +24,11 @@ def counts(words: int, pause: float = PAUSE) -> Callable[[asyncio.StreamWriter],
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(SSE_HEAD + chunk(reasoning_content="I will count."))
-        began = time.monotonic()
+        started = time.monotonic()
         for number in range(1, words + 1):
             writer.write(chunk(content=f"w{number} "))
             await writer.drain()
-            await asyncio.sleep(max(began + number * pause - time.monotonic(), 0))
+            await asyncio.sleep(max(started + number * pause - time.monotonic(), 0))
         writer.write(chunk("stop") + DONE)
         await writer.drain()
 

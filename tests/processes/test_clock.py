@@ -22,7 +22,7 @@ from tests.tools import fault_programs
 pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 
 WORDS, PAUSE = 30, 0.5
-LONGEST = 120.0
+TIMEOUT_SECONDS = 120.0
 ERROR = timedelta(hours=1)
 
 
@@ -50,7 +50,7 @@ def deployed(directory: Path, model: str) -> Iterator[Deployment]:
             deployment.stop()
 
 
-async def asked_and_read(reader: Reader) -> None:
+async def ask_and_read(reader: Reader) -> None:
     await reader.ask()
     await reader.read()
 
@@ -62,17 +62,17 @@ async def test_an_hours_error_of_one_machine_ends_no_answer_of_the_other(tmp_pat
         with deployed(tmp_path, model.url) as deployment:
             processes = [await asyncio.to_thread(partial(deployment.start, **clock)) for clock in clocks]
             await asyncio.to_thread(deployment.make_people, ada=(False, []))
-            began = datetime.now(UTC)
-            async with asyncio.timeout(LONGEST), contextlib.AsyncExitStack() as sockets:
+            started = datetime.now(UTC)
+            async with asyncio.timeout(TIMEOUT_SECONDS), contextlib.AsyncExitStack() as sockets:
                 readers = []
                 for process in processes:
                     client = await asyncio.to_thread(process.sign_in, "ada")
                     readers.append(Reader(await sockets.enter_async_context(LiveSocket(process, client))))
-                await asyncio.gather(*map(asked_and_read, readers))
+                await asyncio.gather(*map(ask_and_read, readers))
                 assert all(reader.seen[-1][0] - reader.seen[0][0] > 11 for reader in readers), "the other processes had time to sweep"
             with psycopg.connect(deployment.environment["CHATUI_DATABASE_URL"]) as connection:
                 turns = connection.execute("SELECT state, started_at FROM chatui_turn").fetchall()
     assert [state for state, _ in turns] == ["completed"] * len(clocks)
-    errors = sorted(at - began for _, at in turns)
+    errors = sorted(at - started for _, at in turns)
     assert errors[0] < -ERROR / 2 and errors[-1] > ERROR / 2, "the premise: the clocks of two processes are wrong"
     assert [reader.last_seen() for reader in readers] == [WORDS] * len(clocks)

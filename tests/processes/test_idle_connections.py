@@ -36,7 +36,7 @@ KINDS: dict[str, bytes] = {
     "half a head": b"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthori",
     "half a line": b"GET /si",
     "half a body": b"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 500000\r\n\r\n{",
-    "kept after an answer": b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    "idle after an answer": b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 }
 
 
@@ -71,7 +71,7 @@ async def idle(port: int) -> AsyncIterator[list[Connection]]:
             await writer.drain()
             found.append((kind, reader, writer))
         for kind, reader, _ in found:
-            if kind == "kept after an answer":
+            if kind == "idle after an answer":
                 assert b"200" in await reader.readline()
         yield found
     finally:
@@ -90,14 +90,14 @@ async def drip(port: int) -> float:
     """How many seconds the server accepts an endless request head of which one byte arrives each second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
-    began, over = time.monotonic(), asyncio.create_task(ended(reader))
+    started, over = time.monotonic(), asyncio.create_task(ended(reader))
     while not over.done():
         with contextlib.suppress(ConnectionError):
             writer.write(b"x")
             await writer.drain()
         await asyncio.wait({over}, timeout=1)
     writer.close()
-    return time.monotonic() - began
+    return time.monotonic() - started
 
 
 async def test_idle_connections_hold_up_nobody_cost_little_and_are_ended(tmp_path: Path) -> None:
@@ -110,20 +110,20 @@ async def test_idle_connections_hold_up_nobody_cost_little_and_are_ended(tmp_pat
         limits = httpx.Limits(max_connections=None)
         headers = {"Authorization": f"Bearer {key}"}
         async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=120, trust_env=False, limits=limits) as program:
-            asked = {"model": "demo", "input": "Write a long text.", "background": True}
-            begun = (await program.post("/v1/responses", json=asked)).json()["id"]
+            body = {"model": "demo", "input": "Write a long text.", "background": True}
+            response_id = (await program.post("/v1/responses", json=body)).json()["id"]
             before = resident_megabytes(server)
             opened_at = time.monotonic()
             async with idle(server.port) as connections, contextlib.AsyncExitStack() as streams:
                 opened_in = time.monotonic() - opened_at
                 for _ in range(READERS):
-                    address = f"/v1/responses/{begun}?stream=true&starting_after=0"
+                    address = f"/v1/responses/{response_id}?stream=true&starting_after=0"
                     assert (await streams.enter_async_context(program.stream("GET", address))).status_code == 200
                 assert resident_megabytes(server) - before < CONNECTIONS * MEGABYTES_EACH + ROOM
                 assert "ada" in (await asyncio.to_thread(client.get, "/")).text
                 other = await program.post("/v1/responses", json={"model": "demo", "input": "Say hello."})
                 assert other.status_code == 200 and other.json()["status"] == "completed"
-                assert (await program.post(f"/v1/responses/{begun}/cancel")).status_code == 200
+                assert (await program.post(f"/v1/responses/{response_id}/cancel")).status_code == 200
                 if ROUNDS > 1:
                     dripping = asyncio.create_task(drip(server.port))
                     async with asyncio.timeout(HEAD_SECONDS + opened_in + LATE):

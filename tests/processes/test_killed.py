@@ -57,8 +57,8 @@ async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Pa
         finally:
             await asyncio.to_thread(deployment.stop)
     assert swept == CHATS
-    kept = [last_word(shown.get(reader.accepted["conversation"], "")) for reader in readers]
+    last_words = [last_word(shown.get(reader.accepted["conversation"], "")) for reader in readers]
     seen = [reader.last_seen(at - 1.0 - stalled.worst) for reader in readers]
     assert max(seen) > 20, f"the premise: there was something to lose, {seen}"
-    assert all(stored >= read for stored, read in zip(kept, seen, strict=True)), f"kept {kept}, seen a second before {seen}"
-    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "nothing was made up"
+    assert all(stored >= read for stored, read in zip(last_words, seen, strict=True)), f"stored {last_words}, shown a second before {seen}"
+    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(last_words, readers, strict=True)), "nothing was made up"

@@ -22,7 +22,7 @@ CHATS = 2000 if ROUNDS > 1 else 200
 AT_ONCE = 200 if ROUNDS > 1 else 40
 ANSWER_SECONDS = 0.8
 """Each answer takes at least this long, so that waiting pages receive their queue position more than once."""
-LONGEST = 250.0
+TIMEOUT_SECONDS = 250.0
 STATES = """
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ async def test_all_are_kept_as_many_run_as_may_and_the_others_read_a_place_that_
         )
         try:
             server = await asyncio.to_thread(deployment.start)
-            async with asyncio.timeout(LONGEST), gathered(deployment, server, CHATS) as crowd:
+            async with asyncio.timeout(TIMEOUT_SECONDS), gathered(deployment, server, CHATS) as crowd:
                 await crowd.ask()
                 assert (len(crowd.accepted), crowd.refused) == (CHATS, {})
                 reading = asyncio.create_task(crowd.read())
@@ -67,12 +67,12 @@ async def test_all_are_kept_as_many_run_as_may_and_the_others_read_a_place_that_
                 await reading
                 while running or len([request for request in model.requests if request.method == "POST"]) < CHATS:
                     await asyncio.sleep(0.05)
-            states, asked, answers = json.loads(await settled(deployment))
+            states, questions, answers = json.loads(await settled(deployment))
         finally:
             end.set()
             await asyncio.to_thread(deployment.stop)
     assert most == AT_ONCE, "as many as allowed, and never more"
-    assert (states, asked, answers) == ({"completed": CHATS}, CHATS, CHATS)
+    assert (states, questions, answers) == ({"completed": CHATS}, CHATS, CHATS)
     waited = [page.places for page in crowd.pages if any(page.places)]
     assert len(waited) >= len(crowd.pages) // 2, "the premise"
     assert all(after <= before for places in waited for before, after in pairwise(places)), "nobody is overtaken"

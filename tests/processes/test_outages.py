@@ -71,7 +71,7 @@ async def running(directory: Path) -> AsyncIterator[Running]:
             await asyncio.to_thread(deployment.stop)
 
 
-async def asked(socket: LiveSocket) -> str:
+async def ask(socket: LiveSocket) -> str:
     """Ask a new question; return the error code of the reply, or else its type."""
     await socket.send("send", client_id=str(uuid4()), conversation=None, text="Are you there?", effort="low")
     reply = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
@@ -83,14 +83,14 @@ async def test_the_write_lock_of_another_process_stops_nobodys_text(tmp_path: Pa
         other = sqlite3.connect(chat.database, timeout=30, isolation_level=None)
         socket = await chat.another_socket()
         other.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
-        asking = asyncio.create_task(asked(socket))
+        started = time.monotonic()
+        asking = asyncio.create_task(ask(socket))
         await asyncio.sleep(LOCK_SECONDS)
-        until = min(time.monotonic(), began + WORDS * PAUSE * 0.6)
+        until = min(time.monotonic(), started + WORDS * PAUSE * 0.6)
         other.execute("ROLLBACK")
         other.close()
         assert await asyncio.wait_for(asking, 30) == ("chatui:accepted" if LOCK_SECONDS < 20 else "E-X-SERVER-BUSY")
-    pause = chat.reader.longest_pause(began, until)
+    pause = chat.reader.longest_pause(started, until)
     # Text that waited for the lock would pause for all of LOCK_SECONDS. How long a busy machine delays the server is not known here.
     assert pause < LOCK_SECONDS / 3 + 2 * chat.stalled.worst, f"{pause}, and this process was late by {chat.stalled.worst}"
     assert chat.reader.end is not None and chat.reader.end["state"] == "completed"
@@ -125,8 +125,8 @@ async def test_on_a_full_disk_an_answer_stays_in_memory_until_there_is_room(smal
     async with running(small_disk) as chat:
         socket = await chat.another_socket()
         filler = await asyncio.to_thread(fill, small_disk, chat.database)
-        began, before = time.monotonic(), chat.reader.last_seen()
-        assert await asyncio.wait_for(asked(socket), 30) == "E-X-STORAGE-FULL"
+        started, before = time.monotonic(), chat.reader.last_seen()
+        assert await asyncio.wait_for(ask(socket), 30) == "E-X-STORAGE-FULL"
         await asyncio.sleep(FULL_SECONDS)
         assert chat.reader.last_seen() > before + 50, "the text continues"
         async with asyncio.timeout(60):
@@ -134,7 +134,7 @@ async def test_on_a_full_disk_an_answer_stays_in_memory_until_there_is_room(smal
                 await asyncio.sleep(0.05)
         await asyncio.sleep(1.5)
         assert chat.reader.end is None, "the answer does not end before it is stored"
-        assert chat.reader.longest_pause(began, chat.reader.seen[-1][0]) < FULL_SECONDS / 3 + 2 * chat.stalled.worst
+        assert chat.reader.longest_pause(started, chat.reader.seen[-1][0]) < FULL_SECONDS / 3 + 2 * chat.stalled.worst
         filler.unlink()
     assert chat.reader.end is not None and chat.reader.end["state"] == "completed"
     async with asyncio.timeout(10):

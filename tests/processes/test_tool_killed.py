@@ -72,10 +72,10 @@ class Model:
 
     async def __call__(self, writer: asyncio.StreamWriter) -> None:
         assert self.server is not None
-        asked = self.server.posted
+        body = self.server.posted
         writer.write(SSE_HEAD + chunk(reasoning_content="hm "))
         await writer.drain()
-        if any(message["role"] == "tool" for message in asked["messages"]) or not asked.get("tools"):
+        if any(message["role"] == "tool" for message in body["messages"]) or not body.get("tools"):
             await asyncio.sleep(STEP)
             writer.write(chunk(content="It is remembered.") + chunk("stop") + DONE)
         else:

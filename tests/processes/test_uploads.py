@@ -67,22 +67,22 @@ async def longest(url: str, end: asyncio.Event) -> float:
     took = 0.0
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         while not end.is_set():
-            begun = time.monotonic()
+            started = time.monotonic()
             assert (await client.get(url)).status_code == 200
-            took = max(took, time.monotonic() - begun)
+            took = max(took, time.monotonic() - started)
             await asyncio.sleep(0.02)
     return took
 
 
 async def gaps(socket: LiveSocket, end: asyncio.Event) -> float:
     """The longest time without new text of a running answer, in seconds."""
-    came = [time.monotonic()]
+    times = [time.monotonic()]
     while not end.is_set():
         event = await socket.next()
         if "text" in event or "html" in event:
-            came.append(time.monotonic())
-    assert len(came) > 20, "the premise: an answer was being written"
-    return max(after - before for before, after in pairwise(came))
+            times.append(time.monotonic())
+    assert len(times) > 20, "the premise: an answer was being written"
+    return max(after - before for before, after in pairwise(times))
 
 
 def memory(server: Server, name: str) -> float:
@@ -120,16 +120,16 @@ def hostile_files() -> list[Made]:
 
 
 @pytest.mark.parametrize(
-    ("brought", "is_read", "max_grown"),
+    ("made_files", "is_read", "max_grown"),
     [(long_files, True, MAX_MEGABYTES["long"]), (hostile_files, False, MAX_MEGABYTES["hostile"])],
     ids=["long", "hostile"],
 )
 async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
-    brought: Callable[[], list[Made]], is_read: bool, max_grown: int, tmp_path: Path
+    made_files: Callable[[], list[Made]], is_read: bool, max_grown: int, tmp_path: Path
 ) -> None:
     written, end = asyncio.Event(), asyncio.Event()
     files = []
-    for name, (made, content) in zip(PEOPLE, brought(), strict=True):
+    for name, (made, content) in zip(PEOPLE, made_files(), strict=True):
         (tmp_path / name).mkdir()
         files.append(tmp_path / name / made)
         files[-1].write_bytes(content)
@@ -141,10 +141,10 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
             reader = await asyncio.to_thread(server.sign_in, "reader")
             before = memory(server, "VmRSS")
             async with asyncio.timeout(400), LiveSocket(server, reader) as socket:
-                asked = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
-                await socket.send("send", client_id=str(uuid4()), **asked, tools_off=None, temporary=None, files=None)
+                body = {"text": "Count", "effort": "low", "conversation": None, "folder": None, "choice": None}
+                await socket.send("send", client_id=str(uuid4()), **body, tools_off=None, temporary=None, files=None)
                 measured = asyncio.gather(gaps(socket, end), longest(f"{server.url}/healthz", end), longest(idle, end))
-                said = await asyncio.gather(*(bring(server, name, file) for name, file in zip(PEOPLE, files, strict=True)))
+                results = await asyncio.gather(*(bring(server, name, file) for name, file in zip(PEOPLE, files, strict=True)))
                 end.set()
                 silence, health, machine = await measured
             written.set()
@@ -152,7 +152,7 @@ async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(
         finally:
             await asyncio.to_thread(deployment.stop)
     print(f"silence {silence:.3f} s, /healthz {health:.3f} s, control {machine:.3f} s, {grown:.0f} MB more")
-    assert said == [f"200 {is_read}"] * len(PEOPLE)
+    assert results == [f"200 {is_read}"] * len(PEOPLE)
     most = PAUSE_SECONDS + 3 * machine  # as tests share the machine
     assert health < most and silence < most + 2 * TOKEN_SECONDS, (silence, health, machine)
     assert grown < max_grown, grown

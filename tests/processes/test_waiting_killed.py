@@ -47,7 +47,7 @@ async def decided(client: httpx.Client, card: str, decision: str) -> int:
         return 0
 
 
-async def asked_decided_and_killed(server: Server) -> dict[str, str]:
+async def ask_decide_and_kill(server: Server) -> dict[str, str]:
     """Ask, decide and kill the server; returns the decision on each call by the address of its card."""
     client = await asyncio.to_thread(server.sign_in, "ada")
     cards = []
@@ -90,7 +90,7 @@ async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_noth
             for number in range(ROUNDS):
                 if number:
                     server = await asyncio.to_thread(deployment.start)
-                cards = await asked_decided_and_killed(server)
+                cards = await ask_decide_and_kill(server)
                 allowed += sum(decision == "once" for decision in cards.values())
                 swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
                 check_calls(found)

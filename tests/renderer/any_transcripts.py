@@ -87,6 +87,6 @@ def words(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-def seen(frames: Iterable[Frame]) -> set[str]:
+def visible_words(frames: Iterable[Frame]) -> set[str]:
     """The unique words that an end user sees."""
     return words("\n".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER)))

@@ -17,7 +17,7 @@ from renderer.harmony.side_record import SideRecord
 from renderer.harmony.text import read_answer
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document, interchange
-from tests.renderer.any_transcripts import any_frames, seen
+from tests.renderer.any_transcripts import any_frames, visible_words
 from tests.support.cases import example_count
 
 Frames = tuple[Frame, ...]
@@ -48,14 +48,14 @@ def through_json(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Frames]:
 def through_broken_json(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Frames]:
     """Unchecked JSON, with values that a message cannot have, and a call in place of every second body."""
     ends = (frame.terminator.value[2:-2] for frame in frames)
-    said: list[dict[str, object]] = [
+    entries: list[dict[str, object]] = [
         {**frame.header.as_written(), "content": frame.body, "terminator": end} for frame, end in zip(frames, ends, strict=True)
     ]
-    for number, (message, frame) in enumerate(zip(said, frames, strict=True)):
+    for number, (message, frame) in enumerate(zip(entries, frames, strict=True)):
         if number % 2:
             message |= {"content": "", "terminator": None, "tool_call": {"id": "c1", "recipient": "user", "arguments": frame.body}}
     for header in ({"version": "2.2"}, {"version": "1.0"}, {"version": 2.2}):
-        yield interchange.read_leniently(json.dumps({"header": header, "messages": said})).transcript.frames
+        yield interchange.read_leniently(json.dumps({"header": header, "messages": entries})).transcript.frames
 
 
 def through_harmony_text(frames: Frames, _vocabulary: Vocabulary) -> Iterator[Frames]:
@@ -93,22 +93,24 @@ CONVERSIONS: dict[str, Conversion] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("form", CONVERSIONS)
 def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> None:
-    came: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     @settings(max_examples=example_count(400), database=None, deadline=None)
     @given(any_frames())
     def convert(frames: Frames) -> None:
-        before = seen(frames)
+        before = visible_words(frames)
         written = tuple(map(document.writable, frames))
-        assert seen(written) <= before, "making it writable showed more"
+        assert visible_words(written) <= before, "making it writable showed more"
         for back in CONVERSIONS[form](written, vocabulary):
-            assert seen(back) <= before
-            came["back"] += 1
-            came["seen"] += len(seen(back))
-            came["hidden"] += len(seen(back)) < len(frames)
+            assert visible_words(back) <= before
+            counts["back"] += 1
+            counts["seen"] += len(visible_words(back))
+            counts["hidden"] += len(visible_words(back)) < len(frames)
 
     convert()
-    assert min(came["back"], came["seen"], came["hidden"]) > example_count(150), "hardly anything came back, so this would prove little"
+    assert min(counts["back"], counts["seen"], counts["hidden"]) > example_count(150), (
+        "hardly anything came back, so this would prove little"
+    )
 
 
 @pytest.mark.parametrize("form", ["Harmony text", "Harmony ids"])
@@ -128,11 +130,11 @@ def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> 
 )
 def test_what_only_openchatml_hides_stays_hidden_in_harmony(header: Header, form: str, vocabulary: Vocabulary) -> None:
     frames = (Frame(Header("user"), "KIWI0Q"), Frame(header, "KIWI1Q"), Frame(Header("assistant", Channel.FINAL), "KIWI2Q"))
-    assert seen(frames) == {"KIWI0Q", "KIWI2Q"}
+    assert visible_words(frames) == {"KIWI0Q", "KIWI2Q"}
     plain = list(CONVERSIONS[form]((frames[0], replace(frames[1], header=Header("assistant", Channel.FINAL)), frames[2]), vocabulary))
-    assert {"KIWI0Q", "KIWI1Q", "KIWI2Q"} in map(seen, plain), "the same with an answer in its place is seen"
+    assert {"KIWI0Q", "KIWI1Q", "KIWI2Q"} in map(visible_words, plain), "the same with an answer instead is visible"
     for back in CONVERSIONS[form](frames, vocabulary):
-        assert seen(back) <= {"KIWI0Q", "KIWI2Q"}
+        assert visible_words(back) <= {"KIWI0Q", "KIWI2Q"}
 
 
 def test_a_body_that_spells_markers_does_not_end_itself() -> None:
@@ -141,4 +143,4 @@ def test_a_body_that_spells_markers_does_not_end_itself() -> None:
     text, _ = hip1.to_text(frames)
     back = hip1.from_text(text, conversation=True).frames
     assert [frame.body for frame in back] == ["KIWI0Q", quoted]
-    assert seen(back) == {"KIWI0Q"}
+    assert visible_words(back) == {"KIWI0Q"}

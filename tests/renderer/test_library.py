@@ -113,32 +113,32 @@ except vocabulary.VocabularyError as error:
 
 def test_the_command_checks_converts_and_shows_without_django() -> None:
     assert command("check", "-") == (0, "-: accepted, 3 frames\n", "")
-    code, said, _ = command("convert", "--to", "json", "-")
-    assert code == 0 and [message["role"] for message in json.loads(said)["messages"]] == ["user", "assistant", "assistant"]
-    assert command("convert", "--from", "json", "--to", "openchatml", "-", standard_input=said) == (0, TALK, "")
-    code, said, _ = command("show", "-")
-    assert code == 0 and "Hello" in said and "SECRET" not in said
+    code, output, _ = command("convert", "--to", "json", "-")
+    assert code == 0 and [message["role"] for message in json.loads(output)["messages"]] == ["user", "assistant", "assistant"]
+    assert command("convert", "--from", "json", "--to", "openchatml", "-", standard_input=output) == (0, TALK, "")
+    code, output, _ = command("show", "-")
+    assert code == 0 and "Hello" in output and "SECRET" not in output
     assert "SECRET" in command("show", "--as", "staff", "-")[1]
 
 
 def test_the_command_distinguishes_refused_and_flagged_problems() -> None:
     flagged = 'version: 2.2\n<|start|>tool name=functions.x<|message|>{"ok":true}<|end|>\n'
-    code, said, _ = command("check", "-", standard_input=flagged)
-    assert code == 0 and "flagged: E-CALL-SCHEMA" in said and "accepted, 1 frame, 1 flagged" in said
+    code, output, _ = command("check", "-", standard_input=flagged)
+    assert code == 0 and "flagged: E-CALL-SCHEMA" in output and "accepted, 1 frame, 1 flagged" in output
     report = json.loads(command("check", "--json", "-", standard_input=flagged)[1])
     assert (report["accepted"], report["clean"], report["problems"][0]["refused"]) == (True, False, False)
     assert command("check", "--fail-on-flags", "-", standard_input=flagged)[0] == 4
     assert command("check", "--fail-on-flags", "-")[0] == 0
     assert command("check", "--fail-on-flags", "-", standard_input=flagged + "stray")[0] == 1
     as_json = command("convert", "--to", "json", "-", standard_input=flagged)[1]
-    code, said, _ = command("check", "--from", "json", "-", standard_input=as_json)
-    assert code == 0 and "flagged: E-CALL-SCHEMA" in said and "accepted, 1 frame, 1 flagged" in said
-    code, said, _ = command("check", "-", standard_input=flagged + "stray")
-    assert code == 1 and "-:3:1: E-PARSE-HEADER" in said and "refused, 2 frames, 1 flagged" in said
+    code, output, _ = command("check", "--from", "json", "-", standard_input=as_json)
+    assert code == 0 and "flagged: E-CALL-SCHEMA" in output and "accepted, 1 frame, 1 flagged" in output
+    code, output, _ = command("check", "-", standard_input=flagged + "stray")
+    assert code == 1 and "-:3:1: E-PARSE-HEADER" in output and "refused, 2 frames, 1 flagged" in output
 
 
 def test_the_command_says_what_it_cannot_read() -> None:
-    code, _, said = command("check", "no-such-file")
-    assert code == 2 and "no-such-file" in said
-    code, _, said = command("check", "--from", "harmony-tokens", "-", standard_input="[200006]")
-    assert code == 2 and "--vocabulary" in said
+    code, _, errors = command("check", "no-such-file")
+    assert code == 2 and "no-such-file" in errors
+    code, _, errors = command("check", "--from", "harmony-tokens", "-", standard_input="[200006]")
+    assert code == 2 and "--vocabulary" in errors

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.services, pytest.mark.faults]
 
 RUNS, STEPS = (5, 30) if ROUNDS > 1 else (1, 15)
 WORDS, PAUSE = 20, 0.1
-LONGEST = 60.0
+TIMEOUT_SECONDS = 60.0
 """The time limit of a step on a busy machine. A turn whose process was killed is closed within half a minute."""
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Model:
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine, with a time limit that only a hang reaches."""
-        return self.loop.run_until_complete(asyncio.wait_for(work, 2 * LONGEST))
+        return self.loop.run_until_complete(asyncio.wait_for(work, 2 * TIMEOUT_SECONDS))
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database) as connection:
@@ -165,7 +165,7 @@ class AnyOrder(RuleBasedStateMachine):
         token = page.split('name="csrf-token" content="')[1].split('"')[0]
         headers = {"X-CSRFToken": token, "Origin": self.model.server(number).url}
         url = f"{self.model.server(number).url}/c/{conversation}/delete/"
-        answer = httpx.post(url, cookies=dict(self.model.client.cookies), headers=headers, trust_env=False, timeout=LONGEST)
+        answer = httpx.post(url, cookies=dict(self.model.client.cookies), headers=headers, trust_env=False, timeout=TIMEOUT_SECONDS)
         assert answer.status_code < 400, answer.status_code
         for known in self.known:
             known.is_deleted |= known.conversation == conversation
@@ -203,7 +203,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _ended(self) -> None:
         """I7: without further requests, no turn stays running."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while self.model.rows("SELECT 1 FROM chatui_turn WHERE state = 'running'"):
                 await asyncio.sleep(0.2)
 
@@ -224,7 +224,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert last_word(finals[key].split("<|message|>")[1]) == WORDS, "no word is missing or there twice"
         for known in self.alive:
             if known.shown > 1 / PAUSE:
-                assert last_word(finals.get(known.turn, "")) >= known.shown - 1.5 / PAUSE, "I5: all but the last second is kept"
+                assert last_word(finals.get(known.turn, "")) >= known.shown - 1.5 / PAUSE, "I5: all but the last second is stored"
             transcript = self._get(0, f"/c/{known.conversation}/download/").text
             assert parse(transcript).frames, "I9"
 
@@ -234,7 +234,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     def _get(self, number: int, path: str) -> httpx.Response:
         url = self.model.server(number).url + path
-        return httpx.get(url, cookies=dict(self.model.client.cookies), trust_env=False, timeout=LONGEST)
+        return httpx.get(url, cookies=dict(self.model.client.cookies), trust_env=False, timeout=TIMEOUT_SECONDS)
 
     def _ask(self, number: int, is_doubled: bool, **fields: Any) -> None:
         client_id = str(uuid4())

@@ -22,7 +22,7 @@ for _ in range(25):
 
 
 class Team:
-    """A deployment's database, with direct access beside the product."""
+    """A deployment's database, with direct access that bypasses the product."""
 
     def __init__(self, deployment: Deployment, address: str) -> None:
         self.deployment = deployment
@@ -67,14 +67,14 @@ CHANGES = [
 
 def test_concurrent_writers_make_one_chain_and_changes_past_the_triggers_are_detected(team: Team) -> None:
     """One test for all, because creating the database takes longer than the checks."""
-    code, said = team.verify()
-    assert code == 0 and "The log is intact: 100 lines." in said, said
-    noted = team.deployment.manage("audit", "head").split()
+    code, output = team.verify()
+    assert code == 0 and "The log is intact: 100 lines." in output, output
+    recorded_head = team.deployment.manage("audit", "head").split()
 
     for statement in CHANGES:
         with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="append-only"):
             team.sql(statement)
-    assert team.verify(*noted)[0] == 0
+    assert team.verify(*recorded_head)[0] == 0
 
     counted = team.deployment.manage("audit", "counts", "--by", "day").split("\t")
     assert counted[1] == "100\n"
@@ -82,17 +82,17 @@ def test_concurrent_writers_make_one_chain_and_changes_past_the_triggers_are_det
     assert len(exported) == 101, "the hundred lines and that of the export itself"
 
     team.sql("ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL")
-    code, said = team.verify(*noted)
-    assert code == 1 and said.count("The database does not refuse changes to the log") == 3
+    code, output = team.verify(*recorded_head)
+    assert code == 1 and output.count("The database does not refuse changes to the log") == 3
     team.sql("UPDATE chatui_auditevent SET actor_name = 'somebody' WHERE number = 7", "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL")
-    code, said = team.verify(*noted)
-    assert code == 1 and said.startswith("Line 7: It does not match its hash")
+    code, output = team.verify(*recorded_head)
+    assert code == 1 and output.startswith("Line 7: It does not match its hash")
     team.sql(
         "ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL",
         "DELETE FROM chatui_auditevent WHERE number > 90",
         "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL",
     )
-    assert "Line 100: It was noted but does not exist" in team.verify(*noted)[1]
+    assert "Line 100: It was noted but does not exist" in team.verify(*recorded_head)[1]
 
 
 def test_migrations_can_remove_and_restore_the_triggers(team: Team) -> None:

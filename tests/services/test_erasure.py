@@ -105,8 +105,8 @@ def test_a_person_comes_goes_and_is_forgotten_again_after_a_restore(deployment: 
     names, alpha, zeta, deleted_at, found = run(deployment, FILL)
     assert (names, alpha, zeta) == (["zeta", "alpha", "imported"], "{'big': 1e+22, 'nothing': -0.0}", "\x00")
     assert (deleted_at, found) == (None, 1000)
-    said = deployment.manage("erase_person", "ada", "--yes")
-    assert "2 conversations, 0 folders, 3000 messages" in said and "VACUUM" in said
+    output = deployment.manage("erase_person", "ada", "--yes")
+    assert "2 conversations, 0 folders, 3000 messages" in output and "VACUUM" in output
     assert run(deployment, LEFT) == [[1, 1, 4, 2], True]
     file = tmp_path / "erasures.jsonl"
     deployment.manage("erasures", "export", str(file))
@@ -120,7 +120,7 @@ def test_what_is_kept_at_once_is_one_content_within_the_quota_while_another_conv
     with own_database() as address:
         deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address, CHATUI_FILES_OF_PERSON_MB="1")
         deployment.make_people(ada=(False, []))
-        said = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
-    first, whole, size, refused, errors = json.loads(said.split("ANSWER", 1)[1])
+        output = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
+    first, whole, size, refused, errors = json.loads(output.split("ANSWER", 1)[1])
     assert errors == [] and first == [30, 1, 2, 0] and whole
     assert (size, refused) == (900_000, 5), "of six concurrent uploads, only one still fits"

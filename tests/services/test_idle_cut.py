@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 
 IDLE_SECONDS = 9
 SILENT_SECONDS = 12
-LONGEST = 120.0
+TIMEOUT_SECONDS = 120.0
 WORDS = 20
 
 
@@ -56,7 +56,7 @@ async def test_a_proxy_that_cuts_idle_sockets_has_no_visible_effect(tmp_path: Pa
                 sockets.callback(client.close)
                 idle = await sockets.enter_async_context(LiveSocket(proxy, client))
                 reader = Reader(await sockets.enter_async_context(LiveSocket(proxy, client)))
-                async with asyncio.timeout(LONGEST):
+                async with asyncio.timeout(TIMEOUT_SECONDS):
                     await reader.ask()
                     await reader.read()
                     assert reader.last_seen() == WORDS, "nothing cut this socket while the model was silent"

@@ -63,12 +63,12 @@ def test_windows_and_pages_are_the_same_and_no_statement_reads_a_whole_conversat
     _, answer = make_long_talk(deployment, "ada", EXCHANGES, shown=1_000)
     deployment.manage("shell", "--no-imports", "-c", "from django.db import connection; connection.cursor().execute('ANALYZE')")
     printed = deployment.manage("shell", "--no-imports", "-c", WALK.format(answer=answer))
-    told = json.loads(printed.split("ANSWER", 1)[1])
-    end, above, middle, below = told["windows"]
+    result = json.loads(printed.split("ANSWER", 1)[1])
+    end, above, middle, below = result["windows"]
     assert end == list(range(EXCHANGES - 19, EXCHANGES + 1)) and above == list(range(EXCHANGES - 39, EXCHANGES - 19))
     assert 1_000 in middle and below == list(range(middle[-1] + 1, middle[-1] + 21))
-    assert told["leaf"] == 2 * EXCHANGES - 1
-    assert sorted(told["titles"]) == sorted(["A long talk", *map(str, range(200))])
-    assert [plan for plan in told["plans"] if "chatui_message_pkey" in plan], "the premise: plans name the indexes that they use"
-    slow = [plan for plan in told["plans"] if re.search(r"Seq Scan on chatui_(message|turn)|chatui_(message|turn)_conversation_id", plan)]
+    assert result["leaf"] == 2 * EXCHANGES - 1
+    assert sorted(result["titles"]) == sorted(["A long talk", *map(str, range(200))])
+    assert [plan for plan in result["plans"] if "chatui_message_pkey" in plan], "the premise: plans name the indexes that they use"
+    slow = [plan for plan in result["plans"] if re.search(r"Seq Scan on chatui_(message|turn)|chatui_(message|turn)_conversation_id", plan)]
     assert not slow, slow[0]

@@ -77,9 +77,9 @@ async def test_a_persons_list_and_a_deletion_reach_the_pages_of_the_other_proces
         headers = {"X-CSRFToken": client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0], "Origin": two.url}
         for action in ("delete", "restore"):
             assert client.post(f"{two.url}{accepted['url']}{action}/", headers=headers | {"Referer": two.url}).status_code == 302
-            told = "chatui:unlisted" if action == "delete" else "chatui:listed"
+            event = "chatui:unlisted" if action == "delete" else "chatui:listed"
             for socket in (asker, aside):
-                assert (await socket.until(told))[-1]["conversation"] == accepted["conversation"]
+                assert (await socket.until(event))[-1]["conversation"] == accepted["conversation"]
         page = client.get(accepted["url"]).text
     assert 'data-state="stopped"' in page or 'data-state="running"' in page, "it is back, whether or not the answer has been stored by now"
 
@@ -139,14 +139,14 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
     async def answer(server: Server) -> str:
         async with LiveSocket(server, server.sign_in("ada")) as socket:
             await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello!", effort="low", choice="tour")
-            told = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
-            return str(told.get("code") or told["type"])
+            result = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
+            return str(result.get("code") or result["type"])
 
-    async def comes(wanted: str) -> None:
+    async def comes(expected: str) -> None:
         """Wait until every process answers so: a matter of seconds, with a limit for a busy machine."""
         async with asyncio.timeout(30):
             for server in deployment.servers:
-                while await answer(server) != wanted:
+                while await answer(server) != expected:
                     await asyncio.sleep(0.2)
 
     assert await answer(deployment.servers[0]) == "E-X-NO-SUCH-MODEL", "the premise"

@@ -46,7 +46,7 @@ class Line:
         for task in self._tasks:
             task.cancel()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Accept connections again."""
         self._is_cut = False
 
@@ -118,10 +118,10 @@ async def test_while_postgresql_is_away_text_goes_on_and_nothing_is_lost(databas
                     while reader.last_seen() < 20:
                         await asyncio.sleep(0.05)
                 line.cut()
-                began = time.monotonic()
+                started = time.monotonic()
                 await asyncio.sleep(AWAY_SECONDS)
-                line.mend()
-                pause = reader.longest_pause(began, time.monotonic())
+                line.restore()
+                pause = reader.longest_pause(started, time.monotonic())
                 await asyncio.wait_for(reading, 90)
         finally:
             await asyncio.to_thread(deployment.stop)

@@ -42,7 +42,7 @@ class Process:
         self.received: list[object] = []
         self.relay = Relay(name, lambda group, message: self.received.append((group, message["n"])))
 
-    async def hears(self, what: object, seconds: float = 10.0) -> None:
+    async def wait_for(self, what: object, seconds: float = 10.0) -> None:
         async with asyncio.timeout(seconds):
             while what not in self.received:
                 await asyncio.sleep(0.01)
@@ -65,7 +65,7 @@ async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(
     one.relay.send("group", {"n": 1})
     one.relay.send("elsewhere", {"n": 2})
     one.relay.send_to("two", "socket", {"n": 3})
-    await two.hears(("socket", 3))
+    await two.wait_for(("socket", 3))
     assert ("group", 1) in two.received and ("elsewhere", 2) not in two.received
     assert one.received == []
 
@@ -78,7 +78,7 @@ async def test_a_group_that_was_left_receives_nothing_any_more(redis: Redis) -> 
     await two.relay.settled()
     one.relay.send("group", {"n": 1})
     one.relay.send_to("two", "socket", {"n": 2})
-    await two.hears(("socket", 2))
+    await two.wait_for(("socket", 2))
     assert ("group", 1) not in two.received
 
 
@@ -103,8 +103,10 @@ async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
     await asyncio.sleep(1.5)
     redis.wake() if fault == "silent" else redis.start()
     await until_it_passes(one, two, 1)
-    told = [record.getMessage() for record in caplog.records if record.name == "chatui.delivery.relay"]
-    assert sum("is away" in line for line in told) == 2 and sum("is back" in line for line in told) == 2, "one line each, for each process"
+    logged = [record.getMessage() for record in caplog.records if record.name == "chatui.delivery.relay"]
+    assert sum("is away" in line for line in logged) == 2 and sum("is back" in line for line in logged) == 2, (
+        "one line each, for each process"
+    )
 
 
 async def test_a_command_sends_to_a_process(redis: Redis) -> None:
@@ -115,7 +117,7 @@ async def test_a_command_sends_to_a_process(redis: Redis) -> None:
             await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
             await asyncio.sleep(0.05)
     await asyncio.to_thread(relay.publish_once, "a command", "socket", {"n": 2}, to="two")
-    await two.hears(("socket", 2))
+    await two.wait_for(("socket", 2))
 
 
 async def test_a_command_does_not_wait_long_for_a_redis_that_is_away(redis: Redis) -> None:

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 CHATS = 100 if ROUNDS > 1 else 20
 CHATS_A_PERSON = 25
 PAUSE = 0.25
-LONGEST = 120.0
+TIMEOUT_SECONDS = 120.0
 """The time limit of any step on a busy machine."""
 
 
@@ -94,7 +94,7 @@ class Wave:
         assert server.process.poll() is None, "it keeps writing for the pages that have moved to the other process"
         end.set()
         await asyncio.gather(*reading)
-        await asyncio.to_thread(server.process.wait, LONGEST)
+        await asyncio.to_thread(server.process.wait, TIMEOUT_SECONDS)
         await asyncio.to_thread(deployment.start_again, server)
 
     async def _read_on(self, reading: list[asyncio.Task[None]]) -> None:
@@ -103,7 +103,7 @@ class Wave:
 
 async def load_pages(proxy: Proxy, client: httpx.Client, answered: Counter[int]) -> None:
     """Load pages continuously until cancelled."""
-    async with httpx.AsyncClient(base_url=proxy.url, cookies=client.cookies, trust_env=False, timeout=LONGEST) as browser:
+    async with httpx.AsyncClient(base_url=proxy.url, cookies=client.cookies, trust_env=False, timeout=TIMEOUT_SECONDS) as browser:
         while True:
             for path in ("/", "/pages/help/"):
                 answered[(await browser.get(path)).status_code] += 1
@@ -120,7 +120,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
             CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
             CHATUI_BACKEND_MODEL="stub",
             CHATUI_MAX_RUNNING_ANSWERS="1000",
-            CHATUI_DRAIN_SECONDS=str(LONGEST),
+            CHATUI_DRAIN_SECONDS=str(TIMEOUT_SECONDS),
         )
         yield deployment
         deployment.stop()
@@ -143,7 +143,7 @@ async def test_a_rolling_restart_cuts_no_answer_and_fails_no_page(deployment: De
             for server in list(deployment.servers):
                 end = asyncio.Event()
                 waves.append(Wave(proxy, clients))
-                await asyncio.wait_for(waves[-1].outlives(deployment, server, end), LONGEST)
+                await asyncio.wait_for(waves[-1].outlives(deployment, server, end), TIMEOUT_SECONDS)
             assert not loading.done()
         finally:
             end.set()
@@ -159,8 +159,8 @@ async def test_a_rolling_restart_cuts_no_answer_and_fails_no_page(deployment: De
     assert {code for chat in chats for code in chat.codes} == {CLOSE_RESTART}
     came_back = Counter(len(chat.codes) for chat in chats)
     assert came_back[0] + came_back[1] > len(chats) // 2, "most reconnect to the other process; the proxy may notice late"
-    kept = stored(deployment.environment["CHATUI_DATABASE_URL"])
-    assert [kept[chat.reader.accepted["conversation"]] for chat in chats] == [chat.reader.last_seen() for chat in chats]
+    stored_answers = stored(deployment.environment["CHATUI_DATABASE_URL"])
+    assert [stored_answers[chat.reader.accepted["conversation"]] for chat in chats] == [chat.reader.last_seen() for chat in chats]
 
 
 def stored(database: str) -> dict[str, int]:

@@ -24,10 +24,10 @@ for owner in (ada, bela):
     for number in range(300):
         parent = transcripts.append(row, parent, Frame(Header("user"), f"Cabbage number {number} of {owner.username}"), "person")
     thought = transcripts.append(row, parent, Frame(Header("assistant", channel="analysis"), "walruses"), "model")
-    said = Header("assistant", channel="final")
+    header = Header("assistant", channel="final")
     short = "R\\u00e9sum\\u00e9 \\u6771\\u4eac\\u90fd\\u5e81 'quoted' " + "x" * 5000
-    final = transcripts.append(row, thought, Frame(said, short), "model")
-    transcripts.append(row, final, Frame(said, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
+    final = transcripts.append(row, thought, Frame(header, short), "model")
+    transcripts.append(row, final, Frame(header, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
 """
 ASK = """
 import json
@@ -72,7 +72,7 @@ def run(deployment: Deployment, code: str):
     return json.loads(printed.split("ANSWER", 1)[1])
 
 
-def asked(deployment: Deployment, *asks: tuple[str, str]) -> list[list[str]]:
+def search(deployment: Deployment, *asks: tuple[str, str]) -> list[list[str]]:
     """The results of searches, each by a person's name and what they typed. One process runs all, because starting it takes longest."""
     return run(deployment, ASK.format(asks=asks))
 
@@ -96,7 +96,7 @@ FOUND = {
 
 def test_each_person_finds_their_own_visible_words_and_no_sign_is_an_operator(deployment: Deployment) -> None:
     asks = [(name, typed) for typed in FOUND for name in ("ada", "bela")]
-    for (name, typed), texts in zip(asks, asked(deployment, *asks), strict=True):
+    for (name, typed), texts in zip(asks, search(deployment, *asks), strict=True):
         other = "bela" if name == "ada" else "ada"
         assert len(texts) == FOUND[typed], (name, typed)
         assert not [text for text in texts if f"of {other}" in text], (name, typed)
@@ -125,5 +125,5 @@ def test_deleted_conversations_leave_no_row_in_the_index(deployment: Deployment,
         )
         after = connection.execute(count).fetchone()
     assert after and after[0] == 302
-    of_bela, of_ada = asked(deployment, ("bela", "cabbage"), ("ada", "cabbage"))
+    of_bela, of_ada = search(deployment, ("bela", "cabbage"), ("ada", "cabbage"))
     assert of_bela == [] and len(of_ada) == 20

@@ -26,7 +26,7 @@ CHATS = 400 if ROUNDS > 1 else 30
 WORDS, PAUSE = 10, 0.5
 STOPPED, RUNNING = 0.4, 0.1
 """The seconds stopped (SIGSTOP) and running (SIGCONT), in turn."""
-LONGEST = 270.0
+TIMEOUT_SECONDS = 270.0
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ async def test_at_a_fifth_of_its_speed_a_process_loses_no_chat(tmp_path: Path) -
             try:
                 slow = await asyncio.to_thread(deployment.start)
                 await asyncio.to_thread(deployment.start)  # another process, which sweeps abandoned turns
-                async with asyncio.timeout(LONGEST), gathered(deployment, slow, CHATS) as crowd:
+                async with asyncio.timeout(TIMEOUT_SECONDS), gathered(deployment, slow, CHATS) as crowd:
                     with slowed(slow):
                         await crowd.ask()
                         assert (len(crowd.accepted), crowd.refused) == (CHATS, {})

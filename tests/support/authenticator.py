@@ -88,11 +88,11 @@ class Authenticator:
         return hashlib.sha256(self.host.encode()).digest() + bytes([flags]) + self.count.to_bytes(4, "big")
 
     def _client(self, kind: str, options: dict[str, Any]) -> bytes:
-        said = {"type": self.kind or kind, "challenge": options["challenge"], "origin": self.origin, "crossOrigin": self.cross_origin}
-        return json.dumps(said).encode()
+        fields = {"type": self.kind or kind, "challenge": options["challenge"], "origin": self.origin, "crossOrigin": self.cross_origin}
+        return json.dumps(fields).encode()
 
     def _sent(self, response: dict[str, bytes], kind: str, options: dict[str, Any]) -> str:
         response = response | {"clientDataJSON": self._client(kind, options)}
         place = encoded(self.credential_id)
-        said = {name: encoded(value) for name, value in response.items()}
-        return json.dumps({"id": place, "rawId": place, "type": "public-key", "response": said})
+        encoded_fields = {name: encoded(value) for name, value in response.items()}
+        return json.dumps({"id": place, "rawId": place, "type": "public-key", "response": encoded_fields})

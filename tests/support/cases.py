@@ -39,7 +39,7 @@ def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[
     """Run a test with every case; a tuple gives several arguments, as in ``parametrize``.
 
     All cases are run. If some fail, the test fails, lists those, and shows where the first one failed.
-    For tests without fixtures whose cases take a few milliseconds at most: collecting and reporting each as a test of its own would
+    For tests without fixtures whose cases take a few milliseconds at most: collecting and reporting each as a separate test would
     cost several times what running it takes.
     """
     listed = list(cases)
@@ -53,7 +53,7 @@ def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[
                 lines = [f"{listed[number]!r:.300}: {_first_line(error)}" for number, error in list(failed.items())[:SHOWN]]
                 raise AssertionError(f"{len(failed)} of {len(listed)} cases failed:\n" + "\n".join(lines)) from first
 
-        # Not functools.wraps: pytest would look through it for arguments, and ask for fixtures of these names.
+        # Not functools.wraps: pytest would look through it for arguments, and request fixtures of these names.
         run.__name__, run.__qualname__, run.__doc__, run.__module__ = test.__name__, test.__qualname__, test.__doc__, test.__module__
         return run
 

@@ -19,8 +19,8 @@ def cost(work: Callable[[], object]) -> float:
     gc.disable()  # a collection over the whole test run's objects is not to be measured
     try:
         unit = min(_seconds(_unit) for _ in range(3))
-        taken = _seconds(work)
-        return taken / max(unit, _seconds(_unit))
+        seconds = _seconds(work)
+        return seconds / max(unit, _seconds(_unit))
     finally:
         gc.enable()
 

@@ -6,6 +6,6 @@ import re
 
 
 def collapsed(html: str) -> str:
-    """``html`` with each run of white space as one space, and none beside or at the end of a tag."""
+    """``html`` with each run of white space as one space, and none next to or at the end of a tag."""
     spaced = " ".join(html.split())
     return re.sub(r"\s*(<[^<>]*?)\s*(>)\s*", r"\1\2", spaced)

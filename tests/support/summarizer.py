@@ -61,10 +61,10 @@ class Summarizer:
     def _script(self, request: SampleRequest) -> Sequence[SampleEvent | float | Exception]:
         if "decide whether one progress line" in request.frames[0].body:
             return _line(self.reviews)
-        said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
-        if isinstance(said, str):
-            return _line(said)
-        return [said] if isinstance(said, (float, Exception)) else said
+        text = self.says.pop(0) if len(self.says) > 1 else self.says[0]
+        if isinstance(text, str):
+            return _line(text)
+        return [text] if isinstance(text, (float, Exception)) else text
 
     async def models(self) -> tuple[str, ...]:
         return ("small-model",)

@@ -122,8 +122,8 @@ def starts(rehearsal: Rehearsal) -> bool:
         try:
             deadline = time.monotonic() + START_SECONDS
             while time.monotonic() < deadline and server.poll() is None:
-                asked = subprocess.run(health, cwd=rehearsal.here, env=rehearsal.variables(), check=False, capture_output=True)
-                if asked.returncode == 0:
+                checked = subprocess.run(health, cwd=rehearsal.here, env=rehearsal.variables(), check=False, capture_output=True)
+                if checked.returncode == 0:
                     return True
                 time.sleep(0.5)
             return False

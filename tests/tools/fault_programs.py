@@ -28,11 +28,11 @@ def why_not(program: str) -> str:
 
 def main() -> int:
     """Install the programs if possible, those for faults only if tests of services will run. Never an error: tests report missing ones."""
-    wanted = SANDBOX | (PACKAGES if os.environ.get("CHATUI_TEST_DATABASE_URL") else {})
-    missing = [program for program in wanted if find(program) is None]
+    programs = SANDBOX | (PACKAGES if os.environ.get("CHATUI_TEST_DATABASE_URL") else {})
+    missing = [program for program in programs if find(program) is None]
     if missing and debian.may_install():
         print(f"Installing {' and '.join(missing)} for tests of faults and of the sandbox; the first time only.")
-        if not debian.install(*(wanted[program] for program in missing)):
+        if not debian.install(*(programs[program] for program in missing)):
             print("They could not be installed; what apt-get said is above.")
     return 0
 

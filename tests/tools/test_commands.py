@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import may_be_wanted, shared
+from tests.conftest import may_be_selected, shared
 from tests.support.places import ROOT
 from tests.tools import check, chromium, node, not_run
 
@@ -46,17 +46,17 @@ def summary_of(tmp_path: Path, **variables: str) -> str:
 
 
 def test_the_summary_says_what_ran_and_why_the_rest_did_not(tmp_path: Path) -> None:
-    said = summary_of(tmp_path, CHATUI_CHROMIUM="/no/such/browser")
-    assert "Tests that ran: 1 of" in said
-    assert "CHATUI_CHROMIUM names /no/such/browser, which is no program that can be run." in said
-    assert "PostgreSQL and Redis are used only when" in said
-    assert "1 passed, 2 skipped" in said
+    summary = summary_of(tmp_path, CHATUI_CHROMIUM="/no/such/browser")
+    assert "Tests that ran: 1 of" in summary
+    assert "CHATUI_CHROMIUM names /no/such/browser, which is no program that can be run." in summary
+    assert "PostgreSQL and Redis are used only when" in summary
+    assert "1 passed, 2 skipped" in summary
 
 
 def test_a_service_that_does_not_answer_is_named(tmp_path: Path) -> None:
     address = "127.0.0.1:1"
-    said = summary_of(tmp_path, CHATUI_TEST_DATABASE_URL=f"postgres://{address}/x", CHATUI_TEST_REDIS_URL=f"redis://{address}/0")
-    assert "CHATUI_TEST_DATABASE_URL names a server that does not answer" in said
+    summary = summary_of(tmp_path, CHATUI_TEST_DATABASE_URL=f"postgres://{address}/x", CHATUI_TEST_REDIS_URL=f"redis://{address}/0")
+    assert "CHATUI_TEST_DATABASE_URL names a server that does not answer" in summary
 
 
 def test_what_could_not_run_is_remembered_once_until_it_is_forgotten(notes: Path) -> None:
@@ -109,8 +109,8 @@ def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
     bare = subprocess.run([sys.executable, "-S", "manage.py", "check"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (bare.returncode, "Traceback" in bare.stderr) == (1, False)
     assert ".venv/bin/python manage.py" in bare.stderr
-    ours = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ours.returncode == 0, ours.stderr
+    version = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert version.returncode == 0, version.stderr
 
 
 def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
@@ -120,8 +120,8 @@ def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
 
 
 def test_a_module_is_passed_over_only_if_none_of_its_tests_can_be_wanted() -> None:
-    def may_be(wanted: str, *of_all: str) -> bool:
-        return may_be_wanted(wanted, frozenset(of_all), frozenset({"browser", "slow"}))
+    def may_be(expression: str, *of_all: str) -> bool:
+        return may_be_selected(expression, frozenset(of_all), frozenset({"browser", "slow"}))
 
     assert not may_be("not browser and not slow", "browser") and may_be("not browser and not slow")
     assert may_be("not (not browser and not slow)", "browser") and may_be("not (not browser and not slow)")

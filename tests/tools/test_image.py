@@ -73,7 +73,7 @@ def test_compose_has_two_processes_behind_a_balancer_and_a_model_server_for_who_
     services = COMPOSE["services"]
     assert set(services) == {"balancer", "app", "postgres", "redis", "llama"}
     assert services["app"]["deploy"]["replicas"] == 2
-    assert [name for name, service in services.items() if "ports" in service] == ["balancer"], "nobody comes past it"
+    assert [name for name, service in services.items() if "ports" in service] == ["balancer"], "nothing bypasses it"
     assert all(port.startswith("127.0.0.1:") for port in services["balancer"]["ports"])
     assert {name: service["profiles"] for name, service in services.items() if "profiles" in service} == {"llama": ["llama"]}
     [network] = COMPOSE["networks"]["default"]["ipam"]["config"]

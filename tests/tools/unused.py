@@ -146,9 +146,9 @@ def _library_bases(path: Path, classes: list[str]) -> Iterator[type]:
     """The library classes from which the outermost of these classes inherits."""
     if not classes:
         return
-    made = getattr(importlib.import_module(".".join(path.with_suffix("").parts)), classes[0], None)
-    for base in getattr(made, "__mro__", ()):
-        if base not in (object, made) and base.__module__.partition(".")[0] not in PRODUCT:
+    created = getattr(importlib.import_module(".".join(path.with_suffix("").parts)), classes[0], None)
+    for base in getattr(created, "__mro__", ()):
+        if base not in (object, created) and base.__module__.partition(".")[0] not in PRODUCT:
             yield base
 
 

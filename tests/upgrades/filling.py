@@ -48,7 +48,7 @@ def _value(field: Any) -> Any:
         return NOT_PROVIDED
     if field.choices:
         return next(iter(field.choices))[0]
-    return next((made(field) for kind, made in _MADE.items() if isinstance(field, kind)), NOT_PROVIDED)
+    return next((make_value(field) for kind, make_value in _MADE.items() if isinstance(field, kind)), NOT_PROVIDED)
 
 
 def _related(field: Any) -> Any:

@@ -9,7 +9,7 @@ def test_no_committed_migration_was_changed() -> None:
     assert len(listed()) > 20
     there = {name: digest(name) for name in names()}
     changed = [name for name, known in listed().items() if there.get(name) != known]
-    assert changed == [], "undo the change, and make a migration of its own"
+    assert changed == [], "undo the change, and make a separate migration"
 
 
 def test_new_migrations_are_numbered_after_committed_ones() -> None:

@@ -30,7 +30,7 @@ STATES = names() if ROUNDS > 1 else [*names()[:-1:10], names()[-1]]
 
 
 @pytest.fixture
-def kept(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
+def row_counts(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
     """Create a database file in ``tmp_path`` for each schema, named after its migration. Returns the row counts of its tables."""
     place, counts = tmp_path / "chatui.sqlite3", {}
     with django_db_blocker.unblock(), files.used_by_django(place):
@@ -48,12 +48,12 @@ def kept(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
     return counts
 
 
-def test_nothing_is_lost_by_an_upgrade(kept: dict[str, dict[str, int]], tmp_path: Path, django_db_blocker: Any) -> None:
+def test_nothing_is_lost_by_an_upgrade(row_counts: dict[str, dict[str, int]], tmp_path: Path, django_db_blocker: Any) -> None:
     for name in STATES:
         with django_db_blocker.unblock(), files.used_by_django(tmp_path / name):
             call_command("migrate", verbosity=0)
             rows = {model.__name__: model._base_manager.count() for model in apps.get_app_config("chatui").get_models()}
-            assert {table: count for table, count in kept[name].items() if rows.get(table) != count}.keys() <= REPLACED, name
+            assert {table: count for table, count in row_counts[name].items() if rows.get(table) != count}.keys() <= REPLACED, name
             assert chain.verify().is_intact and chain.head(), name
         files.merge_and_sync(tmp_path / name)
         files.check(tmp_path / name)

@@ -93,12 +93,14 @@ _PRIVATE = frozenset(
 )
 _COMMON = frozenset(("analysis", "reasoning", "commentary"))
 _WORDS = _ANNOUNCED | _PRIVATE | _COMMON
-_LONGEST = max(map(len, _WORDS))
+_MAX_LABEL_CHARS = max(map(len, _WORDS))
 _CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
 _CJK_CHARS = 4
 
 _MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
-_BEGIN = re.compile(rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(?<=[a-z])-(?=[a-z])){{0,{_LONGEST + 2}}})", re.IGNORECASE)
+_BEGIN = re.compile(
+    rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(?<=[a-z])-(?=[a-z])){{0,{_MAX_LABEL_CHARS + 2}}})", re.IGNORECASE
+)
 _END = re.compile(r"[ \t]*[*_\])]{0,4}[ \t]*(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t]|\n))[*_\])]{0,3}")
 _FENCE = re.compile(r"\s{0,3}(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
 _FENCE_BEGUN = re.compile(r"\s{0,3}(?:`{1,2}|~{1,2}|:{1,2})\Z")

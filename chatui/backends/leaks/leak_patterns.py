@@ -109,7 +109,7 @@ _PREFIXES = frozenset(
     )
     for prefix in (word[:length] for length in range(1, len(word) + 1))
 )
-_LONGEST = max(map(len, _PREFIXES))
+_MAX_PREFIX_CHARS = max(map(len, _PREFIXES))
 _MAX_WAITING = 240
 
 
@@ -128,7 +128,7 @@ def undecided(text: str) -> int:
 
 def undecided_word(end: str) -> int:
     """How many characters at the end are the beginning of a word that may begin a sign."""
-    for length in range(min(_LONGEST, len(end)), 0, -1):
+    for length in range(min(_MAX_PREFIX_CHARS, len(end)), 0, -1):
         if end[-length:].lower() in _PREFIXES:
             return length
     return 0

@@ -12,8 +12,8 @@ from chatui.canary.markers import Canary
 
 ENDS_OF_A_CALL = ("completed", "incomplete")
 """How a turn may end after the model called a tool that nobody runs."""
-_LONGEST_PIECE_CHARS = 12
-_LONGEST_PIECE_BYTES = 240
+_MAX_PIECE_CHARS = 12
+_MAX_PIECE_BYTES = 240
 _TOKEN_CHARS = 5
 """Servers send a few characters at a time, so that a marker is cut in two."""
 
@@ -89,7 +89,7 @@ def cut(text: str) -> Iterable[str]:
 def pieces(text: str, chooser: random.Random) -> Iterator[str]:
     """``text`` cut at random."""
     while text:
-        length = chooser.randint(1, _LONGEST_PIECE_CHARS)
+        length = chooser.randint(1, _MAX_PIECE_CHARS)
         yield text[:length]
         text = text[length:]
 
@@ -98,7 +98,7 @@ def scattered(events: Iterable[bytes], chooser: random.Random) -> Iterator[bytes
     """Events as a network may deliver them: cut at random bytes, even inside a character."""
     rest = b"".join(events)
     while rest:
-        length = chooser.randint(1, _LONGEST_PIECE_BYTES)
+        length = chooser.randint(1, _MAX_PIECE_BYTES)
         yield rest[:length]
         rest = rest[length:]
 

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from chatui.canary.report import EXIT_CODES, as_json, as_text
-from chatui.canary.run import FEW_SHAPES, Choice, carry_out
+from chatui.canary.run import FEW_SHAPES, Choice, run_canary
 from chatui.canary.watch import CanaryError
 from chatui.env import environment
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            report = carry_out(url, _listen_address(options["listen"]), options["seconds"], _choice(options))
+            report = run_canary(url, _listen_address(options["listen"]), options["seconds"], _choice(options))
         except CanaryError as error:
             raise CommandError(str(error), returncode=INCOMPLETE) from error
         except DatabaseError as error:

@@ -14,7 +14,7 @@ from chatui.transfer.other_products.left_out import Counts, Kind
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
-LONGEST_ANSWER = 100_000
+MAX_ANSWER_CHARS = 100_000
 """The longest answer, in characters. Checking it for reasoning takes time, and no genuine answer is longer."""
 
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
@@ -47,7 +47,7 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
     """The frames of a model's message to a person: first hidden ones with collapsed sections and text that looks like reasoning, then the
     rest as one answer.
     """
-    if len(text) > LONGEST_ANSWER:
+    if len(text) > MAX_ANSWER_CHARS:
         return hidden(Kind.TOO_LONG, text, counts)
     kept, shown = list[Frame](), list[str]()
     for section in sections(text):

@@ -10,7 +10,7 @@ import re
 from renderer.tokens import Token
 
 TOKEN = re.compile(r"<\|(?:start|channel|message|call|constrain|return|end|literal|endliteral)\|>")
-LONGEST_BEGINNING = max(map(len, Token)) - 1
+MAX_BEGINNING_CHARS = max(map(len, Token)) - 1
 """The largest number of characters that is ever held back."""
 
 
@@ -24,7 +24,7 @@ BEGINNINGS = frozenset[str]().union(*(beginnings(token.value) for token in Token
 
 def held_back(buffer: str, position: int, among: frozenset[str] = BEGINNINGS) -> str:
     """The end of ``buffer``, from ``position`` on, that is one of ``among``; empty if there is none."""
-    begin = buffer.rfind("<", max(position, len(buffer) - LONGEST_BEGINNING))
+    begin = buffer.rfind("<", max(position, len(buffer) - MAX_BEGINNING_CHARS))
     if begin < 0 or (held := buffer[begin:]) not in among:
         return ""
     return held

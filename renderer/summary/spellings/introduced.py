@@ -62,7 +62,7 @@ _KOREAN_TITLED = re.compile(
 _KOREAN_ANYBODY = frozenset(["고객", "손님", "사용자", "선생", "부모", "이용자", "회원", "담당", "의사"])
 _JAPANESE_TITLED = re.compile("([\u4e00-\u9fff]{1,3}|[\u30a0-\u30ff]{2,8})(?:\u3055\u3093|\u69d8|\u6c0f)")
 _JAPANESE_ANYBODY = frozenset(["客", "皆", "娘", "奥", "同", "多", "仕"])
-_KOREAN_NAME, _SHORTEST = 3, 2
+_KOREAN_NAME, _MIN_NAME_CHARS = 3, 2
 
 
 def names(text: str) -> set[str]:
@@ -77,8 +77,8 @@ def _east_asian(text: str) -> set[str]:
     for whole, beginning in _CHINESE_NAMED.findall(text):
         name = whole or beginning
         if name[0] not in "\u7684\u4e86\u548c\u662f":
-            found.update(name[:end] for end in range(_SHORTEST, len(name) + 1))
-    found.update(name for name in _CHINESE_TITLED.findall(text) if len(name) >= _SHORTEST)
+            found.update(name[:end] for end in range(_MIN_NAME_CHARS, len(name) + 1))
+    found.update(name for name in _CHINESE_TITLED.findall(text) if len(name) >= _MIN_NAME_CHARS)
     for name in _KOREAN_TITLED.findall(text):
         if name not in _KOREAN_ANYBODY:
             found |= {name, name[1:]} if len(name) == _KOREAN_NAME else {name}

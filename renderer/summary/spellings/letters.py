@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from renderer.summary import disguises
 
-_SHORTEST, _SHORTEST_OF_MANY = 4, 5
+_MIN_CHARS, _MIN_CHARS_OF_MANY = 4, 5
 _MAX_SINGLE = 3
 _MAX_BINARY = 7
 _PHONETIC = frozenset(
@@ -77,14 +77,14 @@ def streams(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Each row of letters, with the length that a hidden name needs so that a match is not a coincidence."""
     by_line = [words for line in lines if (words := disguises.words(line))]
     every = [word for words in by_line for word in words]
-    yield "".join(word[0] for word in every), _SHORTEST
-    yield "".join(word[-1] for word in every), _SHORTEST_OF_MANY
-    yield "".join(word[1:2] for word in every), _SHORTEST_OF_MANY
-    yield "".join(word[0] for word in every if word in _PHONETIC), _SHORTEST
-    yield "".join(word for word in every if len(word) == 1), _SHORTEST
+    yield "".join(word[0] for word in every), _MIN_CHARS
+    yield "".join(word[-1] for word in every), _MIN_CHARS_OF_MANY
+    yield "".join(word[1:2] for word in every), _MIN_CHARS_OF_MANY
+    yield "".join(word[0] for word in every if word in _PHONETIC), _MIN_CHARS
+    yield "".join(word for word in every if len(word) == 1), _MIN_CHARS
     for place in (0, 1, 2, -1):
-        yield "".join(words[place][0] for words in by_line if len(words) > place), _SHORTEST
-    yield "".join(words[-1][-1] for words in by_line), _SHORTEST
+        yield "".join(words[place][0] for words in by_line if len(words) > place), _MIN_CHARS
+    yield "".join(words[-1][-1] for words in by_line), _MIN_CHARS
 
 
 def initials(lines: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ export class EditedFiles {
     find(form, ".question-editor-row", HTMLElement).prepend(this.#tools);
     const { signal } = this.#ending;
     const caught = { capture: true, signal };
-    for (const name of ["dragover", "drop", "paste"]) addEventListener(name, this.#brought, caught);
+    for (const name of ["dragover", "drop", "paste"]) addEventListener(name, this.#dropped, caught);
     const picker = { capture: true, signal };
     this.#composer.addEventListener("change", ({ target }) => {
       if (target instanceof HTMLSelectElement && target.name === "choice") void this.#renew();
@@ -122,7 +122,7 @@ export class EditedFiles {
   }
 
   /** Dragged or pasted, anywhere but at the message box. @param {Event & Partial<ClipboardEvent & DragEvent>} event */
-  #brought = (event) => {
+  #dropped = (event) => {
     const isElsewhere = event.target instanceof Node && this.#composer.contains(event.target);
     if (isElsewhere || this.#before === null || this.#tools.inert) return;
     const { files, types } = event.clipboardData ?? event.dataTransfer ?? {};

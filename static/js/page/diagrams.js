@@ -4,7 +4,7 @@ import { find, fromTemplate } from "./dom.js";
 import { MAX_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
 
 /** How long a frame may take to draw once it is loaded, in milliseconds. */
-const LONGEST_MS = 30_000;
+const MAX_MS = 30_000;
 /** A diagram is drawn when it comes this near to the screen: each frame is a document of its own. */
 const NEAR = "800px";
 
@@ -94,7 +94,7 @@ class Diagram {
   #send = () => {
     const { port1, port2 } = this.#channel;
     port1.onmessage = ({ data }) => this.#hear(data);
-    this.#timer = setTimeout(() => this.#fail(), LONGEST_MS);
+    this.#timer = setTimeout(() => this.#fail(), MAX_MS);
     // The frame's origin is opaque, so no other target can be named. Only this frame's document gets the port.
     this.#frame.contentWindow?.postMessage({ source: this.#source, dark: isDark() }, "*", [port2]);
   };

@@ -1,7 +1,7 @@
 // The waits between attempts to connect: longer each time, with random jitter.
 
 const FIRST_MS = 500;
-const LONGEST_MS = 20_000;
+const MAX_MS = 20_000;
 
 export class Backoff {
   #attempts = 0;
@@ -14,7 +14,7 @@ export class Backoff {
 
   /** Milliseconds to wait now. Half of it is random, so that browsers do not all reconnect at the same moment. */
   next() {
-    const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** this.#attempts);
+    const longest = Math.min(MAX_MS, FIRST_MS * 2 ** this.#attempts);
     this.#attempts += 1;
     return longest / 2 + (longest / 2) * this.#random();
   }

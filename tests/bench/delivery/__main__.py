@@ -75,8 +75,8 @@ def _run(options: argparse.Namespace, stores: Stores) -> Iterator[tuple[Figure, 
             verdict = judging.judge(figure, committed.get(figure.key))
             print(report.line(figure, names, verdict), flush=True)
             yield figure, verdict
-    for said in (*measuring.notes, *measuring.faults):
-        print(said)
+    for message in (*measuring.notes, *measuring.faults):
+        print(message)
     if measuring.faults:
         raise SystemExit("Some turns failed, so these numbers mean nothing.")
 

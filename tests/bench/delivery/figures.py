@@ -31,10 +31,10 @@ class Figure:
     @property
     def ratio(self) -> float | None:
         """The product's number as a multiple of the base's in this run; the number itself if the base has none; None if the base has 0."""
-        ours, others = self.values[PRODUCT], self.values.get(self.base)
+        products, others = self.values[PRODUCT], self.values.get(self.base)
         if others is None:
-            return ours
-        return ours / others if others else None
+            return products
+        return products / others if others else None
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]

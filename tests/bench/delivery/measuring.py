@@ -99,9 +99,9 @@ class Measuring:
 
     def _turns(self) -> Iterator[Figure]:
         # Two tokens, so that the answer does not end before the page follows it.
-        asked, fetching = self._with_page(10, 2, rate=4, turns=6)
-        per_turn = middle(asked, cpu_per_turn)
-        yield Figure("cpu_turn", "CPU per turn", "ms", per_turn, is_judged=_is_quiet(asked))
+        turns, fetching = self._with_page(10, 2, rate=4, turns=6)
+        per_turn = middle(turns, cpu_per_turn)
+        yield Figure("cpu_turn", "CPU per turn", "ms", per_turn, is_judged=_is_quiet(turns))
         yield Figure("cpu_turn_page", "  with what the page fetches", "ms", middle(fetching, cpu_per_turn), is_judged=_is_quiet(fetching))
         if self._streamed:
             per_flush = cpu_per_flush(self._streamed, per_turn)
@@ -130,20 +130,20 @@ class Measuring:
 
     def _programs(self) -> Iterator[Figure]:
         """Programs that use the API, compared with pages: the same server, the same answers."""
-        asked: dict[str, list[Outcome]] = {PRODUCT: [], PAGES: [], RELAY: []}
+        outcomes: dict[str, list[Outcome]] = {PRODUCT: [], PAGES: [], RELAY: []}
         targets = {PAGES: self._product, PRODUCT: self._product.as_programs()}
         targets |= {target.name: target for target in self._targets if target.name == RELAY}
         self._run(targets[PRODUCT], 5, 50)
         for _ in range(self._plan.rounds):
             for name, target in targets.items():
-                asked[name].append(self._run(target, STREAMS, TOKENS))
-        quiet = _is_quiet(asked)
-        per_token = middle(asked, cpu_per_token)
+                outcomes[name].append(self._run(target, STREAMS, TOKENS))
+        quiet = _is_quiet(outcomes)
+        per_token = middle(outcomes, cpu_per_token)
         title = f"CPU per 1,000 tokens, {STREAMS} programs (x pages)"
         yield Figure("cpu_token_program", title, "s", per_token, is_judged=quiet, base=PAGES)
-        firsts = _milliseconds({PRODUCT: asked[PRODUCT]}, "first_p50")
+        firsts = _milliseconds({PRODUCT: outcomes[PRODUCT]}, "first_p50")
         yield Figure("first_p50_program", "  first word added p50", "ms", firsts, is_judged=quiet)
-        latencies = _milliseconds({PRODUCT: asked[PRODUCT]}, "p99")
+        latencies = _milliseconds({PRODUCT: outcomes[PRODUCT]}, "p99")
         yield Figure("p99_program", "  added latency p99", "ms", latencies, is_judged=quiet)
 
     def _most(self) -> Iterator[Figure]:

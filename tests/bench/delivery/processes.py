@@ -93,10 +93,10 @@ def run(job: Job) -> Outcome:
     command = [sys.executable, "-m", "tests.bench.delivery.load"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         pin(process.pid, OTHERS)
-        said, _ = process.communicate(json.dumps(asdict(job)))
+        output, _ = process.communicate(json.dumps(asdict(job)))
     if process.returncode:
         raise SystemExit(f"The load on the {job.dialect} failed.")
-    return Outcome(**json.loads(said))
+    return Outcome(**json.loads(output))
 
 
 @contextlib.contextmanager
@@ -134,8 +134,8 @@ def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: b
     with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place, _database(stores.database) as database:
         counter = f"{place}/statements" if is_counted else ""
         counting = {"DJANGO_SETTINGS_MODULE": COUNTING, "BENCH_STATEMENTS": counter} if is_counted else {}
-        kept = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": stores.redis}
-        deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **kept)
+        stores_settings = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": stores.redis}
+        deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **stores_settings)
         # Python's warning filters are not to be measured.
         del deployment.environment["PYTHONWARNINGS"]
         try:
@@ -144,8 +144,8 @@ def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: b
             # Each page belongs to a different person, because the product limits each person's load. They have sessions and no
             # passwords: hashing hundreds of them is not what is measured.
             cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people))
-            made = cookies.split()
-            yield Target("product", server.port, server.process.pid, upstream, tuple(made[::2]), counter, tuple(made[1::2]))
+            fields = cookies.split()
+            yield Target("product", server.port, server.process.pid, upstream, tuple(fields[::2]), counter, tuple(fields[1::2]))
         finally:
             deployment.stop()
 

@@ -17,8 +17,8 @@ def line(figure: Figure, servers: Sequence[str], verdict: Verdict | None) -> str
     """The line of one figure."""
     numbers = "".join(f"{_short(figure.values[server]) if server in figure.values else '':>10}" for server in servers)
     ratio = f"{figure.ratio:.2f}" if len(figure.values) > 1 and figure.ratio is not None else ""
-    said = _against(verdict) if figure.is_judged else "not judged: the relay had to wait for its core"
-    return f"{figure.title:52}{figure.unit:>4}{numbers}{ratio:>10}  {said}".rstrip()
+    rating = _against(verdict) if figure.is_judged else "not judged: the relay had to wait for its core"
+    return f"{figure.title:52}{figure.unit:>4}{numbers}{ratio:>10}  {rating}".rstrip()
 
 
 def _short(number: float) -> str:
@@ -28,5 +28,5 @@ def _short(number: float) -> str:
 def _against(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
-    said = "  WORSE" if verdict.is_worse else "  better" if verdict.is_better else ""
-    return f"{verdict.committed.ratio:.2f} ±{verdict.committed.margin:.0%}{said}"
+    suffix = "  WORSE" if verdict.is_worse else "  better" if verdict.is_better else ""
+    return f"{verdict.committed.ratio:.2f} ±{verdict.committed.margin:.0%}{suffix}"

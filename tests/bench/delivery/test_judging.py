@@ -68,7 +68,7 @@ def test_what_was_not_committed_or_was_disturbed_is_not_judged() -> None:
 def test_the_committed_ratio_is_the_middle_of_some_runs_and_its_margin_covers_them_all() -> None:
     committed = settle([[figure(2.0)], [figure(4.0)], [figure(3.0)]])["cpu"]
     assert committed.ratio == 1.5
-    assert committed.margin == pytest.approx(0.75), "half as much again as the 50 % between 2 and 3"
+    assert committed.margin == pytest.approx(0.75), "one and a half times the 50 % between 2 and 3"
     assert all(not verdict.is_worse for value in (2.0, 3.0, 4.0) if (verdict := judge(figure(value), committed)))
 
 
@@ -112,11 +112,11 @@ def test_the_middle_of_several_rounds_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("product", "said"), [(8.0, "2.00 ±10%  WORSE"), (4.0, "2.00 ±10%"), (1.0, "2.00 ±10%  better")], ids=["worse", "same", "better"]
+    ("product", "expected"), [(8.0, "2.00 ±10%  WORSE"), (4.0, "2.00 ±10%"), (1.0, "2.00 ±10%  better")], ids=["worse", "same", "better"]
 )
-def test_a_line_says_what_was_committed(product: float, said: str) -> None:
+def test_a_line_says_what_was_committed(product: float, expected: str) -> None:
     shown = figure(product)
-    assert report.line(shown, ["relay", "product"], judge(shown, Committed(2.0, 0.1))).endswith(said)
+    assert report.line(shown, ["relay", "product"], judge(shown, Committed(2.0, 0.1))).endswith(expected)
 
 
 def test_a_line_of_a_disturbed_figure_says_that_it_is_not_judged() -> None:

@@ -26,11 +26,11 @@ def test_the_relays_and_the_product_bring_every_word() -> None:
     assert {name: outcome.faults for name, outcome in outcomes.items()} == {"relay": [], "floor": [], "product": [], "program": []}
     assert {outcome.tokens for outcome in outcomes.values()} == {400}
     assert {outcome.turns for outcome in outcomes.values()} == {2}
-    assert outcomes["relay"].frames == 400, "a frame a token"
+    assert outcomes["relay"].frames == 400, "one frame per token"
     assert all(0 < outcome.p50 <= outcome.p99 for outcome in outcomes.values())
     assert all(0 < outcome.wait_p50 <= outcome.wait_p99 < 30 for outcome in outcomes.values())
     assert all(outcome.cpu > 0 and outcome.received > 0 and outcome.memory > 10 for outcome in outcomes.values())
-    assert outcomes["product"].fetched == 0, "a turn comes by events alone"
+    assert outcomes["product"].fetched == 0, "a turn arrives as events only"
     first, whole, fetching = (figure.values["product"] for figure in counted)
     # Nothing is fetched in a turn, so the last two differ only by what the server does once a second, whatever is asked.
     assert 0 < first <= whole and fetching > 0

@@ -30,7 +30,7 @@ def world(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         furnish(world)
         yield world
     finally:
-        model.go_on()
+        model.resume()
         visits.close()
         deployment.stop()
         model.close()

@@ -1,4 +1,4 @@
-// Measures the page as it is: tab stops, focus, order of the walk, overflow, cut-off text, and the size of targets.
+// Measures the page as it is: tab stops, focus, Tab order, overflow, cut-off text, and the size of targets.
 
 globalThis.measures = (() => {
   const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
@@ -70,10 +70,10 @@ globalThis.measures = (() => {
     return { top: within(top), bottom: within(bottom), left, right };
   };
 
-  /** The steps of the walk that lead up and to the left within one part of the page, as laid out now. @param {number[]} walked */
-  const backward = (walked) => {
+  /** The Tab steps that lead up and to the left within one part of the page, in the current layout. @param {number[]} order */
+  const backward = (order) => {
     const elements = [...globalThis.known.keys()];
-    const steps = walked.slice(1).map((number, index) => [elements[walked[index]], elements[number]]);
+    const steps = order.slice(1).map((number, index) => [elements[order[index]], elements[number]]);
     const part = (element) => element.closest("nav, header, main, footer, dialog, form, [popover], .toasts");
     return steps
       .filter(([one, other]) => {

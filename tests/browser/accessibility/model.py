@@ -64,7 +64,7 @@ EVERYTHING = "Show everything that Markdown has"
 
 
 class Model:
-    """A server on loopback. ``go_on`` releases the answers that wait; after ``hold``, they wait again."""
+    """A server on loopback. ``resume`` releases the answers that wait; after ``hold``, they wait again."""
 
     def __init__(self) -> None:
         self._going = threading.Event()
@@ -74,16 +74,16 @@ class Model:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def hold(self) -> None:
-        """From now on, pause the answers to questions that ask for a pause."""
+        """From now on, pause the answers to questions that request a pause."""
         self._going.clear()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Write the rest of every paused answer, and pause no more."""
         self._going.set()
 
     def close(self) -> None:
         """Release all answers and stop the server."""
-        self.go_on()
+        self.resume()
         self._server.shutdown()
         self._server.server_close()
 
@@ -100,28 +100,28 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, {"object": "list", "data": [{"id": "writer", "object": "model"}]}, {})
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
-        if asked in REFUSALS:
-            status, error, headers = REFUSALS[asked]
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        if question in REFUSALS:
+            status, error, headers = REFUSALS[question]
             self._answer(status, {"error": {"message": "no", **error}}, headers)
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        self._write(asked)
+        self._write(question)
 
-    def _write(self, asked: str) -> None:
+    def _write(self, question: str) -> None:
         self._say(reasoning_content="What was asked, and what is known about it. ")
-        if asked == THINKS:
+        if question == THINKS:
             self.server.going.wait(120)
-        if asked != ONLY_THINKS:
-            self._say(content=RICH if asked == EVERYTHING else "Two and two")
-        if asked == WRITES:
+        if question != ONLY_THINKS:
+            self._say(content=RICH if question == EVERYTHING else "Two and two")
+        if question == WRITES:
             self.server.going.wait(120)
-        if asked not in (ONLY_THINKS, EVERYTHING, CUT):
+        if question not in (ONLY_THINKS, EVERYTHING, CUT):
             self._say(content=" are four.")
-        self.wfile.write(chunk("length" if asked == CUT else "stop") + DONE)
+        self.wfile.write(chunk("length" if question == CUT else "stop") + DONE)
 
     def _say(self, **delta: str) -> None:
         self.wfile.write(chunk(**delta))

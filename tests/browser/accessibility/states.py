@@ -47,7 +47,7 @@ def press(name: str, within: str = "body") -> Reach:
 
 
 def each(*steps: Reach) -> Reach:
-    """Carry out several steps in order."""
+    """Run several steps in order."""
 
     def then(world: World, page: Page) -> None:
         for step in steps:
@@ -66,7 +66,7 @@ def key(keys: str) -> Reach:
     return lambda world, page: page.keyboard.press(keys)
 
 
-def seen(selector: str) -> Reach:
+def visible_at(selector: str) -> Reach:
     """Wait until the first such element is visible."""
     return lambda world, page: expect(page.locator(selector).first).to_be_visible()
 

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility.model import THINKS, WRITES
-from tests.browser.accessibility.states import Reach, State, each, fill, press, seen, shown_list
+from tests.browser.accessibility.states import Reach, State, each, fill, press, shown_list, visible_at
 from tests.browser.accessibility.world import World
 from tests.browser.chat import Chat
 
@@ -87,7 +87,7 @@ def go_offline(world: World, page: Page) -> None:
     expect(page.locator(".banner-connection")).to_be_visible(timeout=60_000)
 
 
-def offline_and_asked(world: World, page: Page) -> None:
+def offline_after_question(world: World, page: Page) -> None:
     go_offline(world, page)
     Chat(page).ask("Sent without a network")
     expect(page.locator(".unsent")).to_be_visible()
@@ -100,7 +100,7 @@ def item_menu(world: World, page: Page) -> None:
 
 
 def search(text: str, result: str) -> Reach:
-    return each(shown_list, fill("Search your conversations", text), seen(result))
+    return each(shown_list, fill("Search your conversations", text), visible_at(result))
 
 
 def delete_one(world: World, page: Page) -> None:
@@ -125,7 +125,7 @@ def edit(world: World, page: Page) -> None:
 def edit_files(world: World, page: Page) -> None:
     """Edit a question with a file, and add another file."""
     send_files(world, page)
-    world.model.go_on()
+    world.model.resume()
     expect(page.locator(".answer-tools")).to_be_attached()
     edit(world, page)
     editor = page.locator(".question-editor")
@@ -160,45 +160,45 @@ def shortcuts(world: World, page: Page) -> None:
 
 
 STATES = (
-    State("home", "newcomer", "/", seen(LOADED)),
+    State("home", "newcomer", "/", visible_at(LOADED)),
     State("home with a list", "ada", "/", shown_list),
     State("home with text", "ada", "/", fill("Message", "Some text")),
-    State("home with text that is too long", "ada", "/", each(fill("Message", "x" * 4100), seen("#composer-problem:not(:empty)"))),
-    State("thinking", "ada", "/", each(asks(THINKS), seen(".working"))),
+    State("home with text that is too long", "ada", "/", each(fill("Message", "x" * 4100), visible_at("#composer-problem:not(:empty)"))),
+    State("thinking", "ada", "/", each(asks(THINKS), visible_at(".working"))),
     State("thinking with summaries", "ada", "/", sums_up),
-    State("writing", "ada", "/", each(asks(WRITES), seen(".parts .part"))),
+    State("writing", "ada", "/", each(asks(WRITES), visible_at(".parts .part"))),
     State("next message", "ada", "/", wait_next),
     State("answer with everything", "ada", "{everything}", whole),
-    State("cut answer", "ada", "{cut}", seen(".notice")),
-    State("only thoughts", "ada", "{only thoughts}", seen(".answer")),
-    State("refused answers", "ada", "{refused}", seen(".notice")),
-    State("causes of failures", "grace", "/", each(asks("It is not set up"), seen(".notice-cause"))),
-    State("versions", "ada", "{versions}", seen(".siblings")),
-    State("archived conversation", "ada", "{archived}", seen(".archived-mark")),
-    State("top menu", "ada", "{everything}", each(whole, press("Options for this conversation"), seen("#top-menu"))),
+    State("cut answer", "ada", "{cut}", visible_at(".notice")),
+    State("only thoughts", "ada", "{only thoughts}", visible_at(".answer")),
+    State("refused answers", "ada", "{refused}", visible_at(".notice")),
+    State("causes of failures", "grace", "/", each(asks("It is not set up"), visible_at(".notice-cause"))),
+    State("versions", "ada", "{versions}", visible_at(".siblings")),
+    State("archived conversation", "ada", "{archived}", visible_at(".archived-mark")),
+    State("top menu", "ada", "{everything}", each(whole, press("Options for this conversation"), visible_at("#top-menu"))),
     State("item menu", "ada", "/", item_menu),
-    State("account menu", "ada", "/", each(shown_list, press("Account: ada"), seen("#account-menu"))),
-    State("account menu of staff", "grace", "/", each(shown_list, press("Account: grace"), seen("#account-menu"))),
-    State("rename", "ada", "/", each(item_menu, press("Rename", "#conversation-menu"), seen(".rename"))),
+    State("account menu", "ada", "/", each(shown_list, press("Account: ada"), visible_at("#account-menu"))),
+    State("account menu of staff", "grace", "/", each(shown_list, press("Account: grace"), visible_at("#account-menu"))),
+    State("rename", "ada", "/", each(item_menu, press("Rename", "#conversation-menu"), visible_at(".rename"))),
     State(
         "rename on top",
         "ada",
         "{everything}",
-        each(whole, press("Options for this conversation"), press("Rename", "#top-menu"), seen(".rename")),
+        each(whole, press("Options for this conversation"), press("Rename", "#top-menu"), visible_at(".rename")),
     ),
     State("toast", "ada", "/", delete_one),
     State("search", "ada", "/", search("question", ".search-hit")),
     State("search without results", "ada", "/", search("qqqqqqq", ".search-none")),
     State("find bar", "ada", "{everything}", find),
-    State("sources", "ada", "{everything}", seen(".sources")),
-    State("files", "ada", "{files}", seen(".files")),
+    State("sources", "ada", "{everything}", visible_at(".sources")),
+    State("files", "ada", "{files}", visible_at(".files")),
     State("files to be sent", "ada", "/", bring_files),
     State("documents", "ada", "/", send_files),
-    State("earlier files", "ada", "/", each(send_files, press("Earlier files"), seen(".earlier-file"))),
+    State("earlier files", "ada", "/", each(send_files, press("Earlier files"), visible_at(".earlier-file"))),
     State("shortcuts", "ada", "/", shortcuts),
-    State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
+    State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), visible_at("[data-asked]"))),
     State("question editor", "ada", "{versions}", edit),
     State("question editor with files", "ada", "/", edit_files),
     State("offline", "ada", "{cut}", go_offline),
-    State("offline with a message", "ada", "{cut}", offline_and_asked),
+    State("offline with a message", "ada", "{cut}", offline_after_question),
 )

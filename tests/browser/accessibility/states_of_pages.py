@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.states import Reach, State, each, fill, press, seen, unfold
+from tests.browser.accessibility.states import Reach, State, each, fill, press, unfold, visible_at
 from tests.browser.accessibility.world import World
 from tests.chatui.transfer.other_products import samples
 
@@ -41,7 +41,7 @@ STATES = (
     State("wrong password", "", "/sign-in/", wrong_password),
     State("password link", "", "{password link}"),
     State("used password link", "", "/password/link/" + NOBODY + "/nothing/"),
-    State("password notice", "pia", "/", seen(".access-notice")),
+    State("password notice", "pia", "/", visible_at(".access-notice")),
     State("change password", "ada", "/password/"),
     State(
         "password refused", "ada", "/password/", each(fill("Old password", "wrong"), fill("New password", "x"), press("Change password"))
@@ -54,24 +54,26 @@ STATES = (
     State("help", "ada", "/pages/help/"),
     State("terms", "", "/pages/terms/"),
     State("keys", "ada", "/keys/"),
-    State("key made", "newcomer", "/keys/", each(fill("Name", "A program of mine"), press("Create key"), seen(".share-link-new"))),
+    State("key made", "newcomer", "/keys/", each(fill("Name", "A program of mine"), press("Create key"), visible_at(".share-link-new"))),
     State("key refused", "ada", "/keys/", each(fill("Maximum requests per minute", "0"), press("Create key"))),
     State("usage", "ada", "/usage/", unfold),
     State("settings", "ada", "/settings/"),
-    State("settings saved", "newcomer", "/settings/", each(fill("My instructions", "Be brief."), press("Save"), seen("[role=status]"))),
+    State(
+        "settings saved", "newcomer", "/settings/", each(fill("My instructions", "Be brief."), press("Save"), visible_at("[role=status]"))
+    ),
     State("ways to sign in", "ada", "/sign-in/ways/"),
     State("second factor", "ada", "/sign-in/second-factor/"),
-    State("passage", "root", "{passage}", seen("#here")),
+    State("passage", "root", "{passage}", visible_at("#here")),
     State("instructions of a conversation", "ada", "{everything}instructions/"),
-    State("bin", "ada", "/bin/", seen(".aside-list")),
+    State("bin", "ada", "/bin/", visible_at(".aside-list")),
     State("empty bin", "newcomer", "/bin/"),
-    State("delete for good", "ada", "{deleted}erase/", seen(".button-danger")),
-    State("archived list", "ada", "/archived/", seen(".aside-list")),
+    State("delete for good", "ada", "{deleted}erase/", visible_at(".button-danger")),
+    State("archived list", "ada", "/archived/", visible_at(".aside-list")),
     State("empty archive", "newcomer", "/archived/"),
-    State("share", "ada", "{everything}share/", seen(".share-preview")),
-    State("shared links", "ada", "/shares/", seen(".share-links")),
+    State("share", "ada", "{everything}share/", visible_at(".share-preview")),
+    State("shared links", "ada", "/shares/", visible_at(".share-links")),
     State("no shared links", "newcomer", "/shares/"),
-    State("shared page", "", "{shared}", seen(".code-frame")),
+    State("shared page", "", "{shared}", visible_at(".code-frame")),
     State("link without a page", "", "/s/" + "x" * 43 + "/"),
     State("not found", "ada", "/nothing-here/"),
     State("forbidden", "newcomer", f"/c/{NOBODY}/debug/"),

@@ -31,13 +31,13 @@ def chat(world: World) -> Chat:
 def announcements(page: Page) -> list[str]:
     """The announcements since the last call."""
     page.wait_for_timeout(300)  # for announcements that are still to come
-    said: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
-    return said
+    announced: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
+    return announced
 
 
 def test_what_other_live_regions_say_is_heard(chat: Chat) -> None:
     chat.box.fill("x" * 4100)
-    assert any("4,000" in said or "4000" in said for said in announcements(chat.page))
+    assert any("4,000" in announced or "4000" in announced for announced in announcements(chat.page))
 
 
 def test_an_answer_with_everything_in_it(chat: Chat) -> None:
@@ -109,7 +109,7 @@ def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(wor
     chat.page.keyboard.press("Enter")
     (acknowledged,) = announcements(chat.page)
     assert acknowledged == "Sent when this answer is finished."
-    world.model.go_on()
+    world.model.resume()
     expect(chat.exchanges).to_have_count(2)
     chat.finish()
     assert announcements(chat.page) == ["Answer ready", *ANSWERED]
@@ -124,7 +124,7 @@ def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -
     twin.page.wait_for_load_state()
     twin.page.evaluate(HEARING)
     expect(twin.answer).to_contain_text("Two and two")
-    world.model.go_on()
+    world.model.resume()
     for tab in (chat, twin):
         tab.finish()
     assert announcements(chat.page) == ANSWERED

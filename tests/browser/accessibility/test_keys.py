@@ -27,7 +27,7 @@ MAX_STOPS = 120
 
 def tab_to(page: Page, name: str, *, back: bool = False) -> None:
     """Press Tab until the element with that name has the focus. ``name`` is a regular expression."""
-    # Tab would walk past an element that only a pending reply of the server adds, such as an Undo button.
+    # Tab would skip an element that only a pending reply of the server adds, such as an Undo button.
     page.wait_for_function(THERE, arg=name)
     for _ in range(MAX_STOPS):
         page.keyboard.press("Shift+Tab" if back else "Tab")
@@ -70,7 +70,7 @@ def test_stopping_continuing_versions_editing_and_copying(world: World, chat: Ch
     press(page, "^Stop$")
     chat.finish("stopped")
     expect(chat.box).to_be_focused()
-    world.model.go_on()
+    world.model.resume()
 
     press(page, "^Regenerate$", back=True)
     chat.finish()

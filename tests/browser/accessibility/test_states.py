@@ -60,14 +60,14 @@ def test_a_walk_with_the_tab_key(world: World, state: State) -> None:
     page = reached(world, state, WIDE)
     page.wait_for_timeout(100)
     expected: list[str] = page.evaluate("measures.stops()")
-    walked = walk(page)
+    steps = walk(page)
 
     still: list[str] = page.evaluate("measures.stops()")
-    missed = sorted(set(expected) & set(still) - {stop["name"] for stop in walked})
-    unseen = [stop["name"] for stop in walked if not stop["isSeen"]]
-    unringed = [f"{stop['name']} {stop['looks']}" for stop in walked if not stop["isRinged"]]
+    missed = sorted(set(expected) & set(still) - {stop["name"] for stop in steps})
+    unseen = [stop["name"] for stop in steps if not stop["isSeen"]]
+    unringed = [f"{stop['name']} {stop['looks']}" for stop in steps if not stop["isRinged"]]
     assert not (missed or unseen or unringed), f"not reached: {missed}\nnot seen: {unseen}\nwithout a ring: {unringed}"
-    assert page.evaluate("walked => measures.backward(walked)", [stop["number"] for stop in walked]) == []
+    assert page.evaluate("walked => measures.backward(walked)", [stop["number"] for stop in steps]) == []
 
 
 @pytest.mark.parametrize("state", drawn("zoomed"), ids=str)
@@ -101,8 +101,8 @@ CROWDED = [state for state in STATES if state.name in {"answer with everything",
 
 @pytest.mark.parametrize("state", CROWDED, ids=str)
 def test_nothing_lies_over_the_focus_in_a_zoomed_window(world: World, state: State) -> None:
-    walked = walk(reached(world, state, ZOOMED["400 %"]))
-    assert [stop["name"] for stop in walked if not stop["isSeen"]] == []
+    steps = walk(reached(world, state, ZOOMED["400 %"]))
+    assert [stop["name"] for stop in steps if not stop["isSeen"]] == []
 
 
 def test_secrets_can_be_filled_in_and_pasted(world: World) -> None:
@@ -150,10 +150,10 @@ def test_what_is_wrong_is_noticed(world: World) -> None:
     page = reached(world, states_of_pages.STATES[0], WIDE)
     assert page.evaluate("measures.sideways()") == page.evaluate("measures.cutOff()") == []
     page.evaluate(BROKEN)
-    walked = walk(page)
-    assert [stop["name"] for stop in walked if not stop["isRinged"]] == ["button. “Without a ring”"]
-    assert [stop["name"] for stop in walked if not stop["isSeen"]] == ["button. “Covered”"]
-    backward: list[str] = page.evaluate("walked => measures.backward(walked)", [stop["number"] for stop in walked])
+    steps = walk(page)
+    assert [stop["name"] for stop in steps if not stop["isRinged"]] == ["button. “Without a ring”"]
+    assert [stop["name"] for stop in steps if not stop["isSeen"]] == ["button. “Covered”"]
+    backward: list[str] = page.evaluate("walked => measures.backward(walked)", [stop["number"] for stop in steps])
     assert any(step.endswith("to button. “Above”") for step in backward)
     assert "p. “Text that does not fit its box”" in page.evaluate("measures.cutOff()")
     page.set_viewport_size({"width": 320, "height": 256})

@@ -62,10 +62,10 @@ def test_an_answer_is_read_with_its_parts(world: World) -> None:
     state = STATES["answer with everything"]
     world.page_of(state.person).set_viewport_size({"width": 360, "height": 740})
     nodes = tree(state.reach(world))
-    told = {(node["role"], node["name"]) for node in nodes}
-    assert {("heading", "You wrote"), ("heading", "Answer"), ("group", "Code: python"), ("columnheader", "Number")} <= told
-    assert ("region", "Wide table: it can be scrolled sideways") in told
-    assert any(role in ("math", "MathMLMath") for role, _ in told)
+    roles = {(node["role"], node["name"]) for node in nodes}
+    assert {("heading", "You wrote"), ("heading", "Answer"), ("group", "Code: python"), ("columnheader", "Number")} <= roles
+    assert ("region", "Wide table: it can be scrolled sideways") in roles
+    assert any(role in ("math", "MathMLMath") for role, _ in roles)
 
 
 def test_links_to_the_same_conversation_are_told_apart(world: World) -> None:

@@ -66,9 +66,9 @@ for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'd
     storage.save(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
 from chatui.store.documents import passages
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
-report = brought_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
+report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)
 print(User.objects.get(username='pia').pk, passages.address(report.pk, 2))
 """
@@ -89,12 +89,12 @@ class World:
 
     def page_of(self, name: str) -> Page:
         """This person's only page, empty and without anything stored from before. "" is somebody who is not signed in."""
-        self.model.go_on()
-        kept = (name, self.is_phone)
-        if kept not in self._pages:
+        self.model.resume()
+        key = (name, self.is_phone)
+        if key not in self._pages:
             options = PHONE if self.is_phone else {}
-            self._pages[kept] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
-        page = self._pages[kept]
+            self._pages[key] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
+        page = self._pages[key]
         page.context.set_offline(False)
         page.goto("/healthz")
         page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")

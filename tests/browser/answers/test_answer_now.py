@@ -1,4 +1,4 @@
-"""The "Answer now" button beside the thinking line: by mouse, by keyboard, on a phone and in two tabs."""
+"""The "Answer now" button next to the thinking line: by mouse, by keyboard, on a phone and in two tabs."""
 
 from __future__ import annotations
 

@@ -43,19 +43,19 @@ class Servers:
     """A model server whose answers name the requested model; the huge model pauses after its first words."""
 
     def __init__(self) -> None:
-        self.go_on = go_on = threading.Event()
+        self.may_continue = may_continue = threading.Event()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
-                self.say(asked["model"], {"reasoning": SECRET})
-                self.say(asked["model"], {"content": f"I am {asked['model']}, "})
-                if asked["model"] == "huge":
-                    go_on.wait(60)
-                self.say(asked["model"], {"content": "and that is all."})
+                self.say(body["model"], {"reasoning": SECRET})
+                self.say(body["model"], {"content": f"I am {body['model']}, "})
+                if body["model"] == "huge":
+                    may_continue.wait(60)
+                self.say(body["model"], {"content": "and that is all."})
                 self.wfile.write(b"data: [DONE]\n\n")
 
             def say(self, model: str, delta: dict[str, str]) -> None:
@@ -71,16 +71,16 @@ class Servers:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        self.go_on.set()
+        self.may_continue.set()
         self.server.shutdown()
         self.server.server_close()
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
-    made = Servers()
-    yield made
-    made.close()
+    running = Servers()
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def two(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def _held(servers: Servers) -> None:
-    servers.go_on.clear()
+    servers.may_continue.clear()
 
 
 def change_group(deployment: Deployment, what: str) -> None:
@@ -121,7 +121,7 @@ def answered_again(page: Page, servers: Servers) -> Chat:
     chat = Chat(page)
     chat.ask_and_wait("Who are you?")
     chat.settle()
-    servers.go_on.set()
+    servers.may_continue.set()
     chat.button("Another model").click()
     page.get_by_role("button", name="Large and careful", exact=True).click()
     expect(chat.answer).to_have_text("I am huge, and that is all.")
@@ -144,9 +144,9 @@ def test_another_model_writes_beside_the_answer_that_stays(two: Deployment, visi
     expect(others(chat).get_by_role("heading", level=3)).to_contain_text("Small and quick")
     expect(chat.last.get_by_role("button", name="Keep this version")).to_have_count(0)
     new, old = chat.answer.bounding_box(), others(chat).bounding_box()
-    assert new and old and old["x"] > new["x"] + new["width"], "the two stand side by side"
+    assert new and old and old["x"] > new["x"] + new["width"], "the two are side by side"
 
-    servers.go_on.set()
+    servers.may_continue.set()
     chat.finish()
     expect(chat.answer).to_have_text("I am huge, and that is all.")
     expect(name(chat)).to_contain_text("Version 2 of 2")
@@ -213,14 +213,14 @@ def test_where_the_versions_cannot_be_shown_nothing_is_asked_and_the_choice_stay
 
 def test_while_another_answer_is_written_no_model_is_asked_and_the_choice_stays(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
-    servers.go_on.clear()
+    servers.may_continue.clear()
     chat.ask("And now?")
     expect(chat.answer).to_have_text("I am huge,")
     chat.exchanges.first.get_by_role("button", name="Another model").click()
     chat.page.get_by_role("button", name="Small and quick", exact=True).click()
     expect(chat.page.locator(".toast")).to_contain_text("still being written")
     assert chat.page.locator("chat-composer select[name=choice] option:checked").inner_text() == "Large and careful"
-    servers.go_on.set()
+    servers.may_continue.set()
     chat.finish()
 
 
@@ -286,8 +286,8 @@ def test_versions_say_when_they_were_written_and_fade_in_both_columns(two: Deplo
     chat = answered_again(visits.open(two.servers[0], "ada", timezone_id="Asia/Seoul", **WIDE), servers)
     chat.box.hover()
     expect(others(chat).locator("answer-time time")).to_have_count(1)
-    mine, other = chat.last.locator(".answer answer-time"), others(chat).locator("answer-time")
-    for time in (mine, other):
+    own, other = chat.last.locator(".answer answer-time"), others(chat).locator("answer-time")
+    for time in (own, other):
         expect(time).to_have_css("opacity", "1")
         at = time.locator("time")
         assert at.inner_text() == at.evaluate("""time => new Date(time.dateTime).toLocaleString("en-US",

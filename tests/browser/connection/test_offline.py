@@ -1,4 +1,4 @@
-"""A page without a connection says so and keeps what is written: shown as unsent until it is sent exactly once."""
+"""A page without a connection says so and stores what is written: it is shown as unsent until it is sent exactly once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str,
     expect(chat.box).to_have_value("And another one")
     expect(chat.exchanges).to_have_count(2)
 
-    cable.mend()
+    cable.restore()
     expect(chat.banner).to_be_hidden()
     chat.finish()
     expect(chat.last.locator(".unsent")).to_have_count(0)
@@ -83,7 +83,7 @@ def test_what_a_silent_connection_swallowed_is_sent_again_and_counts_once(cable:
     expect(chat.stop).to_be_hidden()
     expect(chat.working).to_be_hidden()
 
-    cable.mend(keeps=True)
+    cable.restore(keeps=True)
     chat.finish()
     expect(chat.banner).to_be_hidden()
     expect(chat.last.locator(".unsent")).to_have_count(0)
@@ -107,7 +107,7 @@ def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server,
     expect(chat.box).to_be_focused()
     chat.ask("A whole thought")
     expect(chat.last.locator(".unsent")).to_contain_text(NOT_SENT)
-    cable.mend()
+    cable.restore()
 
     chat.finish()
     chat.settle()
@@ -128,7 +128,7 @@ def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cabl
     chat.last.get_by_role("textbox").fill("Hello, differently!")
     chat.button("Send").click()
     expect(chat.last.locator(".question-editor-problem")).to_contain_text("There is no connection")
-    cable.mend()
+    cable.restore()
 
     expect(chat.banner).to_be_hidden()
     chat.button("Send").click()
@@ -144,7 +144,7 @@ def test_an_edit_that_is_sent_just_when_the_connection_breaks_says_so_and_can_be
     problem = chat.last.locator(".question-editor-problem")
     expect(problem).to_have_text(re.compile("There is no connection|Not confirmed yet"))
     expect(chat.stop).to_be_hidden()
-    cable.mend()
+    cable.restore()
     expect(chat.banner).to_be_hidden()
     if box.is_visible() and box.is_editable():
         chat.button("Send").click()
@@ -160,7 +160,7 @@ def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_
     expect(chat.last.locator(".question-editor-problem")).to_have_text(
         "Not confirmed yet: the connection was lost. It will be sent again automatically."
     )
-    cable.mend(keeps=True)
+    cable.restore(keeps=True)
     chat.finish()
     expect(chat.question).to_have_text("Hello, into the silence!")
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
@@ -170,7 +170,7 @@ def test_what_is_written_in_the_editor_outlives_a_page_that_is_reloaded_without_
     edited(chat, "Half an edit")
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
-    cable.mend()
+    cable.restore()
     chat.page.reload()
     box = edited(chat, None)
     expect(box).to_have_value("Half an edit")
@@ -186,7 +186,7 @@ def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable
     other.page.goto(chat.page.url.replace(cable.url, demo.url))
     other.ask_and_wait("News from elsewhere")
     other.page.close()
-    cable.mend()
+    cable.restore()
     expect(chat.exchanges).to_have_count(2)
     expect(box).to_have_value("Half an edit")
     expect(box).to_be_focused()
@@ -243,13 +243,13 @@ def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     expect(chat.banner).to_have_text(NO_CONNECTION)
     chat.last.locator(".question").hover()
     chat.button("Edit").click()
-    said = chat.page.locator(".toast-text")
-    expect(said).to_have_text("There is no connection to the server. Please try again when it is back.")
+    toast = chat.page.locator(".toast-text")
+    expect(toast).to_have_text("There is no connection to the server. Please try again when it is back.")
     for width in (1280, 360):
         chat.page.set_viewport_size({"width": width, "height": 740})
-        assert said.evaluate("said => said.scrollWidth <= said.clientWidth && said.scrollHeight <= said.clientHeight"), "not cut off"
-        assert said.evaluate("said => said.getBoundingClientRect().right <= innerWidth")
-    cable.mend()
+        assert toast.evaluate("line => line.scrollWidth <= line.clientWidth && line.scrollHeight <= line.clientHeight"), "not cut off"
+        assert toast.evaluate("line => line.getBoundingClientRect().right <= innerWidth")
+    cable.restore()
 
 
 def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:
@@ -257,7 +257,7 @@ def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable)
     chat.page.context.set_offline(True)
     expect(chat.banner).to_have_text("You are offline. Waiting for the network…")
     chat.page.context.set_offline(False)
-    cable.mend()
+    cable.restore()
     expect(chat.banner).to_be_hidden()
 
 
@@ -274,8 +274,8 @@ def test_stop_without_a_connection_takes_effect_when_it_is_back(llama: Server, v
         cable.cut()
         expect(chat.banner).to_have_text(NO_CONNECTION)
         chat.stop.click()
-        cable.mend()
+        cable.restore()
         chat.finish("stopped")
     finally:
         cable.close()
-        relay.let_go()
+        relay.release()

@@ -17,7 +17,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-# What a page shows of its conversation beside the text: labels of buttons, addresses, states, order. Only what a reload shows as well.
+# What a page shows of its conversation besides the text: labels of buttons, addresses, states, order. Only what a reload shows as well.
 LOOKS = """() => {
   const text = (selector) => [...document.querySelectorAll(selector)].map((each) => each.innerText.replace(/\\s+/g, " ").trim());
   const all = (selector, name) => [...document.querySelectorAll(selector)].map((each) => each.getAttribute(name));
@@ -55,12 +55,12 @@ BEAT = "chatui:beat"
 @contextmanager
 def nothing_fetched(*pages: Page) -> Iterator[None]:
     """Check that meanwhile no page fetches anything except scripts and styles, which it loads on first use."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def note(request: Request) -> None:
         path = urlsplit(request.url).path
         if not path.startswith("/static/"):
-            asked.append(f"{request.method} {path}")
+            requested.append(f"{request.method} {path}")
 
     for page in pages:
         page.on("request", note)
@@ -68,7 +68,7 @@ def nothing_fetched(*pages: Page) -> Iterator[None]:
     for page in pages:
         page.evaluate("() => fetch('/healthz').then((response) => response.status)")
         page.remove_listener("request", note)
-    assert asked == ["GET /healthz"] * len(pages), "the probe at the end proves that requests are noted"
+    assert requested == ["GET /healthz"] * len(pages), "the probe at the end proves that requests are recorded"
 
 
 def looks(page: Page) -> object:
@@ -182,7 +182,7 @@ def test_an_answer_that_is_stopped_after_a_silence_needs_no_fetch_in_any_tab(lla
         for tab in (chat, twin):
             tab.finish("stopped")
             expect(tab.last.locator(".answer-end")).to_contain_text("Stopped")
-    relay.let_go()
+    relay.release()
 
     agrees_with_a_reload(chat, twin)
 
@@ -241,7 +241,7 @@ def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_
         tab.finish("stopped")
         expect(tab.page.locator(".banner-deleted")).to_be_visible()
     assert relay.closed_at > before, "the product still listens to the model server"
-    relay.let_go()
+    relay.release()
     shown = chat.answer.inner_text()
     aside.page.get_by_role("button", name="Undo").click()
     for tab in (chat, other):
@@ -273,6 +273,6 @@ def test_undo_in_the_tab_that_deleted_brings_back_what_it_had_shown(llama: Serve
     chat.page.wait_for_url(address)
 
     chat.finish("stopped")
-    relay.let_go()
-    kept = chat.answer.inner_text()
-    assert kept.startswith(shown) and "200" not in kept
+    relay.release()
+    shown_text = chat.answer.inner_text()
+    assert shown_text.startswith(shown) and "200" not in shown_text

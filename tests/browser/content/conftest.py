@@ -24,7 +24,7 @@ def _writer() -> Iterator[Writer]:
 def writer(_writer: Writer) -> Iterator[Writer]:
     """The model server. An answer that a test leaves paused is released afterwards."""
     yield _writer
-    _writer.go_on()
+    _writer.resume()
 
 
 @pytest.fixture(scope="package")

@@ -17,18 +17,18 @@ pytestmark = pytest.mark.browser
 
 
 def test_code_without_a_language_fetches_no_highlighter(chat: Chat, writer: Writer) -> None:
-    asked: list[str] = []
-    chat.page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    requested: list[str] = []
+    chat.page.on("request", lambda request: requested.append(urlsplit(request.url).path))
     writer.write("```\nls -la\n```\n\n    indented\n")
     chat.ask_and_wait("Plain?")
     expect(chat.answer.locator(".code-language").first).to_have_text("text")
     chat.page.wait_for_timeout(1_500)  # longer than a complete block waits for an idle moment of the browser
-    assert [path for path in asked if "colours" in path or "highlight" in path] == []
+    assert [path for path in requested if "colours" in path or "highlight" in path] == []
 
     writer.write("```python\nif a: pass\n```\n")
     chat.ask_and_wait("Python?")
     expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
-    assert [path for path in asked if "colours" in path] != []
+    assert [path for path in requested if "colours" in path] != []
 
 
 def test_code_is_highlighted_on_a_page_that_was_loaded_between_the_last_word_and_the_end(
@@ -40,7 +40,7 @@ def test_code_is_highlighted_on_a_page_that_was_loaded_between_the_last_word_and
     expect(chat.answer).to_contain_text("Like")
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")  # the end of the answer cannot be stored
-        writer.go_on()
+        writer.resume()
         expect(chat.answer.locator("code[data-coloured]")).to_have_count(1)
         chat.page.reload()
         expect(chat.answer.locator("code")).to_have_text("if a: pass")

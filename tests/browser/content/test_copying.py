@@ -59,5 +59,5 @@ def test_an_answer_is_copied_as_markdown_and_as_rich_text(written: Server, visit
     ):
         assert piece in rich, piece
     assert 'href="https://a.example/b"' in rich
-    for ours in ("class=", "data-", "Copy code", "<button", "katex", "<span"):
-        assert ours not in rich, ours
+    for markup in ("class=", "data-", "Copy code", "<button", "katex", "<span"):
+        assert markup not in rich, markup

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 _FILE = Path(__file__).parent / "hostile_diagrams.txt"
 ATTACKS = dict(re.findall(r"^=== (.+)\n((?:(?!=== ).*\n)+)", _FILE.read_text(encoding="utf-8"), re.MULTILINE))
-"""Diagrams by the attack that they try. THIEF stands for the address of a server that records requests."""
+"""Diagrams by the attack that they try. THIEF is replaced by the address of a server that records requests."""
 
 
 class Thief:

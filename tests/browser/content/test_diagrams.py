@@ -38,15 +38,15 @@ def inside(page: Page) -> FrameLocator:
 
 
 def test_a_diagram_is_drawn_once_its_block_is_complete_and_its_source_is_a_click_away(chat: Chat, writer: Writer) -> None:
-    asked: list[str] = []
-    chat.page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    chat.page.on("request", lambda request: requested.append(request.url))
     writer.write(FLOW, pause_after="B -->|yes| C[G")
     chat.ask("A flowchart?")
     expect(chat.answer.locator("code.language-mermaid")).to_contain_text("B -->|yes| C[G")
     expect(chat.page.locator("iframe")).to_have_count(0)
-    assert not [url for url in asked if "mermaid" in url or "diagram" in url], "nothing of it is loaded before there is one"
+    assert not [url for url in requested if "mermaid" in url or "diagram" in url], "nothing of it is loaded before there is one"
 
-    writer.go_on()
+    writer.resume()
     chat.finish()
     expect(place(chat.page)).to_have_attribute("data-diagram", "drawn")
     frame = chat.page.get_by_title("Flowchart, drawn from its source")

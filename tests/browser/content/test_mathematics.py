@@ -37,7 +37,7 @@ def test_a_price_is_not_typeset_while_the_answer_is_written(chat: Chat, writer: 
     chat.ask("Prices?")
 
     expect(chat.answer).to_contain_text("The first costs $5 and the second costs $10")
-    writer.go_on()
+    writer.resume()
     chat.finish()
     expect(chat.answer.locator(".katex-html")).to_have_count(1)
 

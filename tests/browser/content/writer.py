@@ -13,7 +13,7 @@ _STEP = 37
 
 
 class Writer:
-    """Listens on loopback. ``answer``: what it writes. ``pause_after``: text after which it waits until ``go_on`` is called."""
+    """Listens on loopback. ``answer``: what it writes. ``pause_after``: text after which it waits until ``resume`` is called."""
 
     def __init__(self) -> None:
         self.answer = "Nothing."
@@ -28,13 +28,13 @@ class Writer:
         self.answer, self.pause_after = answer, pause_after
         self._going.clear()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """End the pause."""
         self._going.set()
 
     def close(self) -> None:
         """Release the answer and stop the server."""
-        self.go_on()
+        self.resume()
         self._server.shutdown()
         self._server.server_close()
 
@@ -44,7 +44,7 @@ class Writer:
         return head + found, rest
 
     def wait(self) -> None:
-        """Block until the test calls ``go_on``."""
+        """Block until the test calls ``resume``."""
         self._going.wait()
 
 

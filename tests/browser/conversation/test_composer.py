@@ -1,4 +1,4 @@
-"""Writing a message: the keys, what is kept when something fails, and the list of conversations."""
+"""Writing a message: the keys, what stays when something fails, and the list of conversations."""
 
 from __future__ import annotations
 

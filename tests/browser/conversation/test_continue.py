@@ -23,14 +23,14 @@ CANARY = "RAW-COT-CANARY-7391"
 def test_continue_writes_the_rest_of_a_cut_answer_behind_it(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Please truncate.", state="incomplete")
-    begun = chat.answer.inner_text()
+    partial = chat.answer.inner_text()
 
     chat.button("Continue").click()
     chat.finish()
 
     expect(chat.last.locator(".part-final")).to_have_count(1)
     expect(chat.answer.get_by_role("listitem")).to_have_count(7)
-    assert chat.answer.inner_text().startswith(begun)
+    assert chat.answer.inner_text().startswith(partial)
     expect(chat.last.locator(".notice")).to_have_count(0)
     expect(chat.button("Continue")).to_have_count(0)
     expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
@@ -88,7 +88,7 @@ def test_a_stopped_answer_of_the_real_model_continues_to_exactly_the_whole_one(l
     expect(chat.answer).to_contain_text("1, 2, 3")
     chat.stop.click()
     chat.finish("stopped")
-    relay.let_go()
+    relay.release()
 
     chat.button("Continue").click()
     chat.finish()
@@ -106,7 +106,7 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     expect(chat.answer).to_contain_text(BEGUN)
     chat.stop.click()
     chat.finish("stopped")
-    relay.let_go()
+    relay.release()
 
     relay.hold_after(40)
     chat.button("Continue").click()
@@ -116,7 +116,7 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     expect(chat.answer).to_contain_text(BEGUN)
     other = Chat(visits.open(llama, "ada", chat.page.url.removeprefix(llama.url)))
     expect(other.answer).to_contain_text(BEGUN)
-    relay.let_go()
+    relay.release()
     chat.finish()
     other.finish()
     expect(chat.answer).to_contain_text("everything digital is built from that trick.")
@@ -137,7 +137,7 @@ def test_an_answer_that_was_stopped_during_its_reasoning_is_finished(llama: Serv
     chat.page.wait_for_timeout(1000)
     chat.stop.click()
     chat.finish("stopped")
-    relay.let_go()
+    relay.release()
     expect(chat.answer.locator(".part-final")).to_have_count(0)
 
     chat.button("Finish the answer").click()

@@ -43,7 +43,7 @@ def test_markdown_is_shown_as_headings_and_lists_while_the_answer_streams(llama:
     chat.ask(TRANSISTOR)
     expect(chat.answer.get_by_role("heading").first).to_be_visible()
     expect(chat.last).to_have_attribute("data-state", "running")
-    relay.let_go()
+    relay.release()
     chat.finish()
 
     expect(chat.answer.get_by_role("listitem").first).to_be_visible()
@@ -59,7 +59,7 @@ def test_raw_reasoning_is_in_no_byte_that_the_browser_receives(llama: Server, vi
     chat.ask(HARD)
     expect(chat.working).to_have_text(re.compile(r"^Working… [1-9]\d* s$"))
     expect(chat.answer).to_be_empty()
-    relay.let_go()
+    relay.release()
     chat.finish()
     chat.settle()
     expect(chat.answer).to_contain_text("bicycle")
@@ -106,14 +106,14 @@ def test_stop_ends_the_upstream_request_within_a_second_and_keeps_the_text(
     assert _is_idle(llama_server)
 
     chat.finish("stopped")
-    kept = chat.answer.inner_text()
-    assert kept.startswith("1, 2, 3, 4") and "200" not in kept
-    relay.let_go()
+    shown_text = chat.answer.inner_text()
+    assert shown_text.startswith("1, 2, 3, 4") and "200" not in shown_text
+    relay.release()
     expect(chat.send).to_be_visible()
     expect(chat.last.locator(".answer-end")).to_contain_text(re.compile("stopped", re.IGNORECASE))
     chat.page.reload()
     chat.finish("stopped")
-    assert chat.answer.inner_text() == kept, "what was shown is what is kept, and nothing came after it"
+    assert chat.answer.inner_text() == shown_text, "the stored text is what was shown, and nothing came after it"
 
 
 def test_a_reload_and_a_second_tab_in_mid_answer_show_the_text_so_far_and_then_the_whole(
@@ -133,7 +133,7 @@ def test_a_reload_and_a_second_tab_in_mid_answer_show_the_text_so_far_and_then_t
         expect(tab.answer.get_by_role("heading").first).to_be_visible()
         expect(tab.stop).to_be_visible()
     so_far = agreed(first, second)
-    relay.let_go()
+    relay.release()
     for tab in (first, second):
         tab.finish()
 

@@ -161,7 +161,7 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
     old.get_by_role("button", name="Send").click()
     expect(chat.question).to_have_text("Something else?")
     chat.finish()
-    kept = chat.exchanges.count() - 1
+    last = chat.exchanges.count() - 1
     versions = chat.last.get_by_role("group", name="Versions of your message")
     versions.get_by_role("button", name="Previous version").hover()
     top = chat.last.bounding_box()
@@ -171,7 +171,7 @@ def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deploymen
     assert top and now and abs(top["y"] - now["y"]) < 2, f"from {top} to {now}"
     found = numbers(chat)
     # Scrolling alone loads the next part: by now more messages may be above, but never fewer.
-    assert found.index(number) >= kept and found == list(range(found[0], found[-1] + 1))
+    assert found.index(number) >= last and found == list(range(found[0], found[-1] + 1))
     back = question(chat, number).get_by_role("group", name="Versions of your message").get_by_role("button", name="Next version")
     expect(back).to_be_focused()
     back.click()

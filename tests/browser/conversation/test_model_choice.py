@@ -52,12 +52,12 @@ class ModelServer:
     def __init__(self, name: str) -> None:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
-                for delta in ({"reasoning": "SECRET-7261"}, {"content": f"I am {name}, as {asked['model']}, {asked['reasoning_effort']}."}):
-                    event = {"model": asked["model"], "choices": [{"index": 0, "delta": delta}]}
+                for delta in ({"reasoning": "SECRET-7261"}, {"content": f"I am {name}, as {body['model']}, {body['reasoning_effort']}."}):
+                    event = {"model": body["model"], "choices": [{"index": 0, "delta": delta}]}
                     self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
                 self.wfile.write(b"data: [DONE]\n\n")
 
@@ -180,9 +180,9 @@ def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_wo
     page = visits.open(several.servers[0], "ada")
     assert "Added later" not in offers(page), "the premise"
     shell(several, ADD_ROW)
-    began = time.monotonic()
+    started = time.monotonic()
     while "Added later" not in offers(page):
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - started < 30
         page.reload()
     model(page).select_option("added")
     chat = Chat(page)

@@ -35,7 +35,7 @@ def test_the_page_follows_the_answer_until_the_reader_scrolls_up(llama: Server, 
     chat.page.mouse.wheel(0, -100)
     expect(jump).to_be_visible()
     place = top(chat.page)
-    relay.let_go()
+    relay.release()
     chat.finish()
     assert top(chat.page) == place
     expect(jump).to_be_visible()

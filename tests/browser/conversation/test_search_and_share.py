@@ -177,8 +177,8 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     expect(row.get_by_role("button", name="Copied")).to_be_visible()
     assert chat.page.evaluate("navigator.clipboard.readText()") == link
     chat.page.goto("/shares/")
-    mine = chat.page.locator(".share-link").filter(has=chat.page.locator(f'[value="{link}"]'))
-    mine.get_by_role("button", name="Revoke").click()
+    own_link = chat.page.locator(".share-link").filter(has=chat.page.locator(f'[value="{link}"]'))
+    own_link.get_by_role("button", name="Revoke").click()
     chat.page.wait_for_url("**/shares/")
     expect(chat.page.locator(f'[value="{link}"]')).to_have_count(0)
     visits.allow("404")

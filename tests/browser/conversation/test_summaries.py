@@ -62,8 +62,8 @@ def test_steps_are_listed_while_the_model_thinks_and_fold_up_when_the_answer_beg
     expect(chat.last.locator(".thought li").first).to_be_hidden()
     chat.last.locator(".thought > summary").click()
     assert chat.last.locator(".thought li").all_inner_texts() == shown == late.last.locator(".thought li").all_text_contents()
-    said = late.page.locator(".announcer").inner_text()
-    assert FIRST not in said, "a screen reader is told that there is thinking and an end, not every line"
+    announced = late.page.locator(".announcer").inner_text()
+    assert FIRST not in announced, "a screen reader announces the beginning and the end of thinking, not every line"
 
 
 def test_the_copy_of_an_answer_goes_without_its_summary(slow: Server, visits: Visits) -> None:

@@ -1,4 +1,4 @@
-"""Temporary chats: started with one press, marked by a banner, reloaded, closed, left, and kept after all."""
+"""Temporary chats: started with one press, marked by a banner, reloaded, closed, left, and turned into ordinary ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAYS = "Not listed, not searchable."
 UNTIL = "from chatui.models import Conversation; print(Conversation.objects.get(pk='{}').temporary_until.timestamp())"
 
 
-def begun(visits: Visits, demo: Server, **options: object) -> Chat:
+def temporary_chat(visits: Visits, demo: Server, **options: object) -> Chat:
     page = visits.open(demo, "ada", **options)  # type: ignore[arg-type]
     page.get_by_role("link", name="Temporary chat").click()
     chat = Chat(page)
@@ -44,7 +44,7 @@ def test_a_temporary_chat_is_in_no_list_survives_a_reload_and_is_deleted_when_cl
     demo: Server, demo_deployment: Deployment, visits: Visits
 ) -> None:
     visits.allow("status of 404")
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     page, url = chat.page, chat.page.url
     expect(page).to_have_title("Temporary chat · chatui")
     expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
@@ -67,7 +67,7 @@ def test_a_temporary_chat_is_in_no_list_survives_a_reload_and_is_deleted_when_cl
 
 
 def test_another_tab_is_informed_and_clears_what_it_shows(demo: Server, visits: Visits) -> None:
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     expect(other.exchanges).to_have_count(1)
@@ -78,7 +78,7 @@ def test_another_tab_is_informed_and_clears_what_it_shows(demo: Server, visits: 
 
 
 def test_a_temporary_chat_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visits) -> None:
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     chat.page.get_by_role("button", name="Keep this chat").click()
     expect(chat.page.get_by_role("heading", level=1)).to_have_text("Hello")
     expect(chat.page.get_by_text(SAYS)).to_have_count(0)
@@ -86,7 +86,7 @@ def test_a_temporary_chat_that_is_kept_is_an_ordinary_conversation(demo: Server,
 
 
 def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: Server, demo_deployment: Deployment, visits: Visits) -> None:
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     url = chat.page.url
     other = chat.page.context.new_page()
     other.goto(url)
@@ -106,7 +106,7 @@ def test_a_key_begins_a_temporary_chat(demo: Server, visits: Visits) -> None:
 
 
 def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None:
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     chat.box.fill("a secret that I do not send")
     chat.page.wait_for_timeout(500)  # it is stored shortly after the last key press
     assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
@@ -119,7 +119,7 @@ def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None
 
 
 def test_an_unsent_edit_is_deleted_with_the_chat(demo: Server, visits: Visits) -> None:
-    chat = begun(visits, demo)
+    chat = temporary_chat(visits, demo)
     chat.page.locator(".question").hover()
     chat.page.locator(".question [data-action=edit]").click()
     chat.page.locator(".question-editor textarea").fill("a secret that I do not ask")

@@ -1,4 +1,4 @@
-"""A real message in the browser passes the scripts that the walk in ARCHITECTURE.md names, in that order."""
+"""A real message in the browser passes through the scripts that ARCHITECTURE.md names, in that order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
 
 def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
-    page.context.route("**/*.js", noted)
+    page.context.route("**/*.js", recording_scripts)
     page.add_init_script(WATCH)
     chat = Chat(page)
     chat.page.reload()
@@ -51,17 +51,17 @@ def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, v
     left = passed.index(SENT)
     for heading, way in (("Request path", unique(passed[:left])), ("Response path", unique(passed[left:]))):
         named = steps(heading, "js")
-        assert len(named) > 2, "hardly a script is named, so this would prove nothing"
-        assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"
+        assert len(named) > 2, "hardly any script is named, so this test would prove nothing"
+        assert [name for name in named if name not in way] == [], f"not called; called: {way}"
         assert named == sorted(named, key=way.index), f"another order: {[name for name in way if name in named]}"
 
 
-def noted(route: Route) -> None:
+def recording_scripts(route: Route) -> None:
     """Serve the script's source instead of the bundled one, with each function recording its call. Addresses contain a digest."""
     path = re.sub(r"\.[0-9a-f]{12}(?=\.js$)", "", urlsplit(route.request.url).path).lstrip("/")
     text = (ROOT / path).read_text(encoding="utf-8")
     if "/vendor/" not in path:
-        text = BEGINS.sub(lambda begun: f'{begun["line"]} globalThis.passed?.push("{path}");', text)
+        text = BEGINS.sub(lambda match: f'{match["line"]} globalThis.passed?.push("{path}");', text)
     route.fulfill(content_type="text/javascript", body=text)
 
 

@@ -54,7 +54,7 @@ def test_nothing_moves_the_frame_of_a_long_conversation(
     page = chat.page
     expect(chat.last).to_be_visible()
     steps = walk(page, lambda focused: frame_stays(page, f"Tab to {focused}"))
-    assert steps > 40, "the premise: the walk goes through the whole page"
+    assert steps > 40, "the premise: Tab reaches the whole page"
 
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

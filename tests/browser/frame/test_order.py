@@ -20,19 +20,19 @@ ORDER = """() => [...document.querySelectorAll(".answer .thought, .answer .part,
   .map((each) => [...each.classList].find((name) => name.startsWith('part-')) ?? each.className)"""
 NOTE_PLACES = f"""() => {{
   globalThis.places = new Set();
-  globalThis.orders = new Set();
+  globalThis.arrivalOrders = new Set();
   const order = {ORDER};
   const note = () => {{
     const exchange = document.querySelector("chat-transcript > .exchange:last-child");
     const preamble = exchange?.querySelector(".part-preamble");
     if (preamble) globalThis.places.add(Math.round(preamble.getBoundingClientRect().top - exchange.getBoundingClientRect().top));
-    if (preamble) globalThis.orders.add(order().slice(0, 2).join(" "));
+    if (preamble) globalThis.arrivalOrders.add(order().slice(0, 2).join(" "));
     requestAnimationFrame(note);
   }};
   note();
 }}"""
 PLACES = "() => [...globalThis.places]"
-ORDERS = "() => [...globalThis.orders]"
+ARRIVAL_ORDERS = "() => [...globalThis.arrivalOrders]"
 
 
 def test_a_preamble_keeps_its_place_while_the_answer_is_written_and_after_a_reload(paced: Server, visits: Visits) -> None:
@@ -43,7 +43,7 @@ def test_a_preamble_keeps_its_place_while_the_answer_is_written_and_after_a_relo
     chat.settle()
     order = chat.page.evaluate(ORDER)
     assert order == ["thought", "part-preamble", "part-final", "answer-tools"]
-    assert chat.page.evaluate(ORDERS) == ["working part-preamble", "thought part-preamble"]
+    assert chat.page.evaluate(ARRIVAL_ORDERS) == ["working part-preamble", "thought part-preamble"]
     places = chat.page.evaluate(PLACES)
     chat.page.reload()
     chat.page.evaluate(NOTE_PLACES)

@@ -49,7 +49,7 @@ def choose(page: Page) -> None:
 
 
 def long_answer(chat: Chat) -> None:
-    """Ask for an answer that takes long while the person looks at something else."""
+    """Request an answer that takes long while the person looks at something else."""
     chat.page.evaluate("""() => document.querySelector("chat-composer").addEventListener("chat:running", () => {
       globalThis.later += 6_000;
     })""")
@@ -62,7 +62,7 @@ def long_answer(chat: Chat) -> None:
 
 def test_people_who_switched_it_on_are_notified_once_without_any_text_of_the_conversation(chat: Chat) -> None:
     page = chat.page
-    assert page.evaluate("globalThis.asked") == 0, "nobody is asked before they ask"
+    assert page.evaluate("globalThis.asked") == 0, "no permission is requested before the person requests notices"
     choose(page)
     expect(page.locator(".toast").last).to_contain_text("You will be notified of long answers.")
     assert page.evaluate("globalThis.asked") == 1

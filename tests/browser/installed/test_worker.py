@@ -17,7 +17,7 @@ from tests.support.served import PASSWORD, Deployment, Server
 pytestmark = pytest.mark.browser
 
 SECRET = "SECRET-OF-ADA-7741"
-KEPT = re.compile(r"/static/.+\.[0-9a-f]{12}\.\w+|/offline/")
+CACHED = re.compile(r"/static/.+\.[0-9a-f]{12}\.\w+|/offline/")
 NETWORK = "ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_CONNECTION|WebSocket connection to .* failed|Failed to load resource"
 
 
@@ -84,10 +84,10 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in/**")
 
-    kept = page.evaluate(CACHES)
-    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: the cache is not empty"
-    assert [address for address in kept if not KEPT.fullmatch(urlsplit(address).path)] == []
-    assert [address for address, (_, text) in kept.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
+    cached = page.evaluate(CACHES)
+    assert len(cached) > 8 and any("/js/chat." in address for address in cached), "the premise: the cache is not empty"
+    assert [address for address in cached if not CACHED.fullmatch(urlsplit(address).path)] == []
+    assert [address for address, (_, text) in cached.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
     stored = page.evaluate("() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join()")
     assert SECRET not in stored and "chatui:draft" not in stored
 
@@ -105,14 +105,14 @@ def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Depl
 
 def test_only_static_files_are_cached_and_all_else_is_fetched_as_without_a_worker(with_worker: Opening) -> None:
     page = with_worker("ada")
-    asked = page.evaluate("""async () => {
+    requested = page.evaluate("""async () => {
       const paths = ["/conversations/", "/search/?q=x", "/download/", "/healthz", "/static/js/chat.js"];
       for (const path of paths) await (await fetch(path)).text();
       return paths;
     }""")
-    kept = {urlsplit(address).path for address in page.evaluate(CACHES)}
-    assert not kept & {urlsplit(path).path for path in asked}
-    assert [path for path in kept if not KEPT.fullmatch(path)] == [] and any("/js/chat." in path for path in kept)
+    cached = {urlsplit(address).path for address in page.evaluate(CACHES)}
+    assert not cached & {urlsplit(path).path for path in requested}
+    assert [path for path in cached if not CACHED.fullmatch(path)] == [] and any("/js/chat." in path for path in cached)
 
 
 def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment, with_worker: Opening, visits: Visits) -> None:
@@ -143,7 +143,7 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
     expect(chat.box).to_have_value("not lost")
     page.wait_for_load_state("networkidle")
     after = {name for name, _ in page.evaluate(CACHES).values()}
-    assert len(after) == 1 and not after & before, "what the old version kept is gone"
+    assert len(after) == 1 and not after & before, "the old version's cache is deleted"
     assert server.url in page.url
 
 

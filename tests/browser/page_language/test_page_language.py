@@ -28,16 +28,16 @@ def ask(chat: Chat, text: str) -> None:
     box.press("Enter")
 
 
-def said(page: Page) -> list[str]:
+def reported(page: Page) -> list[str]:
     """The announcements since ``listen`` was called."""
-    return page.evaluate("() => globalThis.said")
+    return page.evaluate("() => globalThis.reported")
 
 
 def listen(page: Page) -> None:
     page.evaluate("""() => {
       const line = document.querySelector(".announcer");
-      globalThis.said = [];
-      new MutationObserver(() => globalThis.said.push(line.textContent)).observe(line, { childList: true });
+      globalThis.reported = [];
+      new MutationObserver(() => globalThis.reported.push(line.textContent)).observe(line, { childList: true });
     }""")
 
 
@@ -73,12 +73,12 @@ def test_a_whole_turn_is_announced_in_german(slow_demo: Server, visits: Visits) 
     expect(chat.last.locator(".before")).to_contain_text("nachgedacht")
     expect(chat.last.locator("[data-action=copy-answer]")).to_have_text("Kopieren")
     expect(page.locator(".conversation-group").first).to_have_text("Heute")
-    assert said(page) == ["Denkt nach", "Antwort fertig"]
+    assert reported(page) == ["Denkt nach", "Antwort fertig"]
     ask(chat, "Und noch etwas Längeres, bitte.")
     page.locator(".stop").click()
     chat.finish("stopped")
     expect(chat.last.locator(".answer-facts, .notice").first).to_contain_text("Gestoppt")
-    assert said(page)[-1] == "Gestoppt"
+    assert reported(page)[-1] == "Gestoppt"
 
 
 def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, visits: Visits) -> None:
@@ -128,7 +128,7 @@ def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: 
     expect(korean.last.locator("[data-action=copy-answer]")).to_have_text("복사")
     expect(korean.last.locator("[data-action=edit]")).to_have_text("편집")
     expect(korean.question).to_have_text("The second")
-    assert said(korean.page) == ["생각하는 중", "답변이 준비되었습니다"]
+    assert reported(korean.page) == ["생각하는 중", "답변이 준비되었습니다"]
     ask(korean, "세 번째")
     expect(english.question).to_have_text("세 번째")
     korean.page.locator(".stop").click()
@@ -150,9 +150,9 @@ def test_what_went_wrong_is_announced_once_and_in_each_pages_language(slow_demo:
         expect(chat.exchanges).to_have_count(2)
         chat.finish("incomplete")
         expect(chat.last.locator(".notice-code")).to_have_text("E-X-LENGTH")
-    assert said(english.page) == ["Thinking", "The answer reached its length limit."]
+    assert reported(english.page) == ["Thinking", "The answer reached its length limit."]
     sentence = german.last.locator(".notice-text").inner_text().removesuffix("E-X-LENGTH").strip()
-    assert said(german.page) == ["Denkt nach", sentence] and "length" not in sentence
+    assert reported(german.page) == ["Denkt nach", sentence] and "length" not in sentence
 
 
 def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(slow_demo: Server, visits: Visits) -> None:
@@ -165,7 +165,7 @@ def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(
     expect(chat.working).to_contain_text("⟦")
     chat.finish()
     chat.settle()
-    for line in said(page):
+    for line in reported(page):
         assert is_pseudo(line), line
     page.locator("#main").focus()
     page.keyboard.press("c")

@@ -14,13 +14,13 @@ from tests.support.served import Deployment, Server
 
 
 class Patient(BaseHTTPRequestHandler):
-    """Begins each answer at once and ends it when ``going`` is set. ``asked``: the bodies of all requests so far."""
+    """Begins each answer at once and ends it when ``going`` is set. ``requests``: the bodies of all requests so far."""
 
     going = threading.Event()
-    asked: ClassVar[list[dict[str, Any]]] = []
+    requests: ClassVar[list[dict[str, Any]]] = []
 
     def do_POST(self) -> None:
-        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()

@@ -32,8 +32,8 @@ class Model(BaseHTTPRequestHandler):
         is_for_title = b"You name a conversation" in body
         if is_for_title:
             self.may_title.wait(60)
-        said = stub.chunk(reasoning="HIDDEN-THOUGHT") + stub.chunk(content=f'"{TITLE}"' if is_for_title else "Take the bicycle.")
-        self._send("text/event-stream", said + stub.chunk(finish="stop", content="") + stub.DONE)
+        data = stub.chunk(reasoning="HIDDEN-THOUGHT") + stub.chunk(content=f'"{TITLE}"' if is_for_title else "Take the bicycle.")
+        self._send("text/event-stream", data + stub.chunk(finish="stop", content="") + stub.DONE)
 
     def do_GET(self) -> None:
         self._send("application/json", json.dumps({"data": [{"id": "tiny"}]}).encode())

@@ -31,7 +31,7 @@ def test_a_conversation_by_keyboard_alone(llama: Server, visits: Visits, relay: 
     expect(chat.answer).to_contain_text("1, 2, 3")
     page.keyboard.press("Escape")
     chat.finish("stopped")
-    relay.let_go()
+    relay.release()
     expect(chat.box).to_be_focused()
 
     page.reload()
@@ -137,8 +137,8 @@ def reach(page: Page, name: str, *, back: bool = False) -> None:
 
 def announcements(page: Page) -> list[str]:
     """The announcements of the live region since the page was loaded."""
-    said: list[str] = page.evaluate("announced")
-    return said
+    announced: list[str] = page.evaluate("announced")
+    return announced
 
 
 def named(page: Page, *roles: str) -> None:

@@ -43,7 +43,7 @@ def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_non
     expect(live.locator(".frame-why")).to_contain_text("raw reasoning")
     expect(chat.last).to_have_attribute("data-state", "running")
     expect(chat.answer).to_be_empty()
-    relay.let_go()
+    relay.release()
     expect(live.locator(".frame-body")).to_contain_text(CANARY)
     expect(page.locator(".frame-live").filter(has_text="final")).to_contain_text("bicycle")
     chat.finish()

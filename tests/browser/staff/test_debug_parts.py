@@ -36,7 +36,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         deployment.stop()
 
 
-def talked(visits: Visits, server: Server, *questions: str) -> Chat:
+def chat_with(visits: Visits, server: Server, *questions: str) -> Chat:
     """Ada's page after these questions; ``debug/`` below its address is the debug view."""
     chat = Chat(visits.open(server, "ada"))
     for question in questions or ("Make a plan.",):
@@ -62,7 +62,7 @@ def debug(visits: Visits, server: Server, chat: Chat) -> Page:
 def opened(browser: Browser, demo: Server) -> Iterator[str]:
     """The address of the debug view of a conversation with one turn, opened by grace for hours. Tests that change nothing share it."""
     visits = Visits(browser)
-    page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
     opt_in(page, "4 hours")
     address = page.url
     visits.close()
@@ -71,7 +71,7 @@ def opened(browser: Browser, demo: Server) -> Iterator[str]:
 
 
 def test_a_reason_is_needed_and_a_time_is_chosen(visits: Visits, demo: Server) -> None:
-    page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
     assert INSTRUCTIONS not in page.content()
     box = page.get_by_label("Reason")
     box.fill("too short")
@@ -84,7 +84,7 @@ def test_a_reason_is_needed_and_a_time_is_chosen(visits: Visits, demo: Server) -
 
 
 def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: Server, demo_deployment: Deployment) -> None:
-    page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
@@ -99,7 +99,7 @@ def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: S
 
 def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_reached(visits: Visits, demo: Server) -> None:
     visits.allow("ERR_FAILED|ERR_INTERNET_DISCONNECTED")
-    page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
+    page = visits.open(demo, "grace", chat_with(visits, demo).page.url + "debug/")
     page.clock.install()
     opt_in(page)
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
@@ -109,7 +109,7 @@ def test_at_the_end_nothing_stays_on_the_screen_even_if_the_server_cannot_be_rea
 
 
 def test_closing_in_one_tab_ends_the_stream_of_another_at_once(visits: Visits, demo: Server) -> None:
-    page = debug(visits, demo, talked(visits, demo))
+    page = debug(visits, demo, chat_with(visits, demo))
     expect(page.get_by_text("Live: new frames appear")).to_be_visible()
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
     other = page.context.new_page()
@@ -120,7 +120,7 @@ def test_closing_in_one_tab_ends_the_stream_of_another_at_once(visits: Visits, d
 
 
 def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: Server) -> None:
-    chat = talked(visits, strict)
+    chat = chat_with(visits, strict)
     asking = visits.open(strict, "grace", chat.page.url + "debug/")
     asking.get_by_label("Reason").fill(REASON)
     asking.get_by_label("1 hour").check()
@@ -146,7 +146,7 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
 
 
 def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> None:
-    chat = talked(visits, strict)
+    chat = chat_with(visits, strict)
     asking = visits.open(strict, "grace", chat.page.url + "debug/")
     asking.get_by_label("Reason").fill(REASON)
     asking.get_by_role("button", name="Request the debug view").click()
@@ -187,7 +187,7 @@ def test_what_the_person_saw_is_shown_beside_all_frames(visits: Visits, demo: Se
     assert left and right and left["x"] < right["x"] and left["y"] == right["y"]
     narrow = visits.open(demo, "grace", page.url, **PHONE)
     top, below = narrow.locator(".frame-seen").first.bounding_box(), narrow.locator(".frame-there").first.bounding_box()
-    assert top and below and top["x"] == below["x"] and top["y"] < below["y"], "on a phone one stands under the other"
+    assert top and below and top["x"] == below["x"] and top["y"] < below["y"], "on a phone one is below the other"
     assert narrow.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -260,7 +260,7 @@ def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits
 
 
 def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server) -> None:
-    chat = talked(visits, demo, "Make a plan.")
+    chat = chat_with(visits, demo, "Make a plan.")
     chat.button("Edit").click()
     box = chat.last.get_by_role("textbox", name="Your message")
     box.fill("Say hello.")
@@ -282,7 +282,7 @@ def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server
 
 
 def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server) -> None:
-    chat = talked(visits, demo, "Say hello.")
+    chat = chat_with(visits, demo, "Say hello.")
     page = debug(visits, demo, chat)
     page.goto(chat.page.url + "debug/compare/")
     expect(page.get_by_text("Live: new frames appear")).to_be_visible()

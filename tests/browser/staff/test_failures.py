@@ -27,8 +27,8 @@ class Refusing(BaseHTTPRequestHandler):
     """A model server that refuses each question in the way that the question says."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
-        status, error, headers = REFUSALS[asked]
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        status, error, headers = REFUSALS[question]
         self._send(status, {"error": {"message": "SECRET", **error}}, headers)
 
     def do_GET(self) -> None:
@@ -72,10 +72,10 @@ def test_each_failure_says_what_to_do(refusing: Server, visits: Visits) -> None:
     expect(notice).to_contain_text("The model server's content rules do not allow this. Try rephrasing your message.")
     chat.ask_and_wait("set-up", state="failed")
     expect(notice).to_contain_text("This model is not configured correctly. Tell an administrator. The failure number is")
-    told = notice.inner_text()
+    text = notice.inner_text()
 
     chat.page.reload()
-    expect(notice).to_have_text(told.replace("\n", " "))
+    expect(notice).to_have_text(text.replace("\n", " "))
     expect(chat.last.locator(".notice-cause")).to_be_hidden()
     assert not any(word in chat.page.content() for word in ("SECRET", "invalid_api_key", "HTTP 401"))
 

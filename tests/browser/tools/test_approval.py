@@ -22,7 +22,7 @@ def card(page: Page) -> Locator:
     return page.locator("[data-waiting]")
 
 
-def asked(chat: Chat) -> Locator:
+def approval_request(chat: Chat) -> Locator:
     """The approval card, once the demo has called its tool."""
     chat.ask(ASK)
     shown = card(chat.page)
@@ -34,7 +34,7 @@ def asked(chat: Chat) -> Locator:
 def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(options: dict[str, Any], demo: Server, visits: Visits) -> None:
     wire = Wire()
     chat = Chat(visits.open(demo, "ada", wire=wire, **options))
-    shown = asked(chat)
+    shown = approval_request(chat)
     expect(shown.get_by_role("heading")).to_have_text("Allow “Notes”?")
     expect(shown.locator("pre")).to_have_text(f"{WRITTEN}\nBring the list.")
     expect(chat.page.locator(".announcer")).to_have_text("A tool waits for your decision.")
@@ -59,7 +59,7 @@ def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(options: dict[str, 
 
 def test_the_card_survives_a_reload_and_a_decision_in_one_tab_is_seen_in_the_other(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
-    asked(chat)
+    approval_request(chat)
     chat.settle()
     chat.page.reload()
     expect(card(chat.page)).to_have_count(1)
@@ -79,7 +79,7 @@ def test_the_card_survives_a_reload_and_a_decision_in_one_tab_is_seen_in_the_oth
 
 def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
-    asked(chat)
+    approval_request(chat)
     chat.stop.click()
     chat.finish("stopped")
     expect(chat.page.locator("[data-decided] summary")).to_contain_text("The answer was stopped before you decided")
@@ -87,7 +87,7 @@ def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits
 
 def test_the_buttons_work_without_scripts(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
-    asked(chat)
+    approval_request(chat)
     chat.settle()
     plain = visits.open(demo, "ada", chat.page.url, java_script_enabled=False)
     plain.get_by_role("button", name="Allow once").click()
@@ -98,7 +98,7 @@ def test_the_buttons_work_without_scripts(demo: Server, visits: Visits) -> None:
 
 def test_what_is_switched_off_for_a_conversation_is_not_called_in_it(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "bela"))
-    asked(chat).get_by_role("button", name="Never in this conversation").click()
+    approval_request(chat).get_by_role("button", name="Never in this conversation").click()
     chat.finish()
     button = chat.page.get_by_role("button", name="Tools", exact=True)
     button.click()

@@ -96,13 +96,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode())
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/run":
             _Handler.runs += 1
             contents = [["plot.png", base64.b64encode(png(640, 480, bytes([_Handler.runs] * 3))).decode()]]
             self._answer(json.dumps({"output": "", "contents": contents + [["a.csv", "YSxi"]] * (_Handler.runs - 1)}).encode())
             return
-        replies = [message for message in asked["messages"] if message["role"] == "tool"]
+        replies = [message for message in body["messages"] if message["role"] == "tool"]
         if len(replies) < 2:
             function = {"name": "run_python", "arguments": json.dumps({"code": "draw()"})}
             call = [{"index": 0, "id": f"c{len(replies)}", "type": "function", "function": function}]

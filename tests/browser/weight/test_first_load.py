@@ -43,10 +43,10 @@ def loaded(page: Page, path: str) -> dict[str, int]:
     requests: list[Request] = []
     page.on("requestfinished", lambda request: requests.append(request))
     page.goto(path, wait_until="networkidle")
-    asked = {urlsplit(request.url).path: request for request in requests}
-    texts = {name: request for name, request in asked.items() if name.endswith((".js", ".css")) and weight(request) > 500}
+    requested = {urlsplit(request.url).path: request for request in requests}
+    texts = {name: request for name, request in requested.items() if name.endswith((".js", ".css")) and weight(request) > 500}
     assert [name for name, request in texts.items() if not is_compressed(request)] == []
-    return {name: weight(request) for name, request in asked.items() if not name.startswith(LATER)}
+    return {name: weight(request) for name, request in requested.items() if not name.startswith(LATER)}
 
 
 def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Visits) -> None:
@@ -94,5 +94,5 @@ def test_what_a_page_needs_is_asked_for_in_two_steps(demo: Server, visits: Visit
     [first] = [times for name, times in ends.items() if name.startswith("/static/js/chat.")]
     joined = [times for name, times in ends.items() if "/joined/" in name]
     assert len(joined) > 2
-    assert all(begun < min(ended for _, ended in joined) for begun, _ in joined), "no script waits for another"
-    assert all(begun >= first[0] for begun, _ in joined)
+    assert all(start < min(ended for _, ended in joined) for start, _ in joined), "no script waits for another"
+    assert all(start >= first[0] for start, _ in joined)

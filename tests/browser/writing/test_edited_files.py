@@ -22,7 +22,7 @@ PASTE = DROP.replace("dropped", "pasted").replace(
 )
 
 
-def asked_with_files(chat: Chat) -> Locator:
+def question_with_files(chat: Chat) -> Locator:
     """Ask with two files; returns the open editor of this question."""
     attach(chat.page, NOTES, TABLE)
     expect(chat.page.locator(".chip")).to_contain_text(["of the limit", "of the limit"])
@@ -44,7 +44,7 @@ def documents(chat: Chat) -> Locator:
 
 def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
-    editor = asked_with_files(chat)
+    editor = question_with_files(chat)
     chips = editor.get_by_role("list", name="Files of this question").get_by_role("listitem")
     expect(chips).to_contain_text(["notes.txt", "figures.csv"])
     expect(documents(chat)).to_have_count(0)  # files in the editor are not shown twice
@@ -81,7 +81,7 @@ def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Serv
 
 def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_changes_nothing(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits, **PHONE)
-    editor = asked_with_files(chat)
+    editor = question_with_files(chat)
     chips = editor.locator(".chip")
     expect(chips).to_have_count(2)
     editor.evaluate(DROP)

@@ -49,7 +49,7 @@ def test_the_next_message_is_sent_once_when_the_answer_ends_also_with_two_tabs(c
 
     chat.ask("Say it shortly.")
     expect(card(other.page)).to_contain_text("And then?\n\nSay it shortly.", use_inner_text=True)
-    relay.let_go()
+    relay.release()
 
     for tab in (chat, other):
         expect(tab.exchanges).to_have_count(2)
@@ -70,7 +70,7 @@ def test_the_next_message_survives_a_reload_and_is_sent_though_the_answer_ended_
 
     address = chat.page.url
     chat.page.goto("/pages/help/")
-    relay.let_go()
+    relay.release()
     ended = Chat(chat.page.context.new_page())
     # This page only waits for the end: it never followed the turn, and so does not send the next message.
     ended.page.add_init_script("delete globalThis.localStorage")
@@ -102,7 +102,7 @@ def test_the_next_message_can_be_edited_and_withdrawn(chat: Chat, relay: Relay) 
     expect(card(chat.page)).to_be_hidden()
     expect(chat.box).to_have_value("First\n\ntyped since")
     expect(chat.box).to_be_focused()
-    relay.let_go()
+    relay.release()
     chat.finish()
     expect(chat.exchanges).to_have_count(1)
 
@@ -112,7 +112,7 @@ def test_after_a_stopped_answer_the_next_message_is_offered_and_not_sent(chat: C
     chat.stop.click()
     chat.finish("stopped")
     expect(card(chat.page)).to_contain_text(STOPPED)
-    relay.let_go()
+    relay.release()
     chat.page.reload()
     expect(card(chat.page)).to_contain_text(STOPPED)
     expect(chat.exchanges).to_have_count(1)

@@ -41,7 +41,7 @@ def test_files_wait_with_their_message_come_back_with_it_and_go_out_with_it(chat
     chat.box.fill("Hello!")
     chat.box.press("Enter")
     expect(card(chat.page)).to_contain_text("With notes.txt")
-    relay.let_go()
+    relay.release()
     expect(chat.exchanges).to_have_count(2)
     documents = chat.last.get_by_role("region", name="Documents").get_by_role("listitem")
     expect(documents).to_contain_text(["notes.txt"])
@@ -65,7 +65,7 @@ def test_files_of_a_message_that_is_refused_are_at_the_box_again_like_its_text(c
     token = chat.page.locator("meta[name=csrf-token]").get_attribute("content") or ""
     headers = {"X-CSRFToken": token, "Referer": chat.page.url}
     assert chat.page.request.post(f"/files/{gone}/delete/", headers=headers).ok
-    relay.let_go()
+    relay.release()
     expect(chips).to_contain_text(["notes.txt"])
     expect(chat.box).to_have_value("Hello!")
     expect(chat.problem).not_to_have_text("")  # the reason stays while the chips come back

@@ -46,8 +46,8 @@ async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
     path, title, text = canary.plant("path of a page"), canary.plant("title of a page"), canary.plant("text of a page")
     name, about = canary.plant("title of a result"), canary.plant("words about a result")
 
-    async def web(writer: asyncio.StreamWriter, asked: str) -> None:
-        if asked.startswith("/search?"):
+    async def web(writer: asyncio.StreamWriter, requested: str) -> None:
+        if requested.startswith("/search?"):
             found = [{"url": f"http://tea.example:{peer.port}/{path}", "title": name, "content": about}]
             writer.write(page(json.dumps({"results": found}).encode(), "application/json"))
         else:
@@ -73,7 +73,7 @@ async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
     assert await OpenedPage.objects.filter(title=title).aexists(), "the premise: it could be cited"
     pages = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
     assert_silent(canary, layer, caplog, [socket, stranger], *pages)
-    assert any("Here it is." in heard for heard in socket.raw), "the premise: the answer came"
+    assert any("Here it is." in raw_frame for raw_frame in socket.raw), "the premise: the answer arrived"
     await open_debug_view(grace, accepted["conversation"])
     [debug] = await pages_of(grace, f"/c/{accepted['conversation']}/debug/")
     assert {"query", "text of a page"} <= set(canary.found(debug)), "permitted staff see calls and replies"

@@ -15,7 +15,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.responses.backend import ResponsesBackend
 from renderer.events import FrameWithdrawn, RawEvent
-from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, said
+from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, message_events
 from tests.support import stub
 from tests.support.sampling import PATIENT, sample_request
 from tests.support.stub import SSE_HEAD, chunk
@@ -30,7 +30,7 @@ def in_chat(text: str) -> list[bytes]:
 
 
 def in_responses(text: str) -> list[bytes]:
-    return [sse(event) for event in said(0, text)[:2]]
+    return [sse(event) for event in message_events(0, text)[:2]]
 
 
 HELD = "SECRET thoughts about the question, and how to say it.</think>"

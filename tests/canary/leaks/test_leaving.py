@@ -43,8 +43,8 @@ def test_the_search_index_has_only_visible_words_and_no_marker(world: World) -> 
 def test_internal_tables_of_the_database_have_no_marker(world: World) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT block FROM chatui_words_data")
-        kept = b"".join(block for (block,) in cursor)
-    assert b"visible" in kept and not world.canary.found(kept)
+        contents = b"".join(block for (block,) in cursor)
+    assert b"visible" in contents and not world.canary.found(contents)
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in ("anonymous", "holder")])
@@ -53,7 +53,7 @@ def test_searching_hidden_words_looks_and_costs_the_same_as_searching_nothing(na
     if name == "opened":
         open_view(world)
 
-    def asked(text: str) -> tuple[bytes, list[str]]:
+    def search(text: str) -> tuple[bytes, list[str]]:
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -61,9 +61,9 @@ def test_searching_hidden_words_looks_and_costs_the_same_as_searching_nothing(na
         statements = [query["sql"].replace(text.lower(), "") for query in queries.captured_queries]
         return answer, [sql for sql in statements if re.search("chatui_(?:words|searchentry|message|conversation|turn)", sql)]
 
-    nothing = asked(NONSENSE)
+    nothing = search(NONSENSE)
     for text in (*list(world.canary.planted)[::7], world.canary.beginning, world.canary.beginning[:5], "analysis", "instructions"):
-        assert asked(text) == nothing, text
+        assert search(text) == nothing, text
 
 
 def test_the_premise_only_the_owner_finds_visible_text(world: World) -> None:
@@ -85,35 +85,35 @@ def test_index_counts_are_per_owner(world: World) -> None:
 def test_a_shared_page_has_no_marker_for_any_reader(name: str, world: World) -> None:
     if name == "opened":
         open_view(world)
-    response = client_of(name, world).get(f"/s/{world.hers.link.token}/")
+    response = client_of(name, world).get(f"/s/{world.planted.link.token}/")
     assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
 
 
 def test_share_links_have_no_marker_and_none_ends_at_a_hidden_message(world: World) -> None:
     client = client_for(world.people["owner"])
-    address = f"/c/{world.hers.conversation.pk}/share/"
+    address = f"/c/{world.planted.conversation.pk}/share/"
     ShareLink.objects.all().delete()
-    made = 0
-    for message in world.hers.conversation.messages.all():
+    count = 0
+    for message in world.planted.conversation.messages.all():
         cache.clear()  # otherwise the requests would be rate limited
         response = client.post(address, {"leaf": str(message.pk), "days": "1"})
         assert response.status_code == (302 if message.is_visible else 404)
-        made += message.is_visible
+        count += message.is_visible
     links = ShareLink.objects.all()
-    assert len(links) == made > 4
+    assert len(links) == count > 4
     pages = [Client().get(f"/s/{link.token}/") for link in links]
     assert {page.status_code for page in pages} == {200}
     assert not world.canary.found(*map(whole, pages))
 
 
 def test_a_preview_has_no_marker(world: World) -> None:
-    response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/share/")
+    response = client_for(world.people["owner"]).get(f"/c/{world.planted.conversation.pk}/share/")
     assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
 
 
 @pytest.mark.parametrize("form", ["openchatml", "markdown", "json"])
 def test_the_owners_exports_have_no_marker_but_the_complete_one_of_staff_does(form: str, world: World) -> None:
-    path = f"/c/{world.hers.conversation.pk}/download/"
+    path = f"/c/{world.planted.conversation.pk}/download/"
     own = client_for(world.people["owner"]).get(path, {"form": form})
     assert VISIBLE in own.content.decode() and not world.canary.found(whole(own))
     if form == "json":
@@ -170,7 +170,7 @@ def test_an_exception_with_hidden_text_reaches_no_log_and_no_error_mail(
     for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (conversations, "shown_conversation")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, quote)
-            response = client.get(f"/c/{world.hers.conversation.pk}/")
+            response = client.get(f"/c/{world.planted.conversation.pk}/")
             assert response.status_code == 500 and not world.canary.found(whole(response))
     logged = console.getvalue()
     assert "builtins.ValueError" in logged and "in quote" in logged, "the premise: the kind and the place are logged"

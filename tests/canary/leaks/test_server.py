@@ -57,18 +57,18 @@ class Server:
     """The server's port, the planted rows, and the file with its output."""
 
     port: int
-    told: dict[str, Any]
+    data: dict[str, Any]
     log: Path
 
     def canary(self) -> Canary:
         canary = Canary()
-        canary.beginning, canary.planted = self.told["beginning"], self.told["planted"]
+        canary.beginning, canary.planted = self.data["beginning"], self.data["planted"]
         return canary
 
     def fetch(self, name: str, method: str, path: str) -> bytes:
         """Every byte of one response, as read from the socket."""
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nCookie: {self.told['cookies'][name]}\r\nConnection: close\r\n\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nCookie: {self.data['cookies'][name]}\r\nConnection: close\r\n\r\n"
         )
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
             line.sendall(head.encode())
@@ -125,9 +125,9 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def test_no_byte_or_log_line_of_a_real_server_has_a_marker(server: Server) -> None:
-    canary, ids = server.canary(), server.told["ids"]
+    canary, ids = server.canary(), server.data["ids"]
     answers: dict[str, bytes] = {}
-    for name in server.told["cookies"]:
+    for name in server.data["cookies"]:
         for place in PLACES:
             answers[f"{name} {place}"] = server.fetch(name, "GET", f"/c/{ids['conversation']}/{place.format_map(ids)}")
         for path in (
@@ -151,7 +151,7 @@ def test_no_byte_or_log_line_of_a_real_server_has_a_marker(server: Server) -> No
     for path in sorted(set(re.findall(r'(?:href|src)="(/static/[^"#]+)"', page))):
         answers[path] = server.fetch("owner", "GET", path)
         assert answers[path].startswith(b"HTTP/1.1 200"), path
-    assert {asked for asked, answer in answers.items() if canary.found(answer)} == set()
+    assert {request for request, answer in answers.items() if canary.found(answer)} == set()
     logged = server.log.read_bytes() + server.log.with_name("access").read_bytes()
     assert ids["conversation"].encode() in logged, "the premise: requests are logged"
     assert not canary.found(logged)
@@ -165,7 +165,7 @@ class WebSocketLine:
         origin = origin or f"http://127.0.0.1:{server.port}"
         key = base64.b64encode(secrets.token_bytes(16)).decode()
         self._line.sendall(
-            f"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {origin}\r\nCookie: {server.told['cookies'][name]}\r\n"
+            f"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {origin}\r\nCookie: {server.data['cookies'][name]}\r\n"
             f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
         self._file = self._line.makefile("rb")
@@ -201,18 +201,18 @@ def test_no_frame_of_a_real_socket_has_reasoning_which_staff_can_read_later(serv
         "text": "Show me everything, please.",
     }
     line.send(type="send", **ask)
-    heard = [line.receive()]
-    accepted = json.loads(heard[0])[0]
+    received = [line.receive()]
+    accepted = json.loads(received[0])[0]
     line.send(type="subscribe", conversation=accepted["conversation"])
-    while heard[-1] and not re.search(rb'"(?:response\.(?:completed|incomplete|failed|cancel)|chatui:idle)"', heard[-1]):
-        heard.append(line.receive())
+    while received[-1] and not re.search(rb'"(?:response\.(?:completed|incomplete|failed|cancel)|chatui:idle)"', received[-1]):
+        received.append(line.receive())
     line.send(type="watch", conversation=accepted["conversation"])
-    heard.append(line.receive())
-    assert b"E-PERM-VISIBILITY" in heard[-1]
+    received.append(line.receive())
+    assert b"E-PERM-VISIBILITY" in received[-1]
     line.close()
     pages = [server.fetch("owner", "GET", f"/c/{accepted['conversation']}/{place}") for place in ("", "download/")]
     hidden = _hidden_words(server, accepted["conversation"])
-    shown = b"\n".join([*heard, *pages, server.log.read_bytes()]).decode()
+    shown = b"\n".join([*received, *pages, server.log.read_bytes()]).decode()
     assert hidden and not [words for words in hidden if words in shown]
 
 
@@ -222,7 +222,7 @@ def _hidden_words(server: Server, conversation: str) -> list[str]:
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     csrf = re.search(r"(?i)set-cookie: (chatui_csrf=[^;]+)", page)
     assert token and csrf
-    headers = {"Cookie": f"{server.told['cookies']['both']}; {csrf[1]}", "Content-Type": "application/x-www-form-urlencoded"}
+    headers = {"Cookie": f"{server.data['cookies']['both']}; {csrf[1]}", "Content-Type": "application/x-www-form-urlencoded"}
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as connection:
         fields = f"csrfmiddlewaretoken={token[1]}&reason=a+fault+was+seen&minutes=15"
         connection.request("POST", f"/c/{conversation}/debug/open/", fields, headers)

@@ -40,8 +40,8 @@ NAMES = {
 
 @database_sync_to_async
 def settle_rows(canary: Canary, owner: User) -> dict[str, str]:
-    hers = plant(owner, canary)
-    ids = {"conversation": hers.conversation.pk, "question": hers.question.pk, "turn": hers.turn.pk, "failed": hers.failed.pk}
+    planted = plant(owner, canary)
+    ids = {"conversation": planted.conversation.pk, "question": planted.question.pk, "turn": planted.turn.pk, "failed": planted.failed.pk}
     return {name: str(value) for name, value in ids.items()} | {"client_id": str(uuid4())}
 
 
@@ -220,8 +220,8 @@ def _last_of_each(events: list[str]) -> list[str]:
 
     When a question was asked, and when its answer was ready, is not secret.
     """
-    kept = [event for event in events if '"type": "response.delta"' not in event and '"type": "chatui:preamble.delta"' not in event]
-    return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|datetime=\\"[^"]*"', "", event) for event in kept]
+    remaining = [event for event in events if '"type": "response.delta"' not in event and '"type": "chatui:preamble.delta"' not in event]
+    return [re.sub(r'"sequence_number": \d+|"updated_at": "[^"]*"|datetime=\\"[^"]*"', "", event) for event in remaining]
 
 
 @pytest.mark.asyncio

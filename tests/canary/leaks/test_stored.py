@@ -44,7 +44,7 @@ def everything_stored() -> str:
 
 
 @dataclass(frozen=True, order=True)
-class Asked:
+class AddressRequest:
     """An address with real ids, and the fields to be sent. ``name``: the same without the ids, which differ each time."""
 
     name: str
@@ -52,31 +52,31 @@ class Asked:
     body: str = ""
 
 
-def addresses(world: World, step: int = 12) -> list[Asked]:
+def addresses(world: World, step: int = 12) -> list[AddressRequest]:
     """Every reviewed address, and again for every ``step``th hidden message."""
     values = places(world)
     asks = [ask for route in ROUTES for ask in route.asks]
-    asked = {Asked(ask.path, filled(ask.path, values), urlencode(filled(ask.data, values))) for ask in asks}
-    for place, hidden in (("conversation", world.hers.hidden), ("deleted", world.deleted.hidden[:3])):
+    requests = {AddressRequest(ask.path, filled(ask.path, values), urlencode(filled(ask.data, values))) for ask in asks}
+    for place, hidden in (("conversation", world.planted.hidden), ("deleted", world.deleted.hidden[:3])):
         of_one = f"/c/{values[place]}"
         for number, message in enumerate(hidden):
             if number % step == 0:
-                asked.add(Asked(f"text of {number}, {place}", f"{of_one}/messages/{message.pk}/text/"))
+                requests.add(AddressRequest(f"text of {number}, {place}", f"{of_one}/messages/{message.pk}/text/"))
             if number % 6 == 0:
-                asked.add(Asked(f"branch with {number}, {place}", f"{of_one}/branch/", urlencode({"message": message.pk})))
+                requests.add(AddressRequest(f"branch with {number}, {place}", f"{of_one}/branch/", urlencode({"message": message.pk})))
             if message.turn is not None:
-                asked.add(Asked(f"turn that {message.turn.state}, {place}", f"{of_one}/turns/{message.turn.pk}/"))
-    return sorted(asked)
+                requests.add(AddressRequest(f"turn that {message.turn.state}, {place}", f"{of_one}/turns/{message.turn.pk}/"))
+    return sorted(requests)
 
 
-def crawl(client: Client, asked: list[Asked], ways: list[tuple[str, str]], one_in: int) -> list[tuple[str, bytes]]:
+def crawl(client: Client, requests: list[AddressRequest], ways: list[tuple[str, str]], one_in: int) -> list[tuple[str, bytes]]:
     """Every byte of the responses, each with its request. Changes are rolled back.
 
     ``ways``: methods, each with what is accepted; the first is tried at each address, of the others one in ``one_in``, and all in
     ``make attack``.
     """
     answers: list[tuple[str, bytes]] = []
-    for one, (method, accept) in product(asked, ways):
+    for one, (method, accept) in product(requests, ways):
         if accept == "application/json" and one.path.startswith("/admin/"):
             continue  # Django's own pages, which do not support JSON
         if not EVERY_SHAPE and (method, accept) != ways[0] and not is_drawn(one_in, one.name, method, accept):
@@ -99,7 +99,7 @@ def assert_silent(
     world: World, answers: list[tuple[str, bytes]], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Assert that no marker is in any response, session, log line or on the console."""
-    leaks = {asked: found for asked, answer in answers if (found := world.canary.found(answer))}
+    leaks = {request: found for request, answer in answers if (found := world.canary.found(answer))}
     assert not leaks
     assert not world.canary.found(sessions()), "in a session"
     assert not world.canary.found(caplog.text), "in the log"
@@ -117,10 +117,10 @@ def test_the_premise_every_marker_is_stored_and_staff_see_the_open_branch(world:
     assert in_headers <= {"name of a tool"} | {place for place in world.canary.planted.values() if place.startswith(("broken", "unknown"))}
     open_view(world)
     client = client_for(world.people["both"])
-    bodies = {marker for message in world.hers.hidden for marker in world.canary.planted if marker in message.text}
-    shown = client.get(f"/c/{world.hers.conversation.pk}/debug/").content.decode()
-    saved = client.get(f"/c/{world.hers.conversation.pk}/download/whole/").content.decode()
-    branch = transcripts.branch(world.hers.conversation, world.hers.final)
+    bodies = {marker for message in world.planted.hidden for marker in world.canary.planted if marker in message.text}
+    shown = client.get(f"/c/{world.planted.conversation.pk}/debug/").content.decode()
+    saved = client.get(f"/c/{world.planted.conversation.pk}/download/whole/").content.decode()
+    branch = transcripts.branch(world.planted.conversation, world.planted.final)
     on_branch = {marker for marker in bodies if any(marker in message.text for message in branch)}
     assert len(on_branch) > 30
     assert {marker for marker in on_branch if marker not in shown} == set() == {marker for marker in on_branch if marker not in saved}
@@ -128,9 +128,9 @@ def test_the_premise_every_marker_is_stored_and_staff_see_the_open_branch(world:
 
 def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
     client = client_for(world.people["owner"])
-    page = client.get(f"/c/{world.hers.conversation.pk}/").content.decode()
+    page = client.get(f"/c/{world.planted.conversation.pk}/").content.decode()
     assert QUESTION in page and VISIBLE in page and "Let me <em>look</em>." in page
-    assert VISIBLE in client.get(f"/c/{world.hers.conversation.pk}/download/").content.decode()
+    assert VISIBLE in client.get(f"/c/{world.planted.conversation.pk}/download/").content.decode()
 
 
 @pytest.mark.slow
@@ -151,18 +151,18 @@ def test_no_unusual_method_reveals_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_of(name, world)
-    asked = {one.path: one for one in addresses(world)}  # each address once: fields are sent only with methods that the product supports
-    assert len(asked) > 100
-    assert_silent(world, crawl(client, list(asked.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
+    requests = {one.path: one for one in addresses(world)}  # each address once: fields are sent only with methods that the product supports
+    assert len(requests) > 100
+    assert_silent(world, crawl(client, list(requests.values()), [(method, "text/html") for method in ODD], 8), caplog, capfd)
 
 
 def test_every_branch_that_the_owner_opens_has_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_for(world.people["owner"])
-    path = f"/c/{world.hers.conversation.pk}/"
+    path = f"/c/{world.planted.conversation.pk}/"
     answers: list[tuple[str, bytes]] = []
-    for message in [*world.hers.hidden[::9], world.hers.question, world.hers.other_question, *world.hers.failed.messages.all()]:
+    for message in [*world.planted.hidden[::9], world.planted.question, world.planted.other_question, *world.planted.failed.messages.all()]:
         client.post(f"{path}branch/", {"message": str(message.pk)})
         answers += [(f"{place} of the branch with {message.pk}", whole(client.get(path + place))) for place in ("", "download/")]
     assert sum(b"Another answer." in answer for _, answer in answers) in range(1, len(answers)), "the premise: branches differ"
@@ -189,7 +189,7 @@ def test_hidden_text_of_a_turn_of_a_dead_process_stays_hidden(
     path = f"/c/{turn.conversation_id}/"
     answers = [(place, whole(client.get(path + place))) for place in ("", f"turns/{turn.pk}/", "download/", "")]
     turn.refresh_from_db()
-    assert turn.state == "interrupted" and world.canary.found(turn.messages.get().text), "the premise: the piece was kept as a message"
+    assert turn.state == "interrupted" and world.canary.found(turn.messages.get().text), "the premise: the piece was stored as a message"
     assert_silent(world, answers, caplog, capfd)
 
 
@@ -210,7 +210,7 @@ def test_static_files_and_error_addresses_have_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     client = client_for(world.people["owner"])
-    path = f"/c/{world.hers.conversation.pk}/"
+    path = f"/c/{world.planted.conversation.pk}/"
     odd = [
         *("/static/", "/static/js/chat.js", "/static/css/", "/media/", "/favicon.ico", "/robots.txt", "/.env", "/var/", "/ws/"),
         *(
@@ -220,7 +220,7 @@ def test_static_files_and_error_addresses_have_no_marker(
         *(f"{path}?{key}=1" for key in ("hidden", "whole", "format", "raw", "channel")),
         f"{path}download/?audience=debug",
         f"{path}download/?whole=1",
-        f"{path}turns/{world.hers.turn.pk}/?audience=debug",
+        f"{path}turns/{world.planted.turn.pk}/?audience=debug",
     ]
     assert_silent(world, [(address, whole(client.get(address))) for address in odd], caplog, capfd)
 
@@ -228,7 +228,7 @@ def test_static_files_and_error_addresses_have_no_marker(
 def test_every_forced_error_page_has_no_marker(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"/c/{world.hers.conversation.pk}/"
+    path = f"/c/{world.planted.conversation.pk}/"
     client, strict = client_for(world.people["owner"]), client_for(world.people["owner"], enforce_csrf_checks=True)
     answers: list[tuple[str, bytes]] = []
 
@@ -244,14 +244,14 @@ def test_every_forced_error_page_has_no_marker(
     expect(404, client.get(f"{path}nothing/"))
     expect(405, client.get(f"{path}rename/"))
     # A row damaged on disk: its content must not appear with the error.
-    Message.objects.filter(pk=world.hers.final.pk).update(text=f"<|start|>assistant {world.canary.plant('damaged row')} and so on")
-    for place in ("", "download/", f"turns/{world.hers.turn.pk}/", f"messages/{world.hers.final.pk}/text/"):
+    Message.objects.filter(pk=world.planted.final.pk).update(text=f"<|start|>assistant {world.canary.plant('damaged row')} and so on")
+    for place in ("", "download/", f"turns/{world.planted.turn.pk}/", f"messages/{world.planted.final.pk}/text/"):
         expect(500, client.get(path + place))
     assert_silent(world, answers, caplog, capfd)
 
 
 def test_an_exception_with_hidden_text_does_not_show_it_on_a_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = f"/c/{world.hers.conversation.pk}/"
+    path = f"/c/{world.planted.conversation.pk}/"
     quoted = world.canary.plant("message of an exception")
 
     def quote(*args: object, **kwargs: object) -> None:
@@ -266,13 +266,13 @@ def test_an_exception_with_hidden_text_does_not_show_it_on_a_page(world: World, 
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, quote)
-            for place, accept in product(("", "download/", f"turns/{world.hers.turn.pk}/"), ("text/html", "application/json")):
+            for place, accept in product(("", "download/", f"turns/{world.planted.turn.pk}/"), ("text/html", "application/json")):
                 assert not world.canary.found(whole(client.get(path + place, headers={"accept": accept})))
     open_view(world)
     with monkeypatch.context() as patch:
         for module, name in ((frames, "view"), (frames, "raw_branch"), (frames, "raw_frame"), (prompts, "part"), (tokens, "page")):
             patch.setattr(module, name, quote)
-        turn, hidden = f"debug/turns/{world.hers.turn.pk}", world.hers.hidden[4].pk
+        turn, hidden = f"debug/turns/{world.planted.turn.pk}", world.planted.hidden[4].pk
         for place in ("debug/", "debug/compare/", "debug/raw/", f"debug/frames/{hidden}/", f"{turn}/prompt/", f"{turn}/tokens/"):
             response = client_for(world.people["both"]).get(path + place)
             assert response.status_code == 500 and not world.canary.found(whole(response)), place
@@ -281,8 +281,8 @@ def test_an_exception_with_hidden_text_does_not_show_it_on_a_page(world: World, 
 def test_no_repr_of_a_row_or_value_has_hidden_text(world: World) -> None:
     rows = [*Message.objects.all(), *Turn.objects.all(), *Conversation.objects.all(), *User.objects.all()]
     frames = [transcripts.frame_of(message) for message in Message.objects.all()]
-    said = [repr(row) + str(row) for row in rows] + [body for frame in frames for body in [repr(frame).replace(repr(frame.header), "")]]
-    assert not world.canary.found(*said)
+    texts = [repr(row) + str(row) for row in rows] + [body for frame in frames for body in [repr(frame).replace(repr(frame.header), "")]]
+    assert not world.canary.found(*texts)
 
 
 def test_titles_come_from_the_question_and_never_from_model_text(world: World) -> None:

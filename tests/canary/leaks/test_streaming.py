@@ -127,7 +127,7 @@ async def test_nothing_hidden_leaks_while_streaming_and_staff_see_all_of_it(
         assert (await watcher.next())["code"] == "E-X-OPT-IN"
         await watcher.silence(0.2)
         assert not canary.found(*watcher.raw), "before the opt-in"
-        assert not layer.to_debug(), "nobody watches, so nothing is even sent to those who might"
+        assert not layer.to_debug(), "nobody watches, so nothing is sent to the group of watchers"
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
@@ -222,7 +222,7 @@ async def test_nothing_hidden_leaks_however_a_turn_ends(
         await late.silence(0.1)
         pages = await everything_of(ada, accepted)
         assert_silent(canary, layer, caplog, [tab, late], *pages)
-    assert await Message.objects.filter(text__contains=canary.beginning).aexists(), "the premise: hidden text was kept"
+    assert await Message.objects.filter(text__contains=canary.beginning).aexists(), "the premise: hidden text was stored"
     if state:
         assert (await Turn.objects.aget()).state == state
 
@@ -245,7 +245,7 @@ async def test_nothing_hidden_leaks_from_edits_and_regenerations(
             accepted = (await tab.until("chatui:accepted"))[-1]
             await running.settle()
             turn = await Turn.objects.aget(pk=accepted["turn"])
-            assert (turn.state, turn.error_code) == ("completed", ""), f"{kind}: what is kept of odd frames must not close the conversation"
+            assert (turn.state, turn.error_code) == ("completed", ""), f"{kind}: stored odd frames must not close the conversation"
             pages += await everything_of(ada, accepted)
         await tab.silence(0.2)
         assert any(b"After send." in page for page in pages)
@@ -364,8 +364,8 @@ async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        accepted = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        accepted = await begin(owner_socket)
         await reached(backend)
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
@@ -374,7 +374,7 @@ async def test_a_watcher_whose_permission_cannot_be_rechecked_sees_no_more(
         await database_sync_to_async(grace.user_permissions.clear)()
         await asyncio.sleep(0.4)
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
         await watcher.silence(0.3)
         assert not canary.found(*watcher.raw)
 
@@ -384,8 +384,8 @@ async def test_a_watcher_whose_view_of_the_next_turn_cannot_be_recorded_sees_non
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second watcher, whose access was recorded, makes the runner publish; the first is still in the group."""
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher, BrowserSocket(grace) as second:
-        accepted = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher, BrowserSocket(grace) as second:
+        accepted = await begin(owner_socket)
         await running.settle()
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
@@ -394,7 +394,7 @@ async def test_a_watcher_whose_view_of_the_next_turn_cannot_be_recorded_sees_non
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
             patch.setattr("chatui.audit_log.aggregation._count", _disk_is_full)
-            await hers.send_message("And now?", conversation=accepted["conversation"])
+            await owner_socket.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
         await second.send("watch", conversation=accepted["conversation"])
         await second.until("chatui:debug.snapshot")
@@ -414,8 +414,8 @@ async def test_a_watcher_who_closes_the_debug_view_sees_no_more(
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        accepted = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        accepted = await begin(owner_socket)
         await reached(backend)
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
@@ -423,7 +423,7 @@ async def test_a_watcher_who_closes_the_debug_view_sees_no_more(
         await database_sync_to_async(lambda: client_for(grace).post(f"/c/{accepted['conversation']}/debug/close/"))()
         assert (await watcher.until("closed"))[-1]["code"] == consumer.CLOSE_FORBIDDEN
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
         assert not canary.found(*watcher.raw)
 
 

@@ -40,19 +40,19 @@ def remote(canary: Canary, tmp_path: Path) -> Iterator[dict[str, Tool]]:
 
 def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary, remote: dict[str, Tool]) -> dict[str, str]:
     """Tools with markers wherever their authors write text, and tools of other servers; returns their names by what they do."""
-    said = canary.plant("what a tool returns")
-    told = canary.plant("what a tool tells the model of its failure")
+    returned = canary.plant("what a tool returns")
+    failure = canary.plant("what a tool tells the model of its failure")
     raised = canary.plant("what a tool raises")
 
     @tool(label="Looking something up for {shown}")
     async def works(shown: str, hidden: str) -> dict[str, str]:
         await asyncio.sleep(0.2)
-        return {"found": said}
+        return {"found": returned}
 
     works.__annotations__["hidden"] = Annotated[str, Field(description=canary.plant("description of an argument"))]
 
     async def tells() -> None:
-        raise ToolError(told)
+        raise ToolError(failure)
 
     def breaks() -> None:
         raise ValueError(raised)
@@ -122,7 +122,7 @@ async def test_only_a_tools_status_line_is_visible(
     assert replies == {"", "E-X-TOOL-FAILED", "E-TOOL-TIMEOUT", "E-CALL-SCHEMA"}, "the premise: every kind of reply"
     pages = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
     search = await pages_of(ada, f"/search/?q={hidden}")
-    assert "a tool failed (ValueError)" in caplog.text, "the premise: the log says something"
+    assert "a tool failed (ValueError)" in caplog.text, "the premise: the log is not empty"
     assert_silent(canary, layer, caplog, [socket, stranger], *midway, *pages)
     assert hidden.encode() not in search[0].split(b"<main")[-1].replace(f'value="{hidden}"'.encode(), b"")
     assert any(b"Looking something up for St. Gallen" in page for page in pages) and any("St. Gallen" in text for text in socket.raw)
@@ -130,10 +130,10 @@ async def test_only_a_tools_status_line_is_visible(
     [debug] = await pages_of(grace, f"/c/{accepted['conversation']}/debug/")
     seen = canary.found(debug)
     # A server's text with a status from 500 on reaches nobody, not even the model.
-    for kind, kept_from_all in (("an MCP server", "breaks"), ("an HTTP API", "fails")):
+    for kind, hidden_from_all in (("an MCP server", "breaks"), ("an HTTP API", "fails")):
         reached = {way for way in WAYS if f"what {kind} says when it {way}" in seen}
-        assert reached == set(WAYS) - {kept_from_all}, "the premise: what the servers said came, and permitted staff see it"
-    told = json.dumps([[each.name, each.description, each.parameters] for each in backend.requests[0].tools])
-    assert len([what for what in canary.found(told.encode()) if "over MCP" in what or "operation" in what or "OpenAPI" in what]) > 5
+        assert reached == set(WAYS) - {hidden_from_all}, "the premise: the servers' text arrived, and permitted staff see it"
+    offered = json.dumps([[each.name, each.description, each.parameters] for each in backend.requests[0].tools])
+    assert len([what for what in canary.found(offered.encode()) if "over MCP" in what or "operation" in what or "OpenAPI" in what]) > 5
     assert any("argument" in what for what in seen) and any("returns" in what for what in seen), "permitted staff see calls and replies"
     assert b"duration_ms" in debug

@@ -80,8 +80,8 @@ async def test_withdrawn_text_is_in_no_stream_page_export_search_or_copy(
     caplog.set_level(logging.DEBUG)
     word = canary.plant("text that is withdrawn")
     later = canary.plant("text behind the sign")
-    shown, kept = asyncio.Event(), asyncio.Event()
-    script: list[Step] = [FrameOpened(FINAL), FrameText(f"We think {word} of it. "), shown, FrameWithdrawn(), FrameText(later), kept]
+    shown, stored = asyncio.Event(), asyncio.Event()
+    script: list[Step] = [FrameOpened(FINAL), FrameText(f"We think {word} of it. "), shown, FrameWithdrawn(), FrameText(later), stored]
     script += [FrameClosed(Terminator.END, ProductCode.WITHHELD)] if last != "stop" else []
     script += [FrameOpened(FINAL), FrameText("Forty two."), FrameClosed(Terminator.RETURN)] if last == "answer" else []
     backend.script = [*script, ended()] if last != "stop" else [*script, asyncio.Event()]
@@ -94,10 +94,12 @@ async def test_withdrawn_text_is_in_no_stream_page_export_search_or_copy(
         shown.set()
         await reached(backend)
         await until_saved("<|channel|>analysis", "")
-        assert [header for _, header in await frames_of_turn()] == ["analysis"], "a process that dies now keeps nothing that people may see"
+        assert [header for _, header in await frames_of_turn()] == ["analysis"], (
+            "a process that dies now stores nothing that people may see"
+        )
         await late.send("subscribe", conversation=accepted["conversation"])
         await late.until("chatui:snapshot")
-        kept.set()
+        stored.set()
         if last == "stop":
             await tab.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         await tab.until(*ENDS)
@@ -111,7 +113,7 @@ async def test_withdrawn_text_is_in_no_stream_page_export_search_or_copy(
     assert not canary.found(after, *late.raw, *pages, caplog.text)
     assert not await SearchEntry.objects.filter(terms__contains=word.lower()).aexists()
     assert not await Message.objects.filter(is_visible=True, text__contains=word).aexists()
-    assert await Message.objects.filter(is_visible=False, text__contains=word).aexists(), "the premise: it is kept for staff"
+    assert await Message.objects.filter(is_visible=False, text__contains=word).aexists(), "the premise: it is stored for staff"
     turn = await Turn.objects.aget()
     if last != "stop":
         assert (turn.state, turn.error_code) == ("completed" if last == "answer" else "failed", "E-X-WITHHELD")
@@ -124,9 +126,9 @@ def test_text_withdrawn_before_it_was_sent_is_never_sent() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("SECRET\n\nSECRET"), FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
         stream.take(event, key, 0)
-    said = [numbered.as_json() for numbered in stream.flush()]
-    assert [event["type"] for event in said] == ["chatui:withdrawn"]
-    assert "SECRET" not in json.dumps([*said, stream.snapshot(0).as_json()])
+    sent = [numbered.as_json() for numbered in stream.flush()]
+    assert [event["type"] for event in sent] == ["chatui:withdrawn"]
+    assert "SECRET" not in json.dumps([*sent, stream.snapshot(0).as_json()])
 
 
 def test_staff_who_watch_see_the_withdrawn_frame_with_all_of_its_text() -> None:
@@ -139,14 +141,14 @@ def test_staff_who_watch_see_the_withdrawn_frame_with_all_of_its_text() -> None:
         FrameClosed(Terminator.END, ProductCode.WITHHELD),
     ):
         stream.take(event, key)
-    said = [numbered.as_json() for numbered in stream.flush()]
-    assert [event["type"] for event in said] == [
+    sent = [numbered.as_json() for numbered in stream.flush()]
+    assert [event["type"] for event in sent] == [
         "chatui:frame.opened",
         "chatui:frame.delta",
         "chatui:frame.withdrawn",
         "chatui:frame.delta",
         "chatui:frame.closed",
     ]
-    assert said[2]["header"] == {"role": "assistant", "channel": "analysis", "intent": "debug"} and said[2]["why_hidden"]
-    [kept] = stream.snapshot().frames
-    assert (kept.text, bool(kept.why_hidden)) == ("one two", True)
+    assert sent[2]["header"] == {"role": "assistant", "channel": "analysis", "intent": "debug"} and sent[2]["why_hidden"]
+    [frame] = stream.snapshot().frames
+    assert (frame.text, bool(frame.why_hidden)) == ("one two", True)

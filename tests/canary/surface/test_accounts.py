@@ -40,7 +40,7 @@ def test_of_two_simultaneous_setups_with_a_good_code_one_gets_the_account() -> N
         thread.start()
     for thread in threads:
         thread.join(30)
-    # After the codes are used up, a visitor is told that theirs is invalid.
+    # After the codes are used up, a visitor sees that theirs is invalid.
     assert len(answers) == 4 and 302 in answers and set(answers) <= {200, 302}
     assert User.objects.count() == 1
     assert not FirstAccountCode.objects.exists()

@@ -49,7 +49,7 @@ def test_no_request_changes_the_audit_log_whatever_the_permissions(path: str, li
     client = client_for(root)
     path = path.format(line=line.pk)
     before = list(AuditEvent.objects.values())
-    assert client.get(path).status_code == (200 if path == "/audit/" else 404), "the premise: the admin pages have no list of its own"
+    assert client.get(path).status_code == (200 if path == "/audit/" else 404), "the premise: the admin pages have no separate list for it"
     tricks: list[dict[str, object]] = [
         {},
         {"action": "delete_selected", "_selected_action": str(line.pk), "post": "yes", "select_across": "1"},
@@ -111,14 +111,14 @@ def test_no_filter_of_the_account_list_queries_what_people_wrote(query: str, wor
 
 def test_the_conversation_list_shows_neither_title_nor_content(world: World) -> None:
     client = client_for(world.people["any only"])
-    for path in ("", f"{world.hers.conversation.pk}/change/", f"{world.hers.conversation.pk}/history/"):
+    for path in ("", f"{world.planted.conversation.pk}/change/", f"{world.planted.conversation.pk}/history/"):
         page = client.get(f"/admin/chatui/conversation/{path}").content.decode()
-        assert str(world.hers.conversation.pk) in page and "A visible title" not in page
+        assert str(world.planted.conversation.pk) in page and "A visible title" not in page
 
 
 def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: World) -> None:
     """Before the opt-in there is no line in the audit log, so the page shows none of the person's words either."""
-    page = client_for(world.people["both"]).get(f"/c/{world.hers.conversation.pk}/debug/").content.decode()
+    page = client_for(world.people["both"]).get(f"/c/{world.planted.conversation.pk}/debug/").content.decode()
     assert "Before you open this view" in page and "A visible title" not in page
 
 
@@ -135,9 +135,9 @@ def test_staff_can_grant_permissions_they_hold(olga: User) -> None:
 
 
 @pytest.mark.parametrize("name", ["view_hidden_channels", "view_any_conversation", "view_auditevent"])
-@pytest.mark.parametrize("whom", ["another", "oneself"])
-def test_nobody_grants_a_permission_they_do_not_hold(name: str, whom: str, olga: User) -> None:
-    person = olga if whom == "oneself" else make_person("other", staff=True)
+@pytest.mark.parametrize("target", ["another", "oneself"])
+def test_nobody_grants_a_permission_they_do_not_hold(name: str, target: str, olga: User) -> None:
+    person = olga if target == "oneself" else make_person("other", staff=True)
     held = [str(item.pk) for item in person.user_permissions.all()]
     client = client_for(olga)
     client.post(f"/admin/chatui/user/{person.pk}/change/", form_of(person, user_permissions=[*held, str(permission(name).pk)]))

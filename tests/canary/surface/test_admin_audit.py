@@ -50,7 +50,7 @@ def change(admin_pages: Client, person: User, **changes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"is_staff": "on"}, ["is staff now"]),
         ({"is_active": None}, ["is not active any more"]),
@@ -59,11 +59,11 @@ def change(admin_pages: Client, person: User, **changes: object) -> None:
         ({"email": "other@example.org"}, ["has another e-mail address now"]),
     ],
 )
-def test_a_change_of_account_flags(changes: Mapping[str, object], said: list[str], admin_pages: Client) -> None:
+def test_a_change_of_account_flags(changes: Mapping[str, object], expected: list[str], admin_pages: Client) -> None:
     other = make_person("other")
     change(admin_pages, other, **changes)
     closed = [("account closed", "by staff")] if "is_active" in changes else []
-    assert recorded("other") == closed + [("account changed", words) for words in said]
+    assert recorded("other") == closed + [("account changed", words) for words in expected]
 
 
 def test_granted_and_revoked_permissions_are_logged_one_by_one_in_words(admin_pages: Client) -> None:
@@ -94,11 +94,11 @@ def test_a_new_account(admin_pages: Client) -> None:
     assert recorded("newcomer") == [("account created", "")]
 
 
-@pytest.mark.parametrize(("sent", "said"), [({}, ""), ({"void": "yes"}, "the old password does not work any more")])
-def test_a_password_link_is_logged_without_the_link(sent: Mapping[str, str], said: str, admin_pages: Client) -> None:
+@pytest.mark.parametrize(("sent", "expected"), [({}, ""), ({"void": "yes"}, "the old password does not work any more")])
+def test_a_password_link_is_logged_without_the_link(sent: Mapping[str, str], expected: str, admin_pages: Client) -> None:
     other = make_person("other")
     page = admin_pages.post(f"/admin/chatui/user/{other.pk}/password/", sent).content.decode()
-    assert recorded("other") == [("make password link", said)]
+    assert recorded("other") == [("make password link", expected)]
     token = page.partition("/password/link/")[2].split("/")[1]
     row = str(list(AuditEvent.objects.values()))
     assert len(token) == 48 and token not in row and "md5$" not in row

@@ -330,7 +330,7 @@ def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypat
     monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
     row = Conversation.objects.create(owner=ada)
     question = append(row, None, Header("user"), "Hello?")
-    said: set[str] = set()
+    codes: set[str] = set()
 
     @QUICK
     @given(texts=frames)
@@ -346,12 +346,12 @@ def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypat
             async with asyncio.timeout(20):
                 while (event := await socket.next(20)).get("client_id") != "last":
                     assert event["type"] != "closed" and event.get("code") != "E-X-INTERNAL", texts
-                    said.add(event["type"])
+                    codes.add(event["type"])
 
         on_a_socket(ada, act)
 
     try_them()
-    assert {"chatui:refused", "chatui:accepted"} <= said, "the premise: some of it was understood"
+    assert {"chatui:refused", "chatui:accepted"} <= codes, "the premise: some of it was understood"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -41,8 +41,8 @@ HEADERS = {
 def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
     # A page behind a share link's redirect must not learn the link's address.
-    wanted = HEADERS | ({"Referrer-Policy": "no-referrer"} if "X-Robots-Tag" in headers else {})
-    found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in wanted.items() if headers.get(name) != value]
+    expected = HEADERS | ({"Referrer-Policy": "no-referrer"} if "X-Robots-Tag" in headers else {})
+    found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in expected.items() if headers.get(name) != value]
     policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
     shows_answers = path.endswith("?all=1") if response.streaming else b"data-diagram=" in response.content  # type: ignore[attr-defined]
     if (FRAMES in policy) == shows_answers:
@@ -93,21 +93,21 @@ def test_the_diagram_document_has_no_origin_or_network_and_only_our_pages_frame_
         "frame-ancestors 'self'",
         "sandbox allow-scripts",
     }
-    wanted = HEADERS | {"X-Frame-Options": "SAMEORIGIN", "Cache-Control": "no-store"}
-    assert {name: response[name] for name in wanted} == wanted
+    expected = HEADERS | {"X-Frame-Options": "SAMEORIGIN", "Cache-Control": "no-store"}
+    assert {name: response[name] for name in expected} == expected
 
 
 def test_the_service_worker_fetches_only_from_us_and_is_always_revalidated(world: World) -> None:
     response = client_for(world.people["anonymous"]).get("/sw.js")
     assert set(response["Content-Security-Policy"].split("; ")) == {"default-src 'none'", "connect-src 'self'"}
-    wanted = HEADERS | {"Cache-Control": "no-cache", "Content-Type": "text/javascript; charset=utf-8"}
-    assert {name: response[name] for name in wanted} == wanted
+    expected = HEADERS | {"Cache-Control": "no-cache", "Content-Type": "text/javascript; charset=utf-8"}
+    assert {name: response[name] for name in expected} == expected
 
 
 def test_errors_before_any_view_have_the_headers_too(world: World) -> None:
     client = client_for(world.people["owner"])
     strict = client_for(world.people["owner"], enforce_csrf_checks=True)
-    path = f"/c/{world.hers.conversation.pk}"
+    path = f"/c/{world.planted.conversation.pk}"
     answers = {
         "a host that is not ours": client.get(f"{path}/", headers={"host": "evil.example"}),
         "no token": strict.post(f"{path}/rename/"),
@@ -128,13 +128,13 @@ def test_an_internal_error_has_the_headers_too(world: World, monkeypatch: pytest
         raise RuntimeError
 
     monkeypatch.setattr("chatui.web.conversations.windows.latest", fail)
-    response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/")
+    response = client_for(world.people["owner"]).get(f"/c/{world.planted.conversation.pk}/")
     assert response.status_code == 500
     assert not wrong_with(response, "500", is_admin_page=False)
 
 
 def test_the_policy_has_nothing_unsafe_and_no_other_host(world: World) -> None:
-    for path in ("/", "/admin/", "/sign-in/", f"/c/{world.hers.conversation.pk}/debug/"):
+    for path in ("/", "/admin/", "/sign-in/", f"/c/{world.planted.conversation.pk}/debug/"):
         for name in ("anonymous", "owner", "both"):
             policy = client_for(world.people[name]).get(path)["Content-Security-Policy"]
             assert "unsafe" not in policy and "*" not in policy and "http" not in policy and "data:" not in policy
@@ -143,5 +143,5 @@ def test_the_policy_has_nothing_unsafe_and_no_other_host(world: World) -> None:
 def test_downloads_are_never_opened_inline(world: World) -> None:
     open_view(world)
     for name, place in (("owner", "download/"), ("both", "download/whole/")):
-        response = client_for(world.people[name]).get(f"/c/{world.hers.conversation.pk}/{place}")
+        response = client_for(world.people[name]).get(f"/c/{world.planted.conversation.pk}/{place}")
         assert response["Content-Disposition"].startswith("attachment;") and response["Content-Type"] == "text/plain; charset=utf-8"

@@ -173,12 +173,12 @@ def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, worl
         if ask.statuses()[name][:3] not in ("403", "404"):
             continue
         with rolled_back(client):
-            theirs = comparable(ask_for(client, ask, values), *values.values())
+            others_answer = comparable(ask_for(client, ask, values), *values.values())
         with rolled_back(client):
             missing = ask_for(client, ask, values | {"conversation": nothing})
             if missing.status_code == 404 and ask.statuses()[name].startswith("403"):
                 continue  # people who may open any conversation may know that it does not exist
-            assert comparable(missing, *values.values()) == theirs, ask.path
+            assert comparable(missing, *values.values()) == others_answer, ask.path
         compared += 1
     assert compared >= 12
 
@@ -193,7 +193,7 @@ def test_without_permission_a_complete_export_of_a_foreign_id_looks_like_a_missi
 def test_without_an_audit_line_pages_and_exports_have_nothing_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     open_view(world)
     allowed = client_for(world.people["both"])
-    path = f"/c/{world.hers.conversation.pk}/"
+    path = f"/c/{world.planted.conversation.pk}/"
     for place in ("debug/", "download/whole/"):
         assert world.canary.found(whole(allowed.get(path + place))), "the premise: with the line it is shown"
 

@@ -43,7 +43,7 @@ async def test_no_api_address_returns_anything_hidden(kind: str, world: World, b
     person = world.people.get("owner" if kind == "revoked" else kind)
     key = await sync_to_async(key_of)(person) if person else ""
     asker = await ApiKey.objects.filter(owner=world.people["owner"]).afirst()
-    answer = await ProgramAnswer.objects.acreate(turn=world.hers.turn, key=asker, given={"format": "responses"})
+    answer = await ProgramAnswer.objects.acreate(turn=world.planted.turn, key=asker, given={"format": "responses"})
     if kind == "revoked":
         await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
     program, seen = Program(key), 0

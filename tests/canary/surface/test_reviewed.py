@@ -32,9 +32,9 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 def test_every_address_is_reviewed() -> None:
     found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
-    assert len(found) > 40, "the premise: the walk goes into the admin pages"
+    assert len(found) > 40, "the premise: the admin pages are included"
     assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
-    assert sorted(set(reviewed) - set(found)) == [], "These are no addresses any more: take their entries out of tests/canary/reviewed.py."
+    assert sorted(set(reviewed) - set(found)) == [], "These addresses no longer exist: remove their entries from tests/canary/reviewed.py."
     assert len(reviewed) == len(set(reviewed))
 
 
@@ -87,4 +87,4 @@ def test_tables_with_hidden_text_are_not_in_the_admin_pages() -> None:
         "Invitation",
         "UsageLimit",
         "ModelPrice",
-    }, f"A table came to the admin pages. {WHAT_TO_DO}"
+    }, f"A table was added to the admin pages. {WHAT_TO_DO}"

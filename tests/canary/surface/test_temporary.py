@@ -49,7 +49,7 @@ OPEN = {
 
 
 def make_temporary(world: World) -> None:
-    Conversation.objects.filter(pk=world.hers.conversation.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
+    Conversation.objects.filter(pk=world.planted.conversation.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
 
 
 def asks(world: World) -> list[tuple[str, Ask]]:
@@ -74,7 +74,7 @@ def test_every_conversation_address_is_classified(world: World) -> None:
 @pytest.mark.parametrize("name", ["owner", "both", "any only"])
 def test_it_is_on_no_page_that_lists_conversations(name: str, world: World) -> None:
     client, values = client_of(name, world), places(world)
-    key = str(world.hers.conversation.pk)
+    key = str(world.planted.conversation.pk)
     pages = [
         (route.pattern, ask.path)
         for route in ROUTES
@@ -86,7 +86,7 @@ def test_it_is_on_no_page_that_lists_conversations(name: str, world: World) -> N
         found = set()
         for pattern, path in pages:
             with rolled_back(client):
-                if any(word in whole(client.get(filled(path, values))) for word in (key.encode(), world.hers.final.pk.hex.encode())):
+                if any(word in whole(client.get(filled(path, values))) for word in (key.encode(), world.planted.final.pk.hex.encode())):
                     found.add(pattern)
         return found
 

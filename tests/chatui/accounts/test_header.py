@@ -33,8 +33,8 @@ def _configured(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
     make_person("first")
 
 
-def configure(monkeypatch: pytest.MonkeyPatch, **said: Any) -> None:
-    file = SignInFile(header=HeaderRule.model_validate(RULE | said))
+def configure(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+    file = SignInFile(header=HeaderRule.model_validate(RULE | fields))
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
     monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
 
@@ -67,7 +67,7 @@ def test_another_name_starts_another_session() -> None:
     assert "bela.l" in get(client, "bela.l", "/").content.decode()
     assert client.cookies[settings.SESSION_COOKIE_NAME].value != before
     client.cookies[settings.SESSION_COOKIE_NAME] = before
-    assert get(client, None).status_code == 302, "the one before is gone"
+    assert get(client, None).status_code == 302, "the previous one is signed out"
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ async def test_a_socket_needs_the_header_as_well(lines: list[tuple[bytes, bytes]
     ]
 )
 def test_mistakes_in_the_file(change_of: dict[str, Any], problem: str) -> None:
-    said = RULE | change_of
-    lines = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in said.items())
+    rule = RULE | change_of
+    lines = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in rule.items())
     file = parsed(f"[header]\n{lines}\n", Path("/"))
     assert file.header is None and problem in file.problems[0] and "hush" not in str(file.problems)
     assert parsed('[header]\nname = "Remote-User"\nproxies = ["127.0.0.1"]\n', Path("/")).header is not None, "this machine needs none"

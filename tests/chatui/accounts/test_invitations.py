@@ -16,7 +16,7 @@ from chatui.accounts import invitations
 from chatui.audit_log.record import Visitor
 from chatui.models import AuditEvent, Invitation, User
 from chatui.permissions import four_eyes
-from tests.chatui.accounts.single_sign_on.conftest import begun, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, start_sign_in
 from tests.chatui.accounts.single_sign_on.conftest import provider as provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
@@ -173,27 +173,27 @@ def test_with_a_provider_an_invitation_lets_somebody_sign_up(
     path = link_by(asker, readers)
     client = Client()
     page = client.get(path).content.decode()
-    said = re.search(r'name="invitation" value="([^"]+)"', page)
-    assert said and 'name="password1"' not in page
-    assert client.get(provider.sign_in(begun(client))).status_code == 403, "the twin: without it"
-    assert client.get(provider.sign_in(begun(client, invitation="x/y"))).status_code == 403
+    field = re.search(r'name="invitation" value="([^"]+)"', page)
+    assert field and 'name="password1"' not in page
+    assert client.get(provider.sign_in(start_sign_in(client))).status_code == 403, "the twin: without it"
+    assert client.get(provider.sign_in(start_sign_in(client, invitation="x/y"))).status_code == 403
     Invitation.objects.update(expires_at=timezone.now() + timedelta(minutes=1))
-    back = provider.sign_in(begun(client, invitation=said[1]))
+    back = provider.sign_in(start_sign_in(client, invitation=field[1]))
     assert client.get(back).status_code == 302
     nora = User.objects.get(username="ada.l")
     assert list(nora.groups.all()) == [readers] and Invitation.objects.get().used_by == nora
     provider.person = {"sub": "another", "preferred_username": "another"}
     other = Client()
-    assert other.get(provider.sign_in(begun(other, invitation=said[1]))).status_code == 403, "used up"
+    assert other.get(provider.sign_in(start_sign_in(other, invitation=field[1]))).status_code == 403, "used up"
 
 
 def test_an_invitation_that_expires_during_sign_in_creates_no_account(
     asker: User, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, provider.table(sign_up=False))
-    said = link_by(asker).removeprefix("/invitation/").removesuffix("/")
+    code = link_by(asker).removeprefix("/invitation/").removesuffix("/")
     client = Client()
-    back = provider.sign_in(begun(client, invitation=said))
+    back = provider.sign_in(start_sign_in(client, invitation=code))
     Invitation.objects.update(revoked_at=timezone.now())
     assert client.get(back).status_code == 403 and not User.objects.filter(username="ada.l").exists()
 

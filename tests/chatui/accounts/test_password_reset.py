@@ -43,7 +43,7 @@ def ada(ada: User) -> User:
     return ada
 
 
-def asked(account: str, client: Client | None = None) -> str:
+def request_link(account: str, client: Client | None = None) -> str:
     page = (client or Client()).post("/password/forgotten/", {"account": account})
     assert page.status_code == 200
     return page.content.decode()
@@ -58,7 +58,7 @@ def link() -> str:
 @pytest.mark.parametrize("account", ["ada", "ada@example.org", " ADA@example.org "])
 def test_a_person_gets_a_link_and_chooses_a_password(account: str, ada: User) -> None:
     assert 'href="/password/forgotten/"' in Client().get("/sign-in/").content.decode()
-    asked(account)
+    request_link(account)
     assert mail.outbox[0].to == ["Ada@example.org"] and mail.outbox[0].from_email == "chat@example.org"
     path = link()
     assert Client().post(path, {"new_password1": NEW, "new_password2": NEW}).status_code == 302
@@ -69,7 +69,7 @@ def test_a_person_gets_a_link_and_chooses_a_password(account: str, ada: User) ->
 
 def test_the_page_says_the_same_to_everybody(ada: User) -> None:
     token = re.compile(r'"\w{64}"')
-    assert token.sub("", asked("ada")) == token.sub("", asked("nobody"))
+    assert token.sub("", request_link("ada")) == token.sub("", request_link("nobody"))
     assert len(mail.outbox) == 1
 
 
@@ -88,30 +88,30 @@ def test_who_gets_no_link(why: str, ada: User) -> None:
             account = "ada@exampıe.org"
         case "somebody else's part":
             account = "ada@example.org,evil@example.org"
-    asked(account)
+    request_link(account)
     assert mail.outbox == [] and not PasswordLink.objects.exists()
 
 
 def test_a_link_expires_after_an_hour_or_with_the_next_link(ada: User) -> None:
-    asked("ada")
+    request_link("ada")
     first = link()
-    asked("ada")
+    request_link("ada")
     assert Client().get(first).status_code == 404 and Client().get(link()).status_code == 200
     row = PasswordLink.objects.latest("made_at")
     assert (row.expires_at - timezone.now()).total_seconds() <= 3600
 
 
 def test_a_request_does_not_end_a_link_that_staff_created(ada: User) -> None:
-    made = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_reset.LIFETIME)
-    asked("ada")
-    made.refresh_from_db()
-    assert made.expires_at > timezone.now()
+    link_row = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_reset.LIFETIME)
+    request_link("ada")
+    link_row.refresh_from_db()
+    assert link_row.expires_at > timezone.now()
 
 
 def test_the_number_of_mails_is_limited(ada: User) -> None:
     for number in range(6):
         client = Client(REMOTE_ADDR=f"198.51.{number}.1")
-        asked("ada", client)
+        request_link("ada", client)
     assert len(mail.outbox) == 3
     answers = [Client().post("/password/forgotten/", {"account": "x"}).status_code for _ in range(8)]
     assert answers[0] == 200 and answers[-1] == 429
@@ -122,17 +122,17 @@ def test_a_mail_server_that_is_down_causes_no_error_page(ada: User, monkeypatch:
         raise ConnectionRefusedError
 
     monkeypatch.setattr("chatui.accounts.password_reset.EmailMessage.send", down)
-    assert "on its way" in asked("ada")
+    assert "on its way" in request_link("ada")
 
 
 @pytest.mark.usefixtures("ada")
 def test_the_request_does_not_determine_the_host_of_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(headers={"host": "testserver:4444"})
-    asked("ada", client)
+    request_link("ada", client)
     assert link()
     change(monkeypatch, {"origins": []})
     assert client.get("/password/forgotten/").status_code == 404
-    assert [said.id for said in mail_links_have_address(None)] == ["chatui.W055"]
+    assert [problem.id for problem in mail_links_have_address(None)] == ["chatui.W055"]
 
 
 def test_without_a_mail_server_there_is_no_such_page(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:

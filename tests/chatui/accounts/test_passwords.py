@@ -103,8 +103,8 @@ def test_a_password_is_the_same_however_a_keyboard_composes_it() -> None:
     composed = "Übergrößenträger geht"
     apart = unicodedata.normalize("NFD", composed)
     assert composed != apart, "the premise"
-    for number, (kept, typed) in enumerate([(composed, apart), (apart, composed), (apart, apart)]):
-        person = User.objects.create_user(f"person{number}", password=kept)
+    for number, (stored, typed) in enumerate([(composed, apart), (apart, composed), (apart, apart)]):
+        person = User.objects.create_user(f"person{number}", password=stored)
         assert person.check_password(typed)
-        person.set_password(kept)
+        person.set_password(stored)
         assert person.check_password(typed) and not person.check_password("another")

@@ -20,7 +20,7 @@ from tests.support.cases import for_each
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0"
 
 
-def came_in(name: str, address: str = "192.0.2.1", agent: str = FIREFOX) -> Client:
+def sign_in_with_form(name: str, address: str = "192.0.2.1", agent: str = FIREFOX) -> Client:
     client = Client(REMOTE_ADDR=address, headers={"user-agent": agent})
     assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
     return client
@@ -36,11 +36,11 @@ def cookies(client: Client) -> dict[str, str]:
 
 @pytest.mark.usefixtures("bela")
 def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
-    here, there, bela = came_in("ada"), came_in("ada", "192.0.2.2", "curl"), came_in("bela", "192.0.2.3")
+    here, there, bela = sign_in_with_form("ada"), sign_in_with_form("ada", "192.0.2.2", "curl"), sign_in_with_form("bela", "192.0.2.3")
     page = page_of(here)
     assert "Firefox · Linux" in page and "this one" in page and "192.0.2.2" in page and "192.0.2.3" not in page
     ends = re.findall(r"/sign-in/sessions/[0-9a-f-]{36}/end/", page)
-    assert len(ends) == 1, "one does not end the session in which one is"
+    assert len(ends) == 1, "nobody ends their current session here"
     assert signed_in_user(cookies(there)) == ada, "the premise"
     assert bela.post(ends[0]).status_code == 404 and signed_in_user(cookies(there)) == ada, "not by somebody else"
     assert here.post(ends[0]).status_code == 302
@@ -52,7 +52,7 @@ def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
 
 @pytest.mark.usefixtures("bela")
 def test_all_other_sessions_end_at_once_including_unlisted_ones(ada: User) -> None:
-    here, there, unlisted, bela = came_in("ada"), came_in("ada"), signed_in(ada), came_in("bela")
+    here, there, unlisted, bela = sign_in_with_form("ada"), sign_in_with_form("ada"), signed_in(ada), sign_in_with_form("bela")
     assert BegunSession.objects.filter(user=ada).count() == 2, "the premise"
     here.post("/sign-in/sessions/end/")
     assert [client.get("/").status_code for client in (here, there, unlisted, bela)] == [200, 302, 302, 200]
@@ -67,7 +67,7 @@ def test_nobody_can_flood_the_log_by_ending_sessions(ada: User) -> None:
 
 @pytest.mark.usefixtures("ada")
 def test_a_new_password_keeps_the_session_in_the_list() -> None:
-    here = came_in("ada")
+    here = sign_in_with_form("ada")
     new = {"old_password": PASSWORD, "new_password1": "quite another password", "new_password2": "quite another password"}
     assert here.post("/password/", new).status_code == 302
     assert "this one" in page_of(here)
@@ -75,10 +75,10 @@ def test_a_new_password_keeps_the_session_in_the_list() -> None:
 
 @pytest.mark.usefixtures("ada")
 def test_ended_sessions_are_not_listed_and_their_records_are_deleted() -> None:
-    gone, here = came_in("ada", "192.0.2.2"), came_in("ada")
+    gone, here = sign_in_with_form("ada", "192.0.2.2"), sign_in_with_form("ada")
     gone.post("/sign-out/")
     assert "192.0.2.2" not in page_of(here)
-    came_in("ada")
+    sign_in_with_form("ada")
     assert not BegunSession.objects.filter(address="192.0.2.2").exists()
     assert BegunSession.objects.count() == Session.objects.count() == 2
     here.post("/sign-out/")

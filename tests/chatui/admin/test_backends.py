@@ -58,15 +58,17 @@ def recorded() -> list[tuple[str, str, str]]:
 
 
 def errors(response: Any) -> str:
-    assert response.status_code == 200, "the form comes back"
+    assert response.status_code == 200, "the form is shown again"
     return repr(response.context["adminform"].errors)
 
 
 def confirm(name: str) -> None:
     """By somebody who may see hidden channels."""
-    seer = User.objects.filter(username="sera").first() or make_person("sera", "view_storedbackend", "view_hidden_channels", staff=True)
+    permitted = User.objects.filter(username="sera").first() or make_person(
+        "sera", "view_storedbackend", "view_hidden_channels", staff=True
+    )
     action = {"action": "confirm", "_selected_action": str(StoredBackend.objects.get(name=name).pk)}
-    assert signed_in(seer).post(LIST, action).status_code == 302
+    assert signed_in(permitted).post(LIST, action).status_code == 302
 
 
 def test_a_row_is_recorded_and_used_once_it_is_confirmed(admin_pages: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
@@ -75,7 +77,7 @@ def test_a_row_is_recorded_and_used_once_it_is_confirmed(admin_pages: Client, om
     with django_capture_on_commit_callbacks(execute=True):
         assert add(admin_pages, groups=[str(group.pk)]).status_code == 302
         assert {event.actor for event in AuditEvent.objects.all()} == {omar}
-    assert connected.is_demo(), "nobody is offered what nobody has confirmed"
+    assert connected.is_demo(), "an unconfirmed back end is offered to nobody"
     with django_capture_on_commit_callbacks(execute=True):
         confirm("small")
     (spec,) = connected.specs()
@@ -89,10 +91,10 @@ def test_a_row_is_recorded_and_used_once_it_is_confirmed(admin_pages: Client, om
 
 
 def test_a_new_row_is_recorded_in_one_line_that_starts_with_where_text_is_sent(configure: Configure) -> None:
-    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    permitted = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
     StoredBackend.objects.create(name="other", url="http://127.0.0.1:9")
     changes = {"url": f"https://api.example.org/{'x' * 250}", "label": "y" * 80, "summaries": "model", "summarizer": "other"}
-    response = add(signed_in(seer), **changes, position="7", first_token_seconds="11", model_names="a\nb\nc")
+    response = add(signed_in(permitted), **changes, position="7", first_token_seconds="11", model_names="a\nb\nc")
     assert response.status_code == 302, errors(response)
     ((action, name, detail),) = recorded()
     assert (action, name) == ("back end created", "small") and len(detail) <= 200
@@ -157,15 +159,15 @@ ask_for_reasoning = false
 
 
 def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure) -> None:
-    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
-    response = add(signed_in(seer), other_settings=OTHER)
+    permitted = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    response = add(signed_in(permitted), other_settings=OTHER)
     assert response.status_code == 302, errors(response)
     row = StoredBackend.objects.get()
     spec = configured.of_row(row, ())
     assert (spec.query, spec.key_header, spec.more_urls) == ({"api-version": "2024-10-21"}, "api-key", ("https://two.example.org/v1",))
     assert spec.sampling_of("b") == {"temperature": 0.7, "top_p": 0.9} and not spec.ask_for_reasoning
     ((_, _, detail),) = recorded()
-    assert "; other settings query = " in detail, "where it sends what is told first"
+    assert "; other settings query = " in detail, "the address that it sends data to comes first"
 
 
 @pytest.mark.parametrize(
@@ -192,14 +194,14 @@ def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure)
     ],
 )
 def test_mistakes_in_other_settings_are_shown_at_the_field(text: str, words: str, admin_pages: Client, configure: Configure) -> None:
-    said = errors(add(admin_pages, other_settings=text))
-    assert words in said and "sk-7261" not in said
+    shown = errors(add(admin_pages, other_settings=text))
+    assert words in shown and "sk-7261" not in shown
     assert not StoredBackend.objects.exists() and recorded() == []
 
 
 def test_adding_an_address_to_a_trusted_server_counts_as_moving_it(admin_pages: Client, configure: Configure) -> None:
-    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
-    assert add(signed_in(seer), summaries="server", kind="responses").status_code == 302
+    permitted = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    assert add(signed_in(permitted), summaries="server", kind="responses").status_code == 302
     row = StoredBackend.objects.get()
     moved = FIELDS | {"summaries": "server", "kind": "responses", "other_settings": 'more_urls = ["https://thief.example.org"]'}
     assert "Only people who may see hidden channels" in errors(admin_pages.post(f"{LIST}{row.pk}/change/", moved))
@@ -234,8 +236,8 @@ def test_only_staff_who_may_see_hidden_channels_can_trust_a_servers_summaries(ad
     both = make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True)
     assert add(signed_in(both), summaries="server").status_code == 302
     row = StoredBackend.objects.get()
-    kept = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
-    assert kept.status_code == 302, "what was trusted already may stay"
+    saved = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
+    assert saved.status_code == 302, "an existing trust may stay"
 
 
 def test_trust_does_not_follow_a_changed_address(admin_pages: Client, configure: Configure) -> None:
@@ -255,7 +257,7 @@ def test_nobody_can_redirect_reasoning_to_their_own_server(admin_pages: Client, 
     assert add(both, summaries="model", summarizer="writer").status_code == 302, "the twin"
     writer, small = StoredBackend.objects.get(name="writer"), StoredBackend.objects.get(name="small")
     stays = FIELDS | {"name": "writer", "label": "A new label"}
-    assert admin_pages.post(f"{LIST}{writer.pk}/change/", stays).status_code == 302, "what changes no way of the reasoning may be changed"
+    assert admin_pages.post(f"{LIST}{writer.pk}/change/", stays).status_code == 302, "settings that do not affect reasoning may be changed"
     moved = FIELDS | {"name": "writer", "url": "https://evil.example"}
     assert "may see hidden channels" in errors(admin_pages.post(f"{LIST}{writer.pk}/change/", moved))
     other = FIELDS | {"summaries": "model", "summarizer": "small"}

@@ -28,13 +28,13 @@ ROW = {
 
 
 @pytest.fixture
-def keeper() -> User:
+def manager() -> User:
     """Looks after back ends, and may not see hidden channels."""
     return make_person("karl", *BACKENDS, staff=True)
 
 
 @pytest.fixture
-def seer() -> User:
+def viewer() -> User:
     return make_person("sera", *BACKENDS, "view_hidden_channels", staff=True)
 
 
@@ -48,32 +48,32 @@ def send(person: User, **changes: str) -> None:
     assert response.status_code == 302, response.content.decode()
 
 
-def test_a_back_end_of_somebody_without_the_permission_waits_for_confirmation(keeper: User, seer: User) -> None:
-    send(keeper)
+def test_a_back_end_of_somebody_without_the_permission_waits_for_confirmation(manager: User, viewer: User) -> None:
+    send(manager)
     assert offered() == [] and StoredBackend.objects.get().unconfirmed_by == "karl"
-    send(seer)
+    send(viewer)
     assert offered() == ["new"]
-    send(keeper, url="http://127.0.0.1:10")
+    send(manager, url="http://127.0.0.1:10")
     assert offered() == []
     action = {"action": "confirm", "_selected_action": str(StoredBackend.objects.get().pk)}
-    signed_in(keeper).post("/admin/chatui/storedbackend/", action)
-    assert offered() == [], "whoever changed it does not confirm it"
-    signed_in(seer).post("/admin/chatui/storedbackend/", action)
+    signed_in(manager).post("/admin/chatui/storedbackend/", action)
+    assert offered() == [], "somebody who changed it does not confirm it"
+    signed_in(viewer).post("/admin/chatui/storedbackend/", action)
     assert offered() == ["new"]
     actions = [line.action.removeprefix("back end ") for line in AuditEvent.objects.order_by("number")]
     assert actions == ["created", "confirmed", "changed", "not confirmed", "confirmed"]
     assert AuditEvent.objects.get(number=1).detail.startswith("waits for confirmation; ")
 
 
-def test_saving_without_a_change_keeps_the_back_end_confirmed(keeper: User, seer: User) -> None:
-    send(seer)
-    send(keeper)
+def test_saving_without_a_change_keeps_the_back_end_confirmed(manager: User, viewer: User) -> None:
+    send(viewer)
+    send(manager)
     assert offered() == ["new"]
 
 
 @pytest.mark.parametrize("sent", [{"unconfirmed_by": ""}, {"_confirm": "1"}])
-def test_no_extra_form_field_confirms_a_back_end(sent: dict[str, str], keeper: User) -> None:
-    send(keeper, **sent)
+def test_no_extra_form_field_confirms_a_back_end(sent: dict[str, str], manager: User) -> None:
+    send(manager, **sent)
     assert offered() == []
 
 
@@ -82,7 +82,7 @@ def test_the_operators_own_rows_count_as_confirmed() -> None:
     assert offered() == ["shell"]
 
 
-def test_a_check_reports_unconfirmed_back_ends(keeper: User) -> None:
-    send(keeper)
-    (said,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
-    assert "'new'" in said.msg and "'karl'" in said.msg
+def test_a_check_reports_unconfirmed_back_ends(manager: User) -> None:
+    send(manager)
+    (warning,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
+    assert "'new'" in warning.msg and "'karl'" in warning.msg

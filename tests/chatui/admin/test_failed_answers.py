@@ -21,10 +21,10 @@ LIST = "/admin/chatui/failedanswer/"
 @pytest.fixture
 def failed(ada: User) -> Turn:
     talk = Conversation.objects.create(owner=ada, title="Private title")
-    asked = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
+    question = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
     return Turn.objects.create(
         conversation=talk,
-        question=asked,
+        question=question,
         asked_by=ada,
         client_id=uuid4(),
         state="failed",

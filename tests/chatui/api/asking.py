@@ -17,9 +17,9 @@ from chatui.models import User
 ADDRESS = "192.0.2.9"
 
 
-def key_of(person: User, **wanted: Any) -> str:
+def key_of(person: User, **options: Any) -> str:
     """The text of a new key."""
-    choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
+    choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | options
     return management.create(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 

@@ -46,13 +46,13 @@ async def test_a_client_passes_back_reasoning_that_it_cannot_read(program: Progr
     assert thought["type"] == "reasoning" and thought["encrypted_content"] and "marmalade" not in json.dumps(events)
     assert next(event["item"] for event in events if event["type"] == "response.output_item.done") == thought
     question = {"role": "user", "content": "What is two and two?"}
-    asked = {"input": [question, thought, {"role": "user", "content": "Go on."}]}
-    await program.ask(asked | SEALED)
-    assert thoughts_in(backend) == [SECRET + " "], "the model goes on from what it thought"
+    body = {"input": [question, thought, {"role": "user", "content": "Go on."}]}
+    await program.ask(body | SEALED)
+    assert thoughts_in(backend) == [SECRET + " "], "the model continues from its reasoning"
     await program.ask({"input": [question, thought, events[-1]["response"]["output"][1], {"role": "user", "content": "And now?"}]})
-    assert thoughts_in(backend) == [], "after an answer it is not told again"
-    await Program(await new_key(bela)).ask(asked)
-    assert thoughts_in(backend) == [], "a token of somebody else's counts for nothing"
+    assert thoughts_in(backend) == [], "after an answer it is not sent again"
+    await Program(await new_key(bela)).ask(body)
+    assert thoughts_in(backend) == [], "somebody else's token is ignored"
     for forged in ("x", thought["encrypted_content"][:-8] + "AAAAAAAA", 5, None):
         await program.ask({"input": [question, thought | {"encrypted_content": forged, "content": [{"text": "FORGED"}]}, question]})
         assert thoughts_in(backend) == [] and "FORGED" not in str(backend.requests[-1].frames)
@@ -66,8 +66,8 @@ async def test_a_trusted_key_reads_raw_reasoning_and_each_read_is_logged(staff: 
     assert "marmalade" not in json.dumps(plain) and not await AuditEvent.objects.filter(action="raw reasoning to program").aexists()
     events = await program.stream({"input": "?"} | RAW)
     kinds = [event["type"].removeprefix("response.") for event in events]
-    began = kinds.index("output_item.added")
-    assert kinds[began + 1 : began + 3] == ["content_part.added", "reasoning.delta"]
+    start_index = kinds.index("output_item.added")
+    assert kinds[start_index + 1 : start_index + 3] == ["content_part.added", "reasoning.delta"]
     deltas = "".join(event["delta"] for event in events if event["type"] == "response.reasoning.delta")
     output = events[-1]["response"]["output"]
     thoughts = [item["content"][0]["text"] for item in output if item["type"] == "reasoning"]
@@ -142,8 +142,8 @@ async def test_stored_responses_belong_to_their_key_unless_another_may_read_all(
     stored = await program.ask({"input": "?"})
     other, all_of_them = Program(await new_key(ada)), Program(await new_key(ada, reads_all=True))
     path = f"/v1/responses/{stored['id']}"
-    for asked in (path, f"{path}/input_items"):
-        assert (await other.get(asked)).status_code == 404 and (await all_of_them.get(asked)).status_code == 200
+    for address in (path, f"{path}/input_items"):
+        assert (await other.get(address)).status_code == 404 and (await all_of_them.get(address)).status_code == 200
     for post in (f"{path}/cancel", "/v1/responses"):
         assert (await other.post(post, {"input": "?", "previous_response_id": stored["id"]})).status_code == 404
     assert (await other.delete(path)).status_code == 404

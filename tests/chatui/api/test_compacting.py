@@ -31,15 +31,15 @@ async def test_notes_passed_back_by_a_client_reach_only_the_model(program: Progr
     compacted = await program.ask({"model": "", "input": "Long."}, COMPACT)
     backend.script = answer("It is four.", "hidden")
     stored = await program.ask({"input": [*compacted["output"], QUESTION]})
-    told = backend.requests[-1].frames
-    assert [frame.header.role for frame in told] == ["user", "user"] and "They added marmalade." in told[0].body
+    sent = backend.requests[-1].frames
+    assert [frame.header.role for frame in sent] == ["user", "user"] and "They added marmalade." in sent[0].body
     path = f"/v1/responses/{stored['id']}"
-    for asked in (path, f"{path}/input_items"):
-        assert b"marmalade" not in await whole(await program.get(asked))
+    for address in (path, f"{path}/input_items"):
+        assert b"marmalade" not in await whole(await program.get(address))
     conversation = await Conversation.objects.exclude(title__startswith="Long").aget()
     assert conversation.title == "Go on."
     assert not await Message.objects.filter(conversation=conversation, text__contains="marmalade", is_visible=True).aexists()
-    assert questions_of(told) == ("Go on.",), "a model composes no address that a browser may open"
+    assert questions_of(sent) == ("Go on.",), "a model composes no address that a browser may open"
     await program.ask({"model": "", "previous_response_id": stored["id"]}, COMPACT)
     again = [frame.body for frame in backend.requests[-1].frames]
     assert again[0].count("[Notes") == 1 and "They added marmalade." in again[0] and again[1:3] == ["Go on.", "It is four. "]
@@ -53,9 +53,9 @@ async def test_calls_and_function_replies_are_compacted_too(program: Program, ba
     second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
     response = await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})
     assert response.status_code == 200, json_of(response)
-    told = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
-    assert [role for role, _ in told] == ["user", "assistant", "tool", "assistant", "user"]
-    assert json.loads(told[1][1]) == {"city": "Tokyo"} and told[2][1] == "20 °C"
+    sent = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
+    assert [role for role, _ in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert json.loads(sent[1][1]) == {"city": "Tokyo"} and sent[2][1] == "20 °C"
     await program.delete(f"/v1/responses/{first['id']}")
     assert (await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})).status_code == 200
 
@@ -67,10 +67,10 @@ async def test_truncated_notes_are_discarded(program: Program, backend: Scripted
 
 
 async def test_a_running_response_is_compacted_only_after_its_end(program: Program, backend: ScriptedBackend) -> None:
-    goes_on = asyncio.Event()
-    backend.script = [goes_on, *answer("It is four.")]
-    begun = await program.ask({"input": "Two and two?", "background": True})
-    response = await program.post(COMPACT, {"model": "", "previous_response_id": begun["id"]})
+    may_continue = asyncio.Event()
+    backend.script = [may_continue, *answer("It is four.")]
+    created = await program.ask({"input": "Two and two?", "background": True})
+    response = await program.post(COMPACT, {"model": "", "previous_response_id": created["id"]})
     assert response.status_code == 409
-    goes_on.set()
+    may_continue.set()
     await running.settle()

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 
 def test_every_address_with_every_method_and_field_is_described() -> None:
     described = document(endpoints)
-    told = {(path, method) for path, operations in described["paths"].items() for method in operations}
-    assert ("/responses/{answer_id}", "delete") in told and ("/chat/completions", "post") in told
+    documented = {(path, method) for path, operations in described["paths"].items() for method in operations}
+    assert ("/responses/{answer_id}", "delete") in documented and ("/chat/completions", "post") in documented
     methods: list[int] = [len(pattern.callback.handlers) for pattern in endpoints]  # type: ignore[attr-defined]
-    assert len(told) == sum(methods)
+    assert len(documented) == sum(methods)
     for operations in described["paths"].values():
         assert all(operation["summary"] for operation in operations.values())
     schemas = described["components"]["schemas"]
@@ -47,8 +47,8 @@ def test_it_is_public_unless_the_api_is_off(settings: pytest_django.Settings) ->
 
 def test_signed_in_people_see_it_on_a_page(ada: User, settings: pytest_django.Settings) -> None:
     page = signed_in(ada).get("/keys/api/").content.decode()
-    for told in ("/responses/{answer_id}/input_items", "max_output_tokens", "reference-key", "openapi.json"):
-        assert told in page
+    for text in ("/responses/{answer_id}/input_items", "max_output_tokens", "reference-key", "openapi.json"):
+        assert text in page
     assert Client().get("/keys/api/").status_code == 302 and "/keys/api/" in signed_in(ada).get("/keys/").content.decode()
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
     assert signed_in(ada).get("/keys/api/").status_code == 404

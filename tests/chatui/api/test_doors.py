@@ -66,14 +66,14 @@ async def test_a_key_is_limited_to_its_scope(ada: User, backend: ScriptedBackend
 
     make = database_sync_to_async(key_of)
     chat, responses, elsewhere = [
-        Program(await make(ada, **wanted)) for wanted in ({"for_responses": False}, {"for_chat": False}, {"models": ("another",)})
+        Program(await make(ada, **options)) for options in ({"for_responses": False}, {"for_chat": False}, {"models": ("another",)})
     ]
-    asked = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
-    assert (await chat.post("/v1/responses", asked)).status_code == 403 and (await chat.get("/v1/responses/resp_x")).status_code == 403
-    assert (await responses.post("/v1/chat/completions", asked)).status_code == 403
-    assert (await elsewhere.post("/v1/responses", asked)).status_code == 404 and json_of(await elsewhere.get("/v1/models"))["data"] == []
+    body = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+    assert (await chat.post("/v1/responses", body)).status_code == 403 and (await chat.get("/v1/responses/resp_x")).status_code == 403
+    assert (await responses.post("/v1/chat/completions", body)).status_code == 403
+    assert (await elsewhere.post("/v1/responses", body)).status_code == 404 and json_of(await elsewhere.get("/v1/models"))["data"] == []
     assert not backend.requests
-    assert (await chat.post("/v1/chat/completions", asked)).status_code == (await responses.post("/v1/responses", asked)).status_code == 200
+    assert (await chat.post("/v1/chat/completions", body)).status_code == (await responses.post("/v1/responses", body)).status_code == 200
 
 
 async def test_bodies_are_bounded_and_must_be_json(key: str) -> None:

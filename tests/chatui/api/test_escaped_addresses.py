@@ -70,17 +70,17 @@ def raw_request(server: Server, key: str, method: str, path: str) -> tuple[int, 
 def test_an_escaped_id_reaches_no_other_address(server: Server, key: str) -> None:
     with httpx.Client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         # The demo keeps writing while the addresses are tried.
-        begun = client.post("/responses", json={"model": "demo", "input": "Write a long text.", "background": True}).json()["id"]
+        response = client.post("/responses", json={"model": "demo", "input": "Write a long text.", "background": True}).json()["id"]
         for path in [f"/v1/responses/{tail}" for tail in TAILS] + ELSEWHERE:
             for method in ("POST", "GET", "DELETE"):
-                status, kind, body = raw_request(server, key, method, path.format(id=begun))
+                status, kind, body = raw_request(server, key, method, path.format(id=response))
                 where = f"{method} {path:.80}: {status} {body[:200]!r}"
                 assert 400 <= status < 500 and kind.startswith("application/json"), where
                 assert set(json.loads(body)["error"]) == {"message", "type", "param", "code"}, where
-                assert b"X-Header" not in body and begun.encode() not in body, where
-        assert client.get(f"/responses/{begun}").json()["status"] in ("in_progress", "completed"), "nothing has stopped or deleted it"
+                assert b"X-Header" not in body and response.encode() not in body, where
+        assert client.get(f"/responses/{response}").json()["status"] in ("in_progress", "completed"), "nothing has stopped or deleted it"
         assert client.get("/models/demo").json()["id"] == client.get("/models/%64emo").json()["id"] == "demo", "ids of models are names"
-        assert client.post(f"/responses/{begun}/cancel").status_code == 200, "the premise: as it is written, it is there"
+        assert client.post(f"/responses/{response}/cancel").status_code == 200, "the premise: as it is written, it is there"
 
 
 @pytest.mark.parametrize("path", [b"/v1/responses/x%2Fcancel", b"/%76%31/responses", b"/v1%2fresponses", b"/v1/%6dodels/x"])

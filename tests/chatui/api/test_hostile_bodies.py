@@ -71,10 +71,10 @@ async def test_messages_are_stored_in_few_statements_and_bounded(program: Progra
         return append(conversation, parent, frames)
 
     monkeypatch.setattr(transcripts, "append_chain", counted)
-    said = [{"role": "user", "content": "a"}]
-    await program.ask({"input": said * 200})
+    messages = [{"role": "user", "content": "a"}]
+    await program.ask({"input": messages * 200})
     assert chains == [199]
-    refused = await program.post("/v1/responses", {"input": said * (MAX_MESSAGES + 1)})
+    refused = await program.post("/v1/responses", {"input": messages * (MAX_MESSAGES + 1)})
     assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "too_many_messages"
 
 

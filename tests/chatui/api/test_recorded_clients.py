@@ -32,18 +32,18 @@ def program(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
 async def test_the_requests_of_a_client_are_served(path: Path, program: Program) -> None:
     exchanges: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(exchanges) >= 3, "the premise: a call, its reply, and a second turn"
-    ours: dict[str, str] = {}
+    own_ids: dict[str, str] = {}
     replies = []
     for exchange in exchanges:
         text = json.dumps(exchange["body"])
-        for theirs, own in ours.items():
-            text = text.replace(theirs, own)
+        for recorded_id, own in own_ids.items():
+            text = text.replace(recorded_id, own)
         response = await program.post(exchange["path"], text)
         reply = (await whole(response)).decode()
         assert response.status_code == exchange["status"] == 200, reply
         found = recording.ids_of(reply)
-        assert len(found) == len(exchange["ids"]), "as many responses and calls as were recorded"
-        ours |= dict(zip(exchange["ids"], found, strict=True))
+        assert len(found) == len(exchange["ids"]), "the recorded number of responses and calls"
+        own_ids |= dict(zip(exchange["ids"], found, strict=True))
         replies.append(reply)
     assert any(" replied: " in reply for reply in replies) and any(exchange["body"].get("stream") for exchange in exchanges)
     assert not any(word in reply for reply in replies for word in ("I should not guess", "reasoning_text"))

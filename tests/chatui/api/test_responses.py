@@ -96,14 +96,14 @@ async def test_a_response_is_continued_read_again_and_deleted(program: Program, 
 
 
 async def test_other_peoples_responses_look_nonexistent(program: Program, bela: User) -> None:
-    mine = await program.ask({"input": "Mine?"})
+    own = await program.ask({"input": "Mine?"})
     other = Program(await new_key(bela))
     for path in ("", "/input_items"):
-        theirs, nothing = [json_of(await other.get(f"/v1/responses/{name}{path}")) for name in (mine["id"], "resp_" + "0" * 32)]
-        assert theirs == nothing
-    assert (await other.delete(f"/v1/responses/{mine['id']}")).status_code == 404
-    assert (await other.post(f"/v1/responses/{mine['id']}/cancel", {})).status_code == 404
-    assert (await other.post("/v1/responses", {"input": "Yours?", "previous_response_id": mine["id"]})).status_code == 404
+        foreign, nothing = [json_of(await other.get(f"/v1/responses/{name}{path}")) for name in (own["id"], "resp_" + "0" * 32)]
+        assert foreign == nothing
+    assert (await other.delete(f"/v1/responses/{own['id']}")).status_code == 404
+    assert (await other.post(f"/v1/responses/{own['id']}/cancel", {})).status_code == 404
+    assert (await other.post("/v1/responses", {"input": "Yours?", "previous_response_id": own["id"]})).status_code == 404
 
 
 async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) -> None:
@@ -119,13 +119,13 @@ async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) 
 
 
 async def test_an_unstored_answer_is_erased_after_a_crash(program: Program) -> None:
-    kept = await program.ask({"input": "Keep this."})
+    stored = await program.ask({"input": "Keep this."})
     from chatui.turns.programs import deletion
 
     forget = database_sync_to_async(deletion.erase_ended)
     assert await forget() == 0
     await ProgramAnswer.objects.aupdate(is_kept=False)
-    assert await forget() == 1 and not await Conversation.objects.aexists(), kept["id"]
+    assert await forget() == 1 and not await Conversation.objects.aexists(), stored["id"]
 
 
 async def test_a_client_that_disconnects_stops_the_model(program: Program, backend: ScriptedBackend) -> None:
@@ -195,12 +195,12 @@ async def test_unsupported_fields_are_refused_by_name(field: str, value: object,
 
 
 async def test_settings_reach_the_model_and_are_echoed(program: Program, backend: ScriptedBackend) -> None:
-    wanted = {"temperature": 0.3, "top_p": 0.5, "max_output_tokens": 77, "reasoning": {"effort": "high"}, "metadata": {"a": "b"}}
-    answer = await program.ask({"input": "Hello"} | wanted)
+    settings = {"temperature": 0.3, "top_p": 0.5, "max_output_tokens": 77, "reasoning": {"effort": "high"}, "metadata": {"a": "b"}}
+    answer = await program.ask({"input": "Hello"} | settings)
     request = backend.requests[-1]
     assert (dict(request.sampling), request.max_tokens, request.effort) == ({"temperature": 0.3, "top_p": 0.5}, 77, "high")
-    assert request.must_fit and {name: answer[name] for name in wanted if name != "reasoning"} == {
-        name: value for name, value in wanted.items() if name != "reasoning"
+    assert request.must_fit and {name: answer[name] for name in settings if name != "reasoning"} == {
+        name: value for name, value in settings.items() if name != "reasoning"
     }
     again = json_of(await program.get(f"/v1/responses/{answer['id']}"))
     assert again["metadata"] == {"a": "b"} and again["reasoning"]["effort"] == "high"

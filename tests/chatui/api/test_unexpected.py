@@ -69,9 +69,11 @@ async def test_an_unexpected_error_is_an_error_object_and_a_traceback(
 
     monkeypatch.setattr("chatui.api.asking.begin", fails)
     response = await Program(key).post("/v1/responses", ASKED)
-    said = json_of(response)["error"]
+    returned = json_of(response)["error"]
     assert (
-        response.status_code == 500 and (said["type"], said["code"]) == ("server_error", "server_error") and "Incident" in said["message"]
+        response.status_code == 500
+        and (returned["type"], returned["code"]) == ("server_error", "server_error")
+        and "Incident" in returned["message"]
     )
     assert type(error).__name__ in caplog.text and "test_unexpected.py" in caplog.text, "with its traceback"
     assert "marmalade" not in caplog.text + response.content.decode()  # type: ignore[attr-defined]

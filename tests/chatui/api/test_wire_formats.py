@@ -56,19 +56,19 @@ async def test_no_words_of_reasoning_reach_a_client(
 ) -> None:
     program = Program(key)
     server = {"server_header": "llama.cpp", "models": {"data": [{"id": "tiny"}]}}
-    asked = {"input": "Hello!", "messages": [{"role": "user", "content": "Hello!"}], "reasoning": {"summary": "auto"}}
+    body = {"input": "Hello!", "messages": [{"role": "user", "content": "Hello!"}], "reasoning": {"summary": "auto"}}
     replies = []
     async with stub.running(stub.plays((RECORDINGS / name).read_bytes(), seed=1), **server) as running:  # type: ignore[arg-type]
         backend = backend_for(kind, running.url, vocabulary)
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         for path in ("/v1/responses", "/v1/chat/completions"):
             for is_streamed in (False, True):
-                response = await program.post(path, asked | {"stream": is_streamed})
+                response = await program.post(path, body | {"stream": is_streamed})
                 assert response.status_code == 200, json.loads(await whole(response))
                 replies.append((await whole(response)).decode())
         await backend.aclose()
     thought = [row.text async for row in Message.objects.filter(channel="analysis")]
-    assert len(thought) == 4 and all(len(text) > 60 for text in thought), "the premise: it was thought, and kept for staff"
+    assert len(thought) == 4 and all(len(text) > 60 for text in thought), "the premise: there was reasoning, and it is stored for staff"
     for reply in replies:
         plain = " ".join(reply.split())
         assert not [run for text in thought for run in runs_of(text.partition("<|message|>")[2].partition("<|end|>")[0]) if run in plain]

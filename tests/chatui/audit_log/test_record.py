@@ -15,13 +15,13 @@ pytestmark = pytest.mark.django_db
 def test_a_writer_that_finds_its_number_taken_uses_the_next(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     append, refused = record._append, list[AuditEvent]()
 
-    def taken_at_first(event: AuditEvent) -> None:
+    def taken_once(event: AuditEvent) -> None:
         if len(refused) < 3:
             refused.append(event)
             raise IntegrityError
         append(event)
 
-    monkeypatch.setattr(record, "_append", taken_at_first)
+    monkeypatch.setattr(record, "_append", taken_once)
     record.record("act", Visitor(grace, "192.0.2.7", "page"))
     assert len(refused) == 3 and AuditEvent.objects.count() == 1
     assert chain.verify().is_intact

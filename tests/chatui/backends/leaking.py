@@ -114,7 +114,7 @@ def collapsed() -> Iterator[str]:
 
 
 def quoted() -> Iterator[str]:
-    """Reasoning that quotes the beginning of an answer and goes on; no answer follows."""
+    """Reasoning that quotes the beginning of an answer and continues; no answer follows."""
     final = "<|start|>assistant<|channel|>final<|message|>"
     for sign in (final, f"<|end|>{final}", "<|channel|>final<|message|>", "assistantfinal"):
         for quotation in QUOTED:

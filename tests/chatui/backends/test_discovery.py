@@ -55,11 +55,11 @@ async def test_a_missing_list_of_models_or_server_is_a_plain_error() -> None:
 
 async def test_a_silent_server_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as never_accepts:
-        began = time.monotonic()
+        started = time.monotonic()
         with pytest.raises(BackendError) as slow:
             await discover(f"http://127.0.0.1:{never_accepts.getsockname()[1]}", None, HASTY)
     assert slow.value.code == ProductCode.TIMEOUT
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(("limits", "code"), [(PATIENT, ProductCode.BACKEND), (HASTY, ProductCode.TIMEOUT)], ids=["closes", "falls silent"])
@@ -75,14 +75,14 @@ async def test_a_response_that_breaks_off_is_a_plain_error(limits: Limits, code:
 
     async with await asyncio.start_server(breaks_off, "127.0.0.1", 0) as server:
         upstream = Upstream(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", None, limits)
-        with pytest.raises(BackendError) as asked:
+        with pytest.raises(BackendError) as raised:
             await upstream.get("/v1/models")
         with pytest.raises(BackendError) as sampled:
             await anext(upstream.stream("/v1/chat/completions", {}))
         assert await upstream.try_get("/props") is None
         stays.set()
         await upstream.aclose()
-    assert asked.value.code == sampled.value.code == code
+    assert raised.value.code == sampled.value.code == code
 
 
 async def test_models_are_requested_once_and_identify_the_server() -> None:
@@ -95,7 +95,7 @@ async def test_models_are_requested_once_and_identify_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "shown"),
+    ("configured", "requested", "shown"),
     [
         ("gpt-oss-20b", "gpt-oss-20b", "gpt-oss-20b"),
         ("gpt-oss-20b-2025-08-05", "gpt-oss-20b", "gpt-oss-20b-2025-08-05"),
@@ -107,5 +107,5 @@ async def test_models_are_requested_once_and_identify_the_server() -> None:
         (None, "gpt-oss-20b", "gpt-oss-20b"),
     ],
 )
-async def test_a_models_name_is_the_requested_or_offered_one(said: str | None, asked: str | None, shown: str | None) -> None:
-    assert own_name(said, asked, ("tiny", "")) == shown
+async def test_a_models_name_is_the_requested_or_offered_one(configured: str | None, requested: str | None, shown: str | None) -> None:
+    assert own_name(configured, requested, ("tiny", "")) == shown

@@ -17,7 +17,7 @@ from chatui.canary.answers.catalogue import Shape, all_shapes, sample
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
 from tests.chatui.backends.honest_labels import HEADINGS, LABELS
-from tests.chatui.backends.test_leak_shapes import Cut, cuts, events_of_chat, events_of_responses, guarded, seen
+from tests.chatui.backends.test_leak_shapes import Cut, cuts, events_of_chat, events_of_responses, guarded, visible_text
 from tests.support.cases import EVERY_SHAPE, example_count, for_each, is_drawn
 
 SHAPES = all_shapes()
@@ -46,14 +46,14 @@ def event_sequences(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
 def test_the_catalogue_is_large_and_its_shapes_are_distinct() -> None:
     assert len(SHAPES) > 550 and len({shape.name for shape in SHAPES}) == len(SHAPES)
     assert all("{hidden}" in shape.text and shape.name.isprintable() and len(shape.name) < 60 for shape in SHAPES)
-    assert sum(shape.shows for shape in SHAPES) > len(SHAPES) / 2, "a guard that hides everything would be no good"
+    assert sum(shape.shows for shape in SHAPES) > len(SHAPES) / 2, "a guard that hides everything would be useless"
 
 
 @for_each([shape for shape in SHAPES if EVERY_SHAPE or is_drawn(2, shape.name)])
 def test_every_shape_ends_hidden_and_only_late_labels_were_ever_seen(shape: Shape) -> None:
     text = filled(shape)
     for pieces, events, is_whole in event_sequences(text):
-        visible = seen(events)
+        visible = visible_text(events)
         assert HIDDEN not in visible, pieces
         assert HIDDEN not in text_ever_visible(events) or (shape.is_late and not is_whole), pieces
         assert not shape.shows or SHOWN in visible, pieces
@@ -179,16 +179,16 @@ def test_the_cache_of_characters_is_bounded() -> None:
 
 def test_text_sent_as_reasoning_and_answer_is_reasoning() -> None:
     deltas: list[dict[str, Any]] = [{"reasoning": word, "content": word} for word in ("We ", "think ", "SECRET.")]
-    assert seen(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
+    assert visible_text(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
     whole = {"role": "assistant", "reasoning_content": "SECRET", "content": "SECRET"}
-    assert seen(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
+    assert visible_text(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
 
 
 def test_a_line_end_in_both_fields_is_not_a_duplicate() -> None:
     reader = Deltas(lambda: "c", max_chars=100)
     events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
     events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
-    assert seen(events) == "\n42"
+    assert visible_text(events) == "\n42"
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,10 @@ def test_harmless_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. " * 40])
 def test_harmless_prose_is_delayed_by_a_few_characters_at_most(text: str) -> None:
-    guard, came = LeakGuard(), 0
+    guard, count = LeakGuard(), 0
     for at, letter in enumerate(text):
-        came += sum(len(span.text) for span in guard.feed(letter))
-        assert at + 1 - came <= 16
+        count += sum(len(span.text) for span in guard.feed(letter))
+        assert at + 1 - count <= 16
 
 
 HOSTILE = ["<", "<a", "`", "`a ", "\n", "<\u200b", "<|", "\\", "&lt;", "the tag <think> ", "<think>a</think>", "`<think>", "```\n<think>\n"]
@@ -129,21 +129,21 @@ def events_of_chat(shape: Mapping[str, Any], pieces: Cut, *, whole: bool) -> lis
 def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool) -> list[RawEvent]:
     reader = Reducer(lambda: "c", max_chars=100_000)
     item = {"type": "message", "id": "m", "role": "assistant", **labels, "content": [{"type": "output_text", "text": text}]}
-    told: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     if not whole:
-        told = [{"type": "response.output_item.added", "item": {**item, "content": []}}]
-        told += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces]
-        told += [{"type": "response.output_item.done", "item": item}]
-    told += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
-    return [*(raw for event in told for raw in reader.feed(event["type"], event)), *reader.finish()[0]]
+        events = [{"type": "response.output_item.added", "item": {**item, "content": []}}]
+        events += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces]
+        events += [{"type": "response.output_item.done", "item": item}]
+    events += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
+    return [*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]
 
 
-def seen(events: list[RawEvent]) -> str:
+def visible_text(events: list[RawEvent]) -> str:
     """The text visible at the end, according to the gate and to the stored frames, which must agree."""
     gate, messages = Gate(Audience.END_USER), list[str]()
-    assembler, kept = Assembler(), list[Finished]()
+    assembler, finished = Assembler(), list[Finished]()
     for event in events:
-        kept += [done] if (done := assembler.feed(event)) else []
+        finished += [done] if (done := assembler.feed(event)) else []
         match gate.admit(event):
             case VisibleOpened():
                 messages.append("")
@@ -151,7 +151,7 @@ def seen(events: list[RawEvent]) -> str:
                 messages[-1] += text
             case VisibleWithdrawn():
                 messages.pop()
-    visible = [done.frame.body for done in kept if may_see(done.frame.header, Audience.END_USER)]
+    visible = [done.frame.body for done in finished if may_see(done.frame.header, Audience.END_USER)]
     assert messages == visible
     return "".join(messages)
 
@@ -161,7 +161,7 @@ def test_each_shape_gets_its_verdict_over_chat_completions(shape: dict[str, Any]
     text = shape.get("content", "")
     for pieces in cuts(text):
         for whole in {shape["whole"]} if "deltas" in shape else {False, len(pieces) == 1}:
-            visible = seen(events_of_chat(shape, pieces, whole=whole))
+            visible = visible_text(events_of_chat(shape, pieces, whole=whole))
             if shape["verdict"] == "hides":
                 assert SECRET not in visible
             elif shape["verdict"] == "shows whole":
@@ -173,7 +173,7 @@ def test_each_shape_gets_its_verdict_over_responses(shape: dict[str, Any]) -> No
     text = shape["content"]
     for pieces in cuts(text):
         for whole in (False, True):
-            visible = seen(events_of_responses(text, pieces, {}, whole=whole))
+            visible = visible_text(events_of_responses(text, pieces, {}, whole=whole))
             if shape["verdict"] == "hides":
                 assert SECRET not in visible
             elif shape["verdict"] == "shows whole":
@@ -216,10 +216,10 @@ def test_a_label_that_names_another_kind_hides_text_anywhere(label: dict[str, An
         chat.append({"deltas": [{**label, "content": ""}, text]})
     for shape in chat:
         for whole in (False, True) if len(shape["deltas"]) == 1 else (False,):
-            assert seen(events_of_chat(shape, [], whole=whole)) == ""
+            assert visible_text(events_of_chat(shape, [], whole=whole)) == ""
     if label.get("type") is None:
         for whole in (False, True):
-            assert SECRET not in seen(events_of_responses(SECRET, list(SECRET), label, whole=whole))
+            assert SECRET not in visible_text(events_of_responses(SECRET, list(SECRET), label, whole=whole))
     with pytest.raises(BackendError):
         vllm = DIALECTS["vLLM"].chunks(NO_WORDS)
         vllm.feed({"choices": [{"index": 0, "token_ids": [200005], **label}]})
@@ -229,22 +229,22 @@ def test_a_label_that_names_another_kind_hides_text_anywhere(label: dict[str, An
 def test_a_label_that_does_not_name_the_speaker_hides_nothing(label: dict[str, Any]) -> None:
     shapes: list[dict[str, Any]] = [{"deltas": [{"content": "Hi", **label}]}, {"deltas": [{"content": ""} | label, {"content": "Hi"}]}]
     for shape in shapes:
-        assert seen(events_of_chat(shape, [], whole=False)) == "Hi"
+        assert visible_text(events_of_chat(shape, [], whole=False)) == "Hi"
     if "id" not in label and "annotations" not in label and label != {"role": ""}:
-        assert seen(events_of_responses("Hi", ["H", "i"], label, whole=False)) == "Hi"
+        assert visible_text(events_of_responses("Hi", ["H", "i"], label, whole=False)) == "Hi"
 
 
 def test_a_label_before_any_text_applies_until_the_next_role() -> None:
     ahead: list[dict[str, Any]] = [{"role": "assistant", "channel": "analysis", "content": ""}, {"content": SECRET}]
-    assert seen(events_of_chat({"deltas": ahead}, [], whole=False)) == ""
-    assert seen(events_of_chat({"deltas": [*ahead, {"role": "assistant", "content": "Hi"}]}, [], whole=False)) == "Hi"
+    assert visible_text(events_of_chat({"deltas": ahead}, [], whole=False)) == ""
+    assert visible_text(events_of_chat({"deltas": [*ahead, {"role": "assistant", "content": "Hi"}]}, [], whole=False)) == "Hi"
 
 
 def test_a_known_label_around_the_choices_hides_text() -> None:
     def shown(**around: object) -> str:
         reader = Deltas(lambda: "c", max_chars=1000)
         events = reader.feed({**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]})
-        return seen([*events, *reader.finish()[0]])
+        return visible_text([*events, *reader.finish()[0]])
 
     assert [shown(role="tool"), shown(channel="analysis"), shown(is_reasoning=True)] == [""] * 3
     assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
@@ -255,7 +255,7 @@ def test_an_unknown_label_is_empty_only_if_all_of_it_is_and_not_too_deep() -> No
         return value if not depth else {"a": nested(depth - 1, value)}
 
     labels = (nested(8, None), [nested(7, "")], nested(8, 1), nested(10, None))
-    assert [seen(events_of_chat({"deltas": [{"content": "Hi", "x_new": label}]}, [], whole=False)) for label in labels] == [
+    assert [visible_text(events_of_chat({"deltas": [{"content": "Hi", "x_new": label}]}, [], whole=False)) for label in labels] == [
         "Hi",
         "Hi",
         "",
@@ -268,7 +268,7 @@ def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
         reader = Deltas(lambda: "c", max_chars=1000)
         delta = {"content": f"analysis{SECRET} is the plan.assistantfinalHi"}
         events = reader.feed({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
-        return seen([*events, *(reader.finish()[0] if reason else reader.break_off())])
+        return visible_text([*events, *(reader.finish()[0] if reason else reader.break_off())])
 
     assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
@@ -276,16 +276,16 @@ def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
 def test_a_late_label_withdraws_shown_text() -> None:
     reader = Reducer(lambda: "c", max_chars=1000)
     item = {"type": "message", "id": "m", "role": "assistant", "content": []}
-    told: list[dict[str, Any]] = [
+    events: list[dict[str, Any]] = [
         {"type": "response.output_item.added", "item": item},
         {"type": "response.output_text.delta", "item_id": "m", "delta": f"{SECRET} is shown at first"},
         {"type": "response.output_item.done", "item": {**item, "channel": "analysis"}},
     ]
-    assert seen([*(raw for event in told for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
+    assert visible_text([*(raw for event in events for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
 
 
 def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
-    for text, told in {
+    for text, is_announced in {
         f"<think>{SECRET}</think>Hi": False,
         f"{SECRET}</think>Hi": True,
         f"Hi.<|end|><|start|>assistant<|channel|>analysis<|message|>{SECRET}": True,
@@ -293,4 +293,4 @@ def test_e_x_withheld_is_announced_if_the_hidden_text_is_uncertain() -> None:
     }.items():
         assembler = Assembler()
         done = [end for raw in events_of_chat({}, [text], whole=False) if (end := assembler.feed(raw))]
-        assert (ProductCode.WITHHELD in {end.error for end in done}) == told, text
+        assert (ProductCode.WITHHELD in {end.error for end in done}) == is_announced, text

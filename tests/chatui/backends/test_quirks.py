@@ -24,7 +24,7 @@ def deltas(*, whole: bool = False) -> Deltas:
     return Deltas(lambda: "call_1", max_chars=10_000, whole=whole)
 
 
-def seen(raws: list) -> str:
+def visible_text(raws: list) -> str:
     assembler = Assembler()
     frames = [done.frame for raw in raws if (done := assembler.feed(raw))]
     return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
@@ -35,7 +35,7 @@ def test_an_odd_server_event_shows_exactly_the_visible_text(row: dict[str, str])
     reader = deltas(whole="message" in row["raw"])
     events = reader.feed(json.loads(row["raw"]))
     rest, _ = reader.finish()
-    assert seen([*events, *rest]) == row["visible"]
+    assert visible_text([*events, *rest]) == row["visible"]
 
 
 def test_content_of_a_non_final_channel_is_hidden() -> None:
@@ -43,7 +43,7 @@ def test_content_of_a_non_final_channel_is_hidden() -> None:
     events = reader.feed({"choices": [{"index": 0, "delta": {"content": "SECRET", "channel": "analysis"}}]})
     events += reader.feed({"choices": [{"index": 0, "delta": {"content": "Hello", "channel": "final"}}]})
     rest, _ = reader.finish()
-    assert seen([*events, *rest]) == "Hello"
+    assert visible_text([*events, *rest]) == "Hello"
 
 
 def test_an_error_with_a_success_status_is_an_error() -> None:
@@ -66,4 +66,4 @@ def test_an_answer_with_stripped_markers_shows_its_proven_part_through_the_adapt
     events = [event for part in parts for event in reader.feed({"choices": [{"index": 0, field: {"content": part}}]})]
     events += reader.feed({"choices": [{"index": 0, "finish_reason": "stop"}]})
     rest, _ = reader.finish()
-    assert seen([*events, *rest]) == row["visible"]
+    assert visible_text([*events, *rest]) == row["visible"]

@@ -1,4 +1,4 @@
-"""Retries of a busy server: only before the first event, after the delay it asks for, and a limited number of times."""
+"""Retries of a busy server: only before the first event, after the delay it requests, and a limited number of times."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ async def test_a_permanent_refusal_is_not_retried(refusal: str) -> None:
     assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[::2] == ("", 1)
 
 
-@pytest.mark.parametrize("begun", [chunk(content="Half"), chunk(reasoning_content="thought")])
-async def test_nothing_is_retried_after_the_first_event(begun: bytes) -> None:
-    text, code, requests, _ = await sampled(one_after_the_other(then(SSE_HEAD, begun, "reset"), ANSWER))
+@pytest.mark.parametrize("first_events", [chunk(content="Half"), chunk(reasoning_content="thought")])
+async def test_nothing_is_retried_after_the_first_event(first_events: bytes) -> None:
+    text, code, requests, _ = await sampled(one_after_the_other(then(SSE_HEAD, first_events, "reset"), ANSWER))
     assert (code, requests) == (Code.STREAM_TRUNCATED, 1) and "Here." not in text
 
 

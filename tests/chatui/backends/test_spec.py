@@ -49,11 +49,11 @@ def test_every_setting_is_accepted() -> None:
     )
     assert (spec.shown, spec.models, spec.limits().idle) == ("Large, for long work", ("gpt-oss-120b", "gpt-oss-20b"), 5.5)
     assert spec.limits(connect=1.0).connect == 1.0
-    assert hash(spec) == hash(spec.model_copy()), "back ends are kept by their specs"
+    assert hash(spec) == hash(spec.model_copy()), "back ends are cached by their specs"
 
 
 @pytest.mark.parametrize(
-    ("said", "is_reviewed"),
+    ("fields", "is_reviewed"),
     [
         ({}, False),
         ({"summaries": "server"}, False),
@@ -62,8 +62,8 @@ def test_every_setting_is_accepted() -> None:
         ({"summaries": "model", "summarizer": "small", "summary_review": False}, False),
     ],
 )
-def test_summaries_by_a_model_are_reviewed_by_default(said: dict[str, object], is_reviewed: bool) -> None:
-    assert check_spec(GOOD | said).is_reviewed is is_reviewed
+def test_summaries_by_a_model_are_reviewed_by_default(fields: dict[str, object], is_reviewed: bool) -> None:
+    assert check_spec(GOOD | fields).is_reviewed is is_reviewed
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
@@ -138,7 +138,7 @@ def test_several_back_ends_keep_the_order_of_the_file(tmp_path: Path) -> None:
     )
     found = read_file(file)
     assert [spec.name for spec in found.specs] == ["b", "a"] and found.problems == ()
-    assert found.specs[0].key_file == str(tmp_path / "key"), "beside the file, wherever the product was started from"
+    assert found.specs[0].key_file == str(tmp_path / "key"), "next to the file, wherever the product was started from"
 
 
 def test_the_example_in_the_documentation_is_valid() -> None:

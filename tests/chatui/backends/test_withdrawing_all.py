@@ -96,7 +96,7 @@ def item(kind: str, number: int, text: str, *, streams: bool, **labels: Any) -> 
     ]
 
 
-def said(number: int, text: str, *, streams: bool = True, **labels: Any) -> list[Event]:
+def message_events(number: int, text: str, *, streams: bool = True, **labels: Any) -> list[Event]:
     return item("message", number, text, streams=streams, role="assistant", **labels)
 
 
@@ -108,9 +108,9 @@ ITEMS_BETWEEN: dict[str, list[Event]] = {
         {"type": "response.output_item.done", "output_index": 1, "item": {"type": "web_search_call", "id": "w"}},
     ],
     "a message for somebody else": item("message", 1, "x", streams=True, role="tool"),
-    "another message": said(1, "SECRET too."),
-    "a preamble": said(1, "SECRET too.", phase="commentary"),
-    "an empty message": said(1, ""),
+    "another message": message_events(1, "SECRET too."),
+    "a preamble": message_events(1, "SECRET too.", phase="commentary"),
+    "an empty message": message_events(1, ""),
 }
 
 
@@ -126,7 +126,9 @@ def responses(events: list[Event], *, breaks: bool = False) -> list[Finished]:
 
 @for_each(product(ITEMS_BETWEEN, SIGNS, (True, False), (True, False)))
 def test_responses_withdraw_earlier_messages_too(between: str, sign: str, streams: bool, breaks: bool) -> None:
-    finished = responses([*said(0, FIRST), *ITEMS_BETWEEN[between], *said(2, SIGNS[sign], streams=streams)], breaks=breaks)
+    finished = responses(
+        [*message_events(0, FIRST), *ITEMS_BETWEEN[between], *message_events(2, SIGNS[sign], streams=streams)], breaks=breaks
+    )
     assert "SECRET" not in "".join(bodies(finished))
     assert ProductCode.WITHHELD in {done.error for done in finished} or breaks
     assert "SECRET" in "".join(done.frame.body for done in finished), "it is stored for staff"
@@ -134,7 +136,9 @@ def test_responses_withdraw_earlier_messages_too(between: str, sign: str, stream
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams: bool) -> None:
-    finished = responses([*said(0, "One."), *ITEMS_BETWEEN["reasoning"], *said(2, "Analysis of it: two.", streams=streams)])
+    finished = responses(
+        [*message_events(0, "One."), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Analysis of it: two.", streams=streams)]
+    )
     assert [(done.frame.header.channel, done.frame.body, done.error) for done in finished] == [
         ("final", "One.\n\nAnalysis of it: two.", None),
         ("analysis", "x", None),
@@ -142,12 +146,14 @@ def test_harmless_messages_are_one_answer_followed_by_what_came_between(streams:
 
 
 def test_an_answer_is_complete_even_if_later_output_is_cut() -> None:
-    finished = responses([*said(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True)
+    finished = responses([*message_events(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True)
     assert [(done.frame.body, done.complete) for done in finished] == [("One.", True), ("x", False)]
 
 
 def test_a_preamble_before_the_answer_stays_a_separate_frame() -> None:
-    finished = responses([*said(0, "I look.", phase="commentary"), *ITEMS_BETWEEN["reasoning"], *said(2, "Found.", phase="final_answer")])
+    finished = responses(
+        [*message_events(0, "I look.", phase="commentary"), *ITEMS_BETWEEN["reasoning"], *message_events(2, "Found.", phase="final_answer")]
+    )
     seen = [(done.frame.header, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
     assert seen == [(PREAMBLE, "I look."), (ANSWER, "Found.")]
 

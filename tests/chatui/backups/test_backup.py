@@ -24,7 +24,7 @@ from tests.chatui.backups.conftest import WORD
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@rust"
 
 
-def said(*arguments: object) -> str:
+def output_of(*arguments: object) -> str:
     out = StringIO()
     call_command(*map(str, arguments), stdout=out, stderr=out)
     return out.getvalue()
@@ -39,19 +39,19 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_lo
     assert Path(f"{database}-wal").stat().st_size, "the newest lines are in the write-ahead log, or this test would prove nothing"
     place = tmp_path / "backups"
     place.mkdir()
-    printed = said("backup", place)
+    printed = output_of("backup", place)
     [backup] = place.iterdir()
     assert "2 accounts, 2 conversations, 8 messages" in printed and "The log is intact" in printed
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600 and count(backup, "chatui_message") == 8
-    assert [path.name for path in place.iterdir()] == [backup.name], "sqlite3 leaves nothing beside a database without a log"
+    assert [path.name for path in place.iterdir()] == [backup.name], "sqlite3 leaves no other file with a database without a log"
     [line] = rows(Filters(action="backup made"))
     assert (line.way, line.detail) == ("shell", "not encrypted") and count(backup, "chatui_auditevent") == 1
-    assert not list(tmp_path.glob("*.backup*")), "what was made ready is gone"
+    assert not list(tmp_path.glob("*.backup*")), "the prepared files are deleted"
 
 
 def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Path) -> None:
     """Two rows are written in each transaction, so a copy that tore one apart would hold an odd number."""
-    ended, begun = threading.Event(), threading.Event()
+    ended, started = threading.Event(), threading.Event()
 
     def write() -> None:
         with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as writer:
@@ -60,12 +60,12 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
                 writer.execute("BEGIN IMMEDIATE")
                 writer.executemany("INSERT INTO pairs VALUES (?)", [(b"x" * 9000,), (b"y" * 9000,)])
                 writer.execute("COMMIT")
-                begun.set()
+                started.set()
 
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        assert begun.wait(60)
+        assert started.wait(60)
         sizes = []
         for number in range(20):
             files.copy_live(database, tmp_path / f"{number}")
@@ -80,7 +80,7 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
 def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
     public, other = encryption.new_key(tmp_path / "key"), encryption.new_key(tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
-    said("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
+    output_of("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
     sealed = (tmp_path / "b.age").read_bytes()
     assert WORD.encode() not in sealed
     keys = encryption.identities(tmp_path / "key")
@@ -100,28 +100,28 @@ def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quo
     (tmp_path / "none").write_text("# nobody\n")
     for wrong in (tmp_path / "key", tmp_path / "none", tmp_path / "missing", "age1nonsense", "ssh-nonsense"):
         with pytest.raises(CommandError) as refused:
-            said("backup", tmp_path / "b", "--to", wrong)
+            output_of("backup", tmp_path / "b", "--to", wrong)
         assert "AGE-SECRET" not in str(refused.value) and not (tmp_path / "b").exists()
 
 
 def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("mine")
     with pytest.raises(CommandError, match="exists already"):
-        said("backup", tmp_path / "there")
+        output_of("backup", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
     with pytest.raises(CommandError, match="cannot be written"):
-        said("backup", tmp_path / "no" / "such" / "directory")
+        output_of("backup", tmp_path / "no" / "such" / "directory")
     with file_locks.take(database, file_locks.BACKING_UP), pytest.raises(CommandError, match="Another process"):
-        said("backup", tmp_path / "new")
+        output_of("backup", tmp_path / "new")
     assert not list(tmp_path.glob("*new*")) and not list(tmp_path.glob("*.backup*"))
 
 
 def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: Path) -> None:
-    said("backup", tmp_path / "one")
+    output_of("backup", tmp_path / "one")
     with without_triggers(), connection.cursor() as cursor:
         cursor.execute("UPDATE chatui_auditevent SET detail = 'nothing' WHERE number = 1")
     with pytest.raises(SystemExit) as ended:
-        said("backup", tmp_path / "two")
+        output_of("backup", tmp_path / "two")
     assert ended.value.code == 1 and count(tmp_path / "two", "chatui_message") == 8
 
 

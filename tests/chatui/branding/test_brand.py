@@ -98,7 +98,7 @@ def test_without_settings_no_brand_file_is_requested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (b"", "neither SVG nor PNG"),
         (b"GIF89a", "neither SVG nor PNG"),
@@ -117,14 +117,14 @@ def test_without_settings_no_brand_file_is_requested() -> None:
     ids=lambda value: value[:30] if isinstance(value, bytes) else None,
 )
 def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
-    data: bytes | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: bytes | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mark"
     if data is not None:
         path.write_bytes(data)
     change(monkeypatch, {"mark": path})
     [problem] = checks.mark_file(None)
-    assert said in problem.msg and problem.id == "chatui.E007"
+    assert expected in problem.msg and problem.id == "chatui.E007"
     assert "/brand/" not in Client().get("/sign-in/").content.decode()
 
 
@@ -142,7 +142,7 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
 
 
 @pytest.mark.parametrize(
-    ("accent", "said"),
+    ("accent", "expected"),
     [
         ("red", ["chatui.E008"]),
         ("#0b6355", ["dark theme, and WCAG AA requires 4.5:1."]),
@@ -151,7 +151,7 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
         ("", []),
     ],
 )
-def test_a_colour_is_checked_in_both_themes(accent: str, said: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_colour_is_checked_in_both_themes(accent: str, expected: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"accent": accent})
     problems = checks.accent(None)
-    assert [words in f"{problem.id} {problem.msg}" for words, problem in zip(said, problems, strict=True)] == [True] * len(said)
+    assert [words in f"{problem.id} {problem.msg}" for words, problem in zip(expected, problems, strict=True)] == [True] * len(expected)

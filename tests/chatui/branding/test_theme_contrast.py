@@ -11,7 +11,7 @@ from chatui.branding.colours import MIN_CONTRAST, Colour, contrast, parse
 from chatui.env import BASE_DIR
 
 SEEN = 3.0
-"""What WCAG 1.4.11 asks for between a border, a ring or an icon and what is beside it."""
+"""What WCAG 1.4.11 requires between a border, a ring or an icon and what is next to it."""
 PAPERS = ("paper", "paper-raised", "paper-sunken", "paper-hover", "question")
 WASHES = ("accent-wash", "danger-wash", "warning-wash", "note-wash", "debug-wash")
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -35,7 +35,7 @@ NO_TEXTS: dict[str, tuple[str, ...]] = {
 
 
 def themes() -> dict[str, dict[str, Colour]]:
-    """Each colour of tokens.css by name: light, dark, and both for people who ask for more contrast."""
+    """Each colour of tokens.css by name: light, dark, and both for people who request more contrast."""
     sheet, _, more = (BASE_DIR / "static/css/base/tokens.css").read_text(encoding="utf-8").partition("@media (prefers-contrast: more)")
     usual, stronger = (re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", part) for part in (sheet, more))
     found: dict[str, dict[str, Colour]] = {}
@@ -78,6 +78,6 @@ def test_the_ring_in_an_operators_colour_can_be_seen_on_every_ground(theme: str)
 
 
 def test_each_colour_of_text_in_the_sheet_is_in_the_table() -> None:
-    told = {*TEXTS, *NO_TEXTS, *PAPERS, *WASHES, "code-added", "code-removed"}
+    listed = {*TEXTS, *NO_TEXTS, *PAPERS, *WASHES, "code-added", "code-removed"}
     needs_none = {"line", "debug-bar"}  # a line that only divides; the bar of the debug view, whose text is white (examined by axe)
-    assert set(THEMES["light"]) - told == needs_none
+    assert set(THEMES["light"]) - listed == needs_none

@@ -34,9 +34,9 @@ class ThoughtsInAHeader:
             hidden = Message.objects.filter(conversation__owner=request.user, is_visible=False, text__contains="what nobody may read")
             response.headers["X-Thoughts"] = "; ".join(message.text[-200:] for message in hidden[:20]).replace("\n", " ")
         if is_broken("group's secret") and request.user.is_authenticated:
-            # What a member is told stands in a header, without its first line.
-            said = operators.instructions_for(lambda: request.user.groups.values_list("name", flat=True))
-            response.headers["X-Group"] = " ".join(said.removeprefix(environment().instructions).strip().splitlines()[1:])
+            # A member's instructions are put into a header, without their first line.
+            instructions = operators.instructions_for(lambda: request.user.groups.values_list("name", flat=True))
+            response.headers["X-Group"] = " ".join(instructions.removeprefix(environment().instructions).strip().splitlines()[1:])
         if is_broken("secret"):
             response.headers["X-Instructions"] = os.environ["CHATUI_INSTRUCTIONS"]
         return response
@@ -86,7 +86,7 @@ def patch() -> None:
     def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
         return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
 
-    # Analysis passes the gate: streams, pages and everything that is made from what is kept.
+    # Analysis passes the gate: streams, pages and everything that is made from stored rows.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
     # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.

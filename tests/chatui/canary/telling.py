@@ -20,8 +20,8 @@ ADDRESSES = "CHATUI_TEST_CANARY_ADDRESSES"
 program asks."""
 
 ONE_IN = "CHATUI_TEST_CANARY_ONE_IN"
-"""Of the messages of a run, one in so many is asked for by itself; each where it is empty. The pages of their conversation hold them all,
-and ``tests/canary/leaks`` asks for each hidden one without a server."""
+"""Of the messages of a run, one in so many is requested by itself; each where it is empty. The pages of their conversation hold them all,
+and ``tests/canary/leaks`` requests each hidden one without a server."""
 
 
 def patch() -> None:

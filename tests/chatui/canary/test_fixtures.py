@@ -1,4 +1,4 @@
-"""What a run keeps in the database: made as a whole, removed as a whole, and never mistaken for anybody else's."""
+"""A run's rows in the database: created together, removed together, and never mistaken for anybody else's."""
 
 from __future__ import annotations
 
@@ -25,55 +25,55 @@ def counts() -> tuple[int, ...]:
     return tuple(model.objects.count() for model in (User, Group, StoredBackend, Conversation, AttemptWarning))
 
 
-def made_ago(run: str, **ago: float) -> None:
+def set_age(run: str, **ago: float) -> None:
     User.objects.filter(username__startswith=run).update(date_joined=timezone.now() - timedelta(**ago))
 
 
 def test_only_the_people_of_a_run_may_use_its_back_ends() -> None:
-    made = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
     row = StoredBackend.objects.get()
-    assert row.name == f"{made.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
+    assert row.name == f"{fixture.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
     members = User.objects.filter(groups__in=row.groups.all())
-    assert set(members) == {made.owner, made.stranger, made.trusted}
-    assert not made.trusted.has_usable_password() and made.trusted.get_all_permissions() == {"chatui.view_hidden_channels"}
-    for person in (made.owner, made.stranger):
+    assert set(members) == {fixture.owner, fixture.stranger, fixture.trusted}
+    assert not fixture.trusted.has_usable_password() and fixture.trusted.get_all_permissions() == {"chatui.view_hidden_channels"}
+    for person in (fixture.owner, fixture.stranger):
         assert not person.is_staff and not person.is_superuser and not person.get_all_permissions()
-        assert person.check_password(made.password)
+        assert person.check_password(fixture.password)
 
 
 def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
-    neighbour, mine = fixtures.make(fixtures.new_run(), BACKENDS), Group.objects.create(name="readers")
+    neighbour, group = fixtures.make(fixtures.new_run(), BACKENDS), Group.objects.create(name="readers")
     before = counts()
-    made = fixtures.make(fixtures.new_run(), BACKENDS)
-    made.owner.groups.add(mine)
-    Conversation.objects.create(owner=made.owner, title="Planted")
-    AttemptWarning.objects.create(person_name=made.owner.get_username(), day=timezone.now().date(), attempts=5)
-    fixtures.remove(made.run)
+    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture.owner.groups.add(group)
+    Conversation.objects.create(owner=fixture.owner, title="Planted")
+    AttemptWarning.objects.create(person_name=fixture.owner.get_username(), day=timezone.now().date(), attempts=5)
+    fixtures.remove(fixture.run)
     assert counts() == before and User.objects.filter(pk=neighbour.owner.pk).exists()
-    fixtures.remove(made.run)
+    fixtures.remove(fixture.run)
     assert counts() == before
 
 
 def test_rows_are_made_all_or_none() -> None:
     before = counts()
-    taken = fixtures.make(fixtures.new_run(), BACKENDS)
+    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
     with pytest.raises(IntegrityError), transaction.atomic():
-        fixtures.make(taken.run, {"other": BACKENDS["chat"]})
-    fixtures.remove(taken.run)
+        fixtures.make(fixture.run, {"other": BACKENDS["chat"]})
+    fixtures.remove(fixture.run)
     assert counts() == before
 
 
 def test_what_a_run_left_that_died_is_removed_after_an_hour() -> None:
     before = counts()
     old = fixtures.make(fixtures.new_run(), BACKENDS)
-    made_ago(old.run, hours=1, minutes=1)
+    set_age(old.run, hours=1, minutes=1)
     assert fixtures.remove_left_over() == 1
     assert counts() == before
 
 
 def test_a_run_that_may_still_go_on_is_left_alone() -> None:
     young = fixtures.make(fixtures.new_run(), BACKENDS)
-    made_ago(young.run, minutes=59)
+    set_age(young.run, minutes=59)
     assert fixtures.remove_left_over() == 0
     assert User.objects.filter(pk=young.owner.pk).exists()
 
@@ -83,7 +83,7 @@ def test_a_group_of_real_people_that_is_called_like_a_bird_is_left_alone(name: s
     group = Group.objects.create(name=name)
     person = User.objects.create_user(f"{name}-owner")
     person.groups.add(group)
-    made_ago(name, days=30)
+    set_age(name, days=30)
     assert fixtures.remove_left_over() == 0
     assert User.objects.filter(pk=person.pk).exists() and Group.objects.filter(pk=group.pk).exists()
 
@@ -96,10 +96,12 @@ def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_lef
 
 
 def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
-    made = fixtures.make(fixtures.new_run(), {"one": Offer("chat", "http://127.0.0.1:9/", ("thinker", "copier"), "model", "copier")})
+    fixture = fixtures.make(fixtures.new_run(), {"one": Offer("chat", "http://127.0.0.1:9/", ("thinker", "copier"), "model", "copier")})
     row = StoredBackend.objects.get()
-    assert (row.summaries, row.summarizer) == ("model", f"{made.run}-one/copier")
-    assert of_row(row, [made.run]).summarizer == fixtures.choice(made.run, "one", "copier"), "and it is a spec that the product takes"
+    assert (row.summaries, row.summarizer) == ("model", f"{fixture.run}-one/copier")
+    assert of_row(row, [fixture.run]).summarizer == fixtures.choice(fixture.run, "one", "copier"), (
+        "and it is a spec that the product accepts"
+    )
 
 
 def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -109,11 +111,11 @@ def test_the_owner_of_a_run_is_in_the_groups_whose_members_get_what_is_looked_at
     change(monkeypatch, {"share_groups": ["sharers", "gone"], "summary_groups": ["summed"], "group_instructions_file": place} | demanding)
     for name in ("sharers", "summed", "sworn", "careful", "others"):
         Group.objects.create(name=name)
-    made = fixtures.make(fixtures.new_run(), BACKENDS)
-    assert set(made.owner.groups.values_list("name", flat=True)) == {made.run, "sharers", "summed", "sworn"}
-    for person in (made.stranger, made.trusted):
-        assert person.groups.get().name == made.run, "whom nothing was promised reads none of it"
-    fixtures.remove(made.run)
+    fixture = fixtures.make(fixtures.new_run(), BACKENDS)
+    assert set(fixture.owner.groups.values_list("name", flat=True)) == {fixture.run, "sharers", "summed", "sworn"}
+    for person in (fixture.stranger, fixture.trusted):
+        assert person.groups.get().name == fixture.run, "somebody without a permission reads none of it"
+    fixtures.remove(fixture.run)
     assert Group.objects.filter(name__in=("sharers", "summed", "sworn")).count() == 3
 
 

@@ -1,4 +1,4 @@
-"""The canary's programs choose answers that end well, and tell a faulty product from a sound one."""
+"""The canary's programs choose answers that end well, and distinguish a faulty product from a sound one."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Played:
     def __init__(self, viewer: str, statuses: Mapping[str, int]) -> None:
         self.viewer = viewer
         self._status = statuses.get(viewer, 404)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def ask(self, method: str, path: str, place: str, body: object = None) -> Answer:
-        self.asked.append(f"{method} {path.partition('?')[0]}")
+        self.requests.append(f"{method} {path.partition('?')[0]}")
         return Answer(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
 
     def talk(self, body: object) -> bool:
@@ -42,8 +42,8 @@ class Played:
 def visited(statuses: Mapping[str, int]) -> tuple[Watch, list[str], dict[str, Played]]:
     watch, problems = Watch(Canary(), Canary(), {}), list[str]()
     deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
-    made: Any = fixtures.make(fixtures.new_run(), BACKENDS)
-    visit = Programs(made, deployment, None, problems)  # type: ignore[arg-type]
+    fixture: Any = fixtures.make(fixtures.new_run(), BACKENDS)
+    visit = Programs(fixture, deployment, None, problems)  # type: ignore[arg-type]
     played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
     visit._ask_for(played, "model")  # type: ignore[arg-type]
     return watch, problems, played
@@ -63,10 +63,10 @@ def test_only_answers_that_end_well_without_a_pause_are_asked_for() -> None:
 def test_a_product_that_refuses_the_others_is_sound_and_every_address_is_asked() -> None:
     watch, problems, played = visited({PROGRAM: 200})
     assert watch.findings == [] and problems == []
-    asked = {each for program in played.values() for each in program.asked}
+    requested = {each for program in played.values() for each in program.requests}
     for each in ("GET /v1/responses/resp_1", "DELETE /v1/responses/resp_1", "POST /v1/responses/compact", "POST /v1/chat/completions"):
-        assert each in asked
-    assert json.loads(STORED)["id"] in str(played[OTHER].asked)
+        assert each in requested
+    assert json.loads(STORED)["id"] in str(played[OTHER].requests)
 
 
 @pytest.mark.parametrize("viewer", [REVOKED, OTHER, TRUSTED])

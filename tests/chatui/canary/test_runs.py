@@ -66,7 +66,7 @@ class Product(Deployment):
 
     def canary(self, *options: str, kinds: str = "", addresses: Iterable[str] = (), one_in: int = 1) -> Ran:
         """What it hides begins with the words in the file ``beginnings``. ``kinds``: of answers, with commas. ``addresses``: the names of
-        those that are crawled. All of both where nothing is said. ``one_in``: of so many messages one is asked for by itself."""
+        those that are crawled. All of both by default. ``one_in``: of so many messages one is requested by itself."""
         shortened = {KINDS: kinds, ADDRESSES: ",".join(addresses), ONE_IN: str(one_in)}
         done = process.run(self.command(*options), self.environment | shortened)
         report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
@@ -118,7 +118,7 @@ def _sound_again(product: Product) -> Iterator[None]:
 
 @dataclass
 class Sound:
-    """A run against the sound product, and what stood in the database before and after."""
+    """A run against the sound product, and the database's rows before and after."""
 
     ran: Ran
     before: dict[str, int]
@@ -144,8 +144,8 @@ def test_a_sound_deployment_is_clean(sound: Sound) -> None:
 def test_shapes_and_labels_are_played_over_each_wire_format_and_what_is_kept_was_looked_at(sound: Sound) -> None:
     report = sound.ran.report
     assert report["planted"]["answers"] > 45 and report["seed"] == 1
-    kept = {name.removeprefix("rows of "): count for name, count in report["looked"].items() if name.startswith("rows of ")}
-    assert all(kept[table] for table in ("SearchEntry", "Message", "Conversation", "Turn", "AuditEvent")), kept
+    row_counts = {name.removeprefix("rows of "): count for name, count in report["looked"].items() if name.startswith("rows of ")}
+    assert all(row_counts[table] for table in ("SearchEntry", "Message", "Conversation", "Turn", "AuditEvent")), row_counts
 
 
 def test_nothing_that_was_hidden_is_in_what_the_server_printed_or_in_another_file(sound: Sound, product: Product) -> None:
@@ -155,7 +155,7 @@ def test_nothing_that_was_hidden_is_in_what_the_server_printed_or_in_another_fil
     files = [path for path in directory.rglob("*") if path.is_file() and path != product.beginnings]
     databases = [path for path in files if ".sqlite3" in path.name]
     console = product.servers[0].console
-    assert sound.ran.code == 0 and databases and len(console) > 10_000, "the premise: there is a database, and a log that says much"
+    assert sound.ran.code == 0 and databases and len(console) > 10_000, "the premise: there is a database, and a long log"
     assert [path.name for path in files if path not in databases and begins.found(path.read_bytes())] == []
     assert begins.found(console) == []
 
@@ -226,7 +226,7 @@ FAULTS: list[tuple[str, dict[str, set[tuple[str, str, str]]]]] = [
             "find": {("find", "owner", "a find tells that a hidden word is there")},
             "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
             "not owned": {(CONVERSATION, "stranger", "what the owner may read"), ("socket", "stranger", "subscribe was not refused")},
-            # Whether it also stood on a socket depends on when the tab began to follow.
+            # Whether it was also sent on a socket depends on when the tab subscribed.
             "not withdrawn": {("database", "owner", "Message.text")},
             "label": {("socket", "owner", "on a part"), ("database", "owner", "on a part")},
             "index": {("database", "owner", "SearchEntry.terms")},
@@ -248,7 +248,7 @@ def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
         for place, viewer, what in places:
             found = [one for one in ran.report["findings"] if (one["place"], one["viewer"]) == (place, viewer)]
             assert any(what in f"{one['what']} in {one['part']}" for one in found), (fault, place, viewer, what)
-    assert "what nobody may read" not in ran.output and not any(said in ran.output for said in (INSTRUCTIONS, "marmalade")), (
+    assert "what nobody may read" not in ran.output and not any(secret in ran.output for secret in (INSTRUCTIONS, "marmalade")), (
         "the report quotes nothing"
     )
     product.break_it()

@@ -93,7 +93,7 @@ LEAK = Finding("chat: reasoning", "owner", "download/", "body")
 
 
 @pytest.mark.parametrize(
-    ("came", "code", "last"),
+    ("result", "code", "last"),
     [
         (report(), 0, "Nothing leaked."),
         (report(LEAK), 1, "Hidden text got out."),
@@ -102,10 +102,10 @@ LEAK = Finding("chat: reasoning", "owner", "download/", "body")
     ],
     ids=["clean", "a leak", "a problem", "a leak before a problem"],
 )
-def test_the_exit_code_and_the_last_line_say_what_came_of_it(came: Report, code: int, last: str) -> None:
-    assert EXIT_CODES[came.outcome] == code
-    assert list(as_text(came))[-1] == last
-    assert json.loads(as_json(came))["outcome"] == came.outcome
+def test_the_exit_code_and_the_last_line_say_what_came_of_it(result: Report, code: int, last: str) -> None:
+    assert EXIT_CODES[result.outcome] == code
+    assert list(as_text(result))[-1] == last
+    assert json.loads(as_json(result))["outcome"] == result.outcome
 
 
 def test_the_report_has_a_line_for_each_finding_and_problem_and_for_what_was_left_out() -> None:
@@ -116,10 +116,10 @@ def test_the_report_has_a_line_for_each_finding_and_problem_and_for_what_was_lef
 
 
 def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
-    came = report(*(Finding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
-    lines = [line for line in as_text(came) if line.startswith("LEAK")]
+    result = report(*(Finding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
+    lines = [line for line in as_text(result) if line.startswith("LEAK")]
     assert len(lines) == 101 and lines[-1] == "LEAK: and 150 more; --json has all of them"
-    assert len(json.loads(as_json(came))["findings"]) == 250
+    assert len(json.loads(as_json(result))["findings"]) == 250
 
 
 @pytest.mark.parametrize(

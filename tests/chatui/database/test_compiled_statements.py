@@ -39,11 +39,11 @@ def questions(conversation: Conversation, count: int) -> list[Message]:
 
 
 def test_a_compiled_query_reads_the_same_as_the_orm(ada: User, bela: User) -> None:
-    mine = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
+    adas = [Conversation.objects.create(owner=ada, title="Sums", sampled_with={"effort": "low"}) for _ in range(2)]
     Conversation.objects.create(owner=ada, title="Other")
-    theirs = Conversation.objects.create(owner=bela, title="Sums")
+    belas = Conversation.objects.create(owner=bela, title="Sums")
     query = CompiledQuery(_titled)
-    for owner, expected in ((ada, mine), (bela, [theirs]), (ada, mine)):
+    for owner, expected in ((ada, adas), (bela, [belas]), (ada, adas)):
         found = query.models(owner=owner.pk, title="Sums")
         assert found == expected
         assert all(vars(row)["seven"] == 7 and vars(row)["same"] == "Sums" for row in found)
@@ -51,15 +51,15 @@ def test_a_compiled_query_reads_the_same_as_the_orm(ada: User, bela: User) -> No
         assert all(row.get_deferred_fields() == {"document_header"} and not row._state.adding for row in found)
     assert query.models(owner=uuid4(), title="Sums") == []
     pairs = CompiledQuery(lambda: _titled().values_list("pk", "has_news"))
-    assert pairs.tuples(owner=ada.pk, title="Sums") == [(row.pk, False) for row in mine]
+    assert pairs.tuples(owner=ada.pk, title="Sums") == [(row.pk, False) for row in adas]
 
 
 def test_a_value_is_never_part_of_the_statement(ada: User) -> None:
     Conversation.objects.create(owner=ada, title="Sums")
     hostile = "' OR ''='"
     assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == []
-    kept = Conversation.objects.create(owner=ada, title=hostile)
-    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == [kept]
+    stored = Conversation.objects.create(owner=ada, title=hostile)
+    assert CompiledQuery(_titled).models(owner=ada.pk, title=hostile) == [stored]
 
 
 def test_a_missing_value_is_an_error_and_not_replaced_by_that_of_an_earlier_call(ada: User) -> None:
@@ -168,12 +168,12 @@ def test_a_compiled_delete_deletes_the_same_rows_as_the_orm(ada: User) -> None:
 @pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
 def test_values_that_skip_conversion_are_what_the_orm_would_convert_them_to(model: type[Model]) -> None:
     connection, values = connections["default"], [None, "", "text", True, False, 0, 7, TurnState.RUNNING, uuid4(), b"bytes", timezone.now()]
-    taken = 0
+    count = 0
     for field in model._meta.concrete_fields:
         place = _Slot(Parameter("value", field), connection)
         for value in values:
             if type(value) in place.known:
-                made, ours = field.get_db_prep_save(value, connection), place.prepared(value)
-                assert (type(made), made) == (type(ours), ours), field
-                taken += 1
-    assert taken > len(model._meta.concrete_fields), "None at least, and the keys"
+                expected, actual = field.get_db_prep_save(value, connection), place.prepared(value)
+                assert (type(expected), expected) == (type(actual), actual), field
+                count += 1
+    assert count > len(model._meta.concrete_fields), "None at least, and the keys"

@@ -23,9 +23,9 @@ ENDLESS = "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM co
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    made = Pool("test", threads=2, waiting=1, seconds=0.5)
-    yield made
-    made._threads.shutdown(cancel_futures=True)
+    created = Pool("test", threads=2, waiting=1, seconds=0.5)
+    yield created
+    created._threads.shutdown(cancel_futures=True)
 
 
 def ask_endlessly() -> None:
@@ -42,7 +42,7 @@ async def test_work_runs_in_the_threads_of_the_pool_and_keeps_its_connection(poo
     seen = [await pool.run(look) for _ in range(4)]
     assert all(name.startswith("test") and found for name, _, found in seen)
     names = {name for name, _, _ in seen}
-    assert len({number for _, number, _ in seen}) <= len(names), "opened once for each thread, not once for each question"
+    assert len({number for _, number, _ in seen}) <= len(names), "opened once for each thread, not once for each query"
 
 
 async def test_a_full_pool_refuses_at_once_and_says_so(pool: Pool) -> None:

@@ -30,20 +30,20 @@ def writer() -> Writer:
 @pytest.fixture
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What the next commits do: False fails before committing, None after. Without an entry they succeed. Each is recorded at the end."""
-    noted: list[Any] = []
+    outcomes: list[Any] = []
     commit = DatabaseWrapper._commit  # type: ignore[attr-defined]
 
     def watched(self: DatabaseWrapper) -> None:
-        wanted = noted.pop(0) if noted and noted[0] is not True else True
-        if wanted is False:
+        outcome = outcomes.pop(0) if outcomes and outcomes[0] is not True else True
+        if outcome is False:
             raise OperationalError("disk I/O error")
         commit(self)
-        if wanted is None:
+        if outcome is None:
             raise OperationalError("server closed the connection unexpectedly")
-        noted.append(True)
+        outcomes.append(True)
 
     monkeypatch.setattr(DatabaseWrapper, "_commit", watched)
-    return noted
+    return outcomes
 
 
 def titled(person: User, title: str) -> Callable[[], str]:
@@ -67,7 +67,7 @@ def full() -> None:
 async def test_all_pending_writes_are_one_transaction(writer: Writer, ada: User, commits: list[bool]) -> None:
     names = [f"number {number}" for number in range(30)]
     assert await asyncio.gather(*(writer.run(titled(ada, name)) for name in names)) == names
-    assert len(commits) <= 3, "the first may have gone alone"
+    assert len(commits) <= 3, "the first may have been written alone"
     assert await titles() == names, "in their order"
 
 

@@ -18,12 +18,12 @@ def recorder() -> tuple[list[tuple[str, object]], Callable[[str, Message], None]
 
 
 async def test_a_message_reaches_its_group_before_send_returns_and_nobody_else() -> None:
-    mine, receive_mine = recorder()
+    received, receive_mine = recorder()
     other, receive_other = recorder()
     bus().join("a", receive_mine)
     bus().join("b", receive_other)
     bus().send("a", {"n": 1})
-    assert (mine, other) == ([("a", 1)], [])
+    assert (received, other) == ([("a", 1)], [])
 
 
 async def test_who_left_receives_nothing_and_a_group_without_receivers_is_not_heard() -> None:

@@ -68,13 +68,13 @@ def test_changes_while_paging_neither_repeat_nor_skip_a_conversation(ada: User) 
 
 def test_pinned_ones_come_first_across_pages_and_archived_ones_not_at_all(ada: User) -> None:
     make(ada, 2 * PAGE_SIZE + 3)
-    mine = Conversation.objects.filter(owner=ada)
+    own = Conversation.objects.filter(owner=ada)
     titles = [f"Talk {number}" for number in range(2 * PAGE_SIZE + 2, -1, -1)]
     for pinned in ([], titles[-2:], titles[5 : PAGE_SIZE + 5], titles[: PAGE_SIZE + 20], titles):
-        mine.update(is_pinned=False, archived_at=None)
-        mine.filter(title__in=pinned).update(is_pinned=True)
+        own.update(is_pinned=False, archived_at=None)
+        own.filter(title__in=pinned).update(is_pinned=True)
         archived = [title for title in titles[::7] if title not in pinned]
-        mine.filter(title__in=archived).update(archived_at=timezone.now())
+        own.filter(title__in=archived).update(archived_at=timezone.now())
         rest = [title for title in titles if title not in pinned and title not in archived]
         assert [title for page in pages(ada) for title in page] == pinned + rest
 
@@ -145,12 +145,12 @@ def times_slower(page: tuple[Client, str], other: tuple[Client, str]) -> float:
 PLAN = r"conversation_listed.*\(owner_id=\? AND is_pinned=\? AND active_at<\?\)|Index (?:Only )?Scan using conversation_listed"
 
 
-def plan(asked: str) -> str:
+def plan(sql: str) -> str:
     """The database's query plan for a statement."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")  # otherwise a small table is scanned
-        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
+        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{sql}")
         return "\n".join(str(row[-1]) for row in cursor.fetchall())
 
 
@@ -158,8 +158,8 @@ def test_each_page_uses_the_index(ada: User) -> None:
     make(ada, PAGE_SIZE + 1)
     with CaptureQueriesContext(connection) as statements:
         shown_list(ada, start=shown_list(ada).next_cursor)
-    (asked,) = [each["sql"] for each in statements.captured_queries if "<=" in each["sql"]]
-    assert re.search(PLAN, plan(asked)), plan(asked)
+    (query,) = [each["sql"] for each in statements.captured_queries if "<=" in each["sql"]]
+    assert re.search(PLAN, plan(query)), plan(query)
 
 
 def test_each_page_of_a_folder_uses_the_index(ada: User) -> None:

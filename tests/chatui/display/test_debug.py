@@ -66,7 +66,7 @@ class Talk:
 
     def __init__(self, row: Conversation) -> None:
         self.row = row
-        self.began = timezone.now() - timedelta(hours=1)
+        self.started_at = timezone.now() - timedelta(hours=1)
         self.last: Message | None = None
 
     def ask(self, text: str, parent: Message | None = None) -> Message:
@@ -80,7 +80,7 @@ class Talk:
             "asked_by": self.row.owner,
             "client_id": uuid4(),
             "state": state,
-            "lease_until": self.began,
+            "lease_until": self.started_at,
             "effort": "high",
             "model": "gpt-oss-20b",
             "backend": "vLLM at 10.0.0.1",
@@ -88,14 +88,14 @@ class Talk:
             "output_tokens": 34,
         }
         turn = Turn.objects.create(**(values | fields))
-        Turn.objects.filter(pk=turn.pk).update(started_at=self.began, finished_at=self.began + timedelta(seconds=10))
+        Turn.objects.filter(pk=turn.pk).update(started_at=self.started_at, finished_at=self.started_at + timedelta(seconds=10))
         turn.refresh_from_db()
         return turn
 
     def write(self, turn: Turn, header: Header, body: str, after: float, terminator: Terminator = Terminator.END) -> Message:
         author = Author.PRODUCT if header.role == "tool" else Author.MODEL
         self.last = transcripts.append(self.row, self.last, Frame(header, body, terminator), author, transcripts.FrameMetadata(turn=turn))
-        Message.objects.filter(pk=self.last.pk).update(created_at=self.began + timedelta(seconds=after))
+        Message.objects.filter(pk=self.last.pk).update(created_at=self.started_at + timedelta(seconds=after))
         return self.last
 
     def open(self) -> None:
@@ -167,7 +167,7 @@ def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace:
     talk.last = transcripts.append(
         talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.FrameMetadata(turn=turn)
     )
-    Message.objects.filter(pk=talk.last.pk).update(created_at=talk.began + timedelta(seconds=9.9))
+    Message.objects.filter(pk=talk.last.pk).update(created_at=talk.started_at + timedelta(seconds=9.9))
     talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)
     talk.open()
     group = talk.view(grace).groups[-1]
@@ -214,9 +214,9 @@ def test_a_failed_turn_without_frames_shows_its_code_and_the_server_error(talk: 
 
 
 def test_every_branch_is_visible_and_the_owners_is_marked(talk: Talk, answered: Turn, ada: User, grace: User) -> None:
-    asked = Message.objects.get(role="user")
-    assert asked.parent is not None
-    edited = talk.ask("What is it really?", asked.parent)
+    question = Message.objects.get(role="user")
+    assert question.parent is not None
+    edited = talk.ask("What is it really?", question.parent)
     second = talk.turn(edited)
     end = talk.write(second, ANALYSIS, "On the other branch.", 4)
     view = talk.view(grace)

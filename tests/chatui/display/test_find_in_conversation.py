@@ -34,7 +34,7 @@ def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation
     question, _, final = talk
     assert matching_messages(conversation, ada, "RESTORE") == [question.pk, final.pk]
     assert matching_messages(conversation, ada, " größe ") == [final.pk]
-    assert matching_messages(conversation, ada, "(of the") == [question.pk], "it is no pattern"
+    assert matching_messages(conversation, ada, "(of the") == [question.pk], "it is not a pattern"
     assert matching_messages(conversation, ada, ".*") == []
     assert matching_messages(conversation, ada, "  ") == []
 

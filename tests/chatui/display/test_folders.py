@@ -82,8 +82,8 @@ def test_an_export_is_complete_if_a_folder_is_deleted_meanwhile(ada: User, work:
 
     monkeypatch.setattr(access, "own_folders", found_and_gone)
     ((name, text),) = exports.all_files(ada)
-    told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": []}
-    assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
+    description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": []}
+    assert (name, json.loads(text)) == ("folders.json", {"folders": [description]})
 
 
 @pytest.mark.parametrize("name", ["\u200b", "\u202e\u2066", "\u200d\u200c", " \u3164 \u2800", "\ufe0f", "\u0301", "\U000e0041", "\u00ad"])

@@ -39,11 +39,11 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     render = render_to_string
 
-    def noted(template: str, values: dict[str, Any]) -> Any:
+    def recorded(template: str, values: dict[str, Any]) -> Any:
         found.append(template)
         return render(template, values)
 
-    monkeypatch.setattr(fragments, "render_to_string", noted)
+    monkeypatch.setattr(fragments, "render_to_string", recorded)
     return found
 
 
@@ -65,7 +65,7 @@ def below(turn: Turn, language: str = "en") -> tuple[fragments.Below, str]:
 
 
 def filled(plain: dict[str, Any], conversation: object, language: str = "en") -> str:
-    """The HTML that the page's script makes of its own template: ``static/js/below/answer-end.js``."""
+    """The HTML that the page's script makes from its own template: ``static/js/below/answer-end.js``."""
     with translation.override(language):
         shown = {"conversation": blank_conversation(), "answer": plain_answer(), "has_question": True}
         piece = str(render_to_string("exchange/_answer_end.html", shown))

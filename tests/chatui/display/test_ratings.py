@@ -93,9 +93,9 @@ def test_only_a_finished_answer_of_a_model_can_be_rated(ada: User, talk: Planted
     client = signed_in(ada)
     plan = Message.objects.filter(conversation=talk.conversation, intent="preamble", is_visible=True).first()
     running = new_turn(talk.other_question, Canary(), "running")
-    begun = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "I am", running)
+    unfinished = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "I am", running)
     imported = transcripts.append(talk.conversation, None, transcripts.frame_of(talk.final), Author.IMPORT)
-    for message in (talk.question, plan, begun, imported):
+    for message in (talk.question, plan, unfinished, imported):
         assert message is not None
         assert client.post(path(talk, message), {"verdict": "up"}).status_code == 404
     assert not AuditEvent.objects.exists() and not Rating.objects.exists()

@@ -194,13 +194,13 @@ def test_no_character_in_a_query_is_an_operator_or_an_error(typed: str, talk: Me
     results = search.search(ada, typed)
     for hit in results.hits:
         text = "".join(piece.text for piece in hit.excerpt).casefold()
-        assert all(word.folded in text for word in search_words.query(typed[:200]).wanted), "a hit that does not hold every word"
+        assert all(word.folded in text for word in search_words.query(typed[:200]).wanted), "a hit that does not contain every word"
     assert signed_in(ada).get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200
 
 
 def test_a_query_of_operators_matches_those_words(talk: Message, ada: User) -> None:
-    assert search.search(ada, "restore NOT garden").hits == (), "no text holds the word not"
-    assert len(search.search(ada, "restore -garden").hits) == 1, "the minus says nothing"
+    assert search.search(ada, "restore NOT garden").hits == (), "no text contains the word not"
+    assert len(search.search(ada, "restore -garden").hits) == 1, "the minus has no effect"
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "0", "9" * 18, "9" * 40, "٣", "1e3", "0x1"])
@@ -254,7 +254,7 @@ def test_a_result_opens_the_branch_of_its_message(talk: Message, conversation: C
 def test_a_result_on_the_open_branch_does_not_switch_it(talk: Message, conversation: Conversation, ada: User) -> None:
     question = Message.objects.get(conversation=conversation, role="user")
     newer = answer(conversation, question, "A newer answer.")
-    assert transcripts.deepest(conversation, question) == newer, "the premise: going on from the question would lead elsewhere"
+    assert transcripts.deepest(conversation, question) == newer, "the premise: continuing from the question would lead elsewhere"
     signed_in(ada).get(f"/c/{conversation.pk}/at/{question.pk}/")
     assert transcripts.active_leaf(conversation, ada) == talk
 

@@ -14,7 +14,7 @@ from chatui.store import transcripts
 from chatui.turns.start import Kind
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_continue import SECRET, asked_and_continued, continuation_steps, cut_answer
+from tests.chatui.turns.test_continue import SECRET, ask_and_continue, continuation_steps, cut_answer
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
 
@@ -69,7 +69,7 @@ async def test_the_newest_comes_first_with_its_model_and_no_hidden_text(ada: Use
 
 @pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_two_versions(ada: User, backend: ScriptedBackend) -> None:
-    *_, turn = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    *_, turn = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     found = await shown(turn)
     assert [index for index, _ in texts(found)] == [2, 1]
     whole, cut = (text for _, text in texts(found))
@@ -90,15 +90,15 @@ async def test_an_attempt_without_an_answer_shows_its_outcome(ada: User, backend
 
 
 def test_imported_answers_are_versions_up_to_the_next_question(ada: User, conversation: Conversation) -> None:
-    def kept(parent: Message | None, header: Header, text: str) -> Message:
+    def stored(parent: Message | None, header: Header, text: str) -> Message:
         author = Author.PERSON if header.role == "user" else Author.IMPORT
         return transcripts.append(conversation, parent, Frame(header, text), author)
 
     user = Header("user")
-    question = kept(None, user, "What is 2 + 2?")
-    first = kept(kept(question, ANALYSIS, SECRET), FINAL, "Four.")
-    kept(kept(first, user, "And twice that?"), FINAL, "Eight.")
-    kept(question, FINAL, "4")
+    question = stored(None, user, "What is 2 + 2?")
+    first = stored(stored(question, ANALYSIS, SECRET), FINAL, "Four.")
+    stored(stored(first, user, "And twice that?"), FINAL, "Eight.")
+    stored(question, FINAL, "4")
     found = shown_versions(conversation, question)
     assert [(index, "Four." in text, "Eight" in text) for index, text in texts(found)] == [(2, False, False), (1, True, False)]
     assert SECRET not in repr(found)

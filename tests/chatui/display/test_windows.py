@@ -57,7 +57,7 @@ def questions(shown: ShownWindow) -> list[str]:
     return [exchange.question.text if exchange.question else "" for exchange in shown.exchanges]
 
 
-def asked(*numbers: range) -> list[str]:
+def question_texts(*numbers: range) -> list[str]:
     return [f"Number {number}?" for part in numbers for number in part]
 
 
@@ -72,12 +72,12 @@ def parent(message: Message) -> Message:
 
 def test_the_page_opens_with_the_last_exchanges_and_loads_earlier_ones(ada: User, talk: Conversation) -> None:
     shown = windows.latest(talk, ada)
-    assert (questions(shown), shown.later) == (asked(range(LONG - EXCHANGES + 1, LONG + 1)), "")
+    assert (questions(shown), shown.later) == (question_texts(range(LONG - EXCHANGES + 1, LONG + 1)), "")
     seen = questions(shown)
     while shown.earlier:
         shown = windows.earlier(talk, Message.objects.get(pk=shown.earlier))
         seen = questions(shown) + seen
-    assert seen == asked(range(1, LONG + 1)), "each exchange once, and none is missing"
+    assert seen == question_texts(range(1, LONG + 1)), "each exchange once, and none is missing"
 
 
 def test_a_link_to_a_message_opens_the_messages_around_it(ada: User, talk: Conversation) -> None:
@@ -87,7 +87,7 @@ def test_a_link_to_a_message_opens_the_messages_around_it(ada: User, talk: Conve
     while shown.later:
         shown = windows.later(talk, ada, Message.objects.get(pk=shown.later))
         seen += questions(shown)
-    assert seen == asked(range(MIDDLE - EXCHANGES // 2 + 1, LONG + 1))
+    assert seen == question_texts(range(MIDDLE - EXCHANGES // 2 + 1, LONG + 1))
 
 
 def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, talk: Conversation) -> None:
@@ -101,12 +101,12 @@ def test_a_message_near_the_end_or_on_another_branch_opens_the_end(ada: User, ta
     assert questions(windows.around(talk, ada, other)) == end
     with pytest.raises(NotFoundError):
         windows.later(talk, ada, other)
-    assert questions(windows.earlier(talk, other)) == asked(range(1, 3)), "what is above a message is the same on every branch"
+    assert questions(windows.earlier(talk, other)) == question_texts(range(1, 3)), "what is above a message is the same on every branch"
 
 
 def test_all_windows_together_are_the_whole_conversation(ada: User, talk: Conversation) -> None:
     parts = list(windows.whole(talk, ada))
-    assert [text for part in parts for text in questions(part)] == asked(range(1, LONG + 1))
+    assert [text for part in parts for text in questions(part)] == question_texts(range(1, LONG + 1))
     assert parts[-1].exchanges[-1] == windows.latest(talk, ada).exchanges[-1]
     assert [part for part in parts if part.earlier or part.later] == []
 
@@ -114,7 +114,7 @@ def test_all_windows_together_are_the_whole_conversation(ada: User, talk: Conver
 def test_an_import_that_begins_with_an_answer_shows_it_first(ada: User, conversation: Conversation) -> None:
     add(conversation, keep(conversation, None, FINAL, "Before any question."), EXCHANGES)
     shown = windows.latest(conversation, ada)
-    assert questions(shown) == asked(range(1, EXCHANGES + 1))
+    assert questions(shown) == question_texts(range(1, EXCHANGES + 1))
     above = windows.earlier(conversation, Message.objects.get(pk=shown.earlier))
     assert questions(above) == [""] and above.earlier == ""
 

@@ -1,4 +1,4 @@
-"""A model server on loopback that answers an examination as it is told to: well, unless one of its answers is replaced by a bad one."""
+"""A model server on loopback that answers an examination as configured: well, unless one of its answers is replaced by a bad one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def peer(answers: dict[str, Answer], models: object = MODELS, **options: A
 
 
 def question_of(body: Any) -> str:
-    """Which of the questions a request asks. Prompts of token ids are told apart by how long they are."""
+    """Which of the questions a request asks. Prompts of token ids are distinguished by their length."""
     if CUT_AT in (body.get("max_tokens"), body.get("max_output_tokens"), body.get("n_predict")):
         return "cut"
     if isinstance(body.get("prompt"), list):

@@ -62,15 +62,15 @@ async def examined(
 
 def found(report: Report) -> dict[Fault, Level]:
     """What is about the back end as it is configured."""
-    mine = [finding for one in report.formats if one.kind == report.configured for finding in one.findings]
-    return {finding.fault: finding.level for finding in (*report.general, *mine)}
+    configured = [finding for one in report.formats if one.kind == report.configured for finding in one.findings]
+    return {finding.fault: finding.level for finding in (*report.general, *configured)}
 
 
-def seen(report: Report, fault: Fault) -> str:
+def detail_of(report: Report, fault: Fault) -> str:
     return next(finding.seen for one in report.formats for finding in one.findings if finding.fault is fault)
 
 
-def said(content: str) -> bytes:
+def content_event(content: str) -> bytes:
     """The answer field alone, as of servers that keep nothing apart."""
     return chat(*({"content": content[at : at + 7]} for at in range(0, len(content), 7)))
 
@@ -123,15 +123,15 @@ COLLAPSED = f"analysis{THOUGHT}assistantfinal4"
 async def test_reasoning_in_the_answer_is_named_by_its_form_and_by_whether_people_would_see_it(
     answer: str, expected: dict[Fault, Level]
 ) -> None:
-    report = await examined(chat_answers(sum=said(answer)))
+    report = await examined(chat_answers(sum=content_event(answer)))
     assert found(report) == expected
     assert report.level.exit_code == (1 if max(expected.values()) is F else 3)
 
 
 async def test_half_harmony_is_told_as_such() -> None:
-    half, whole = [await examined(chat_answers(sum=said(answer))) for answer in (HALF, WHOLE)]
-    assert "half Harmony" in seen(half, Fault.LEAK_MARKERS)
-    assert "half Harmony" not in seen(whole, Fault.LEAK_MARKERS)
+    half, whole = [await examined(chat_answers(sum=content_event(answer))) for answer in (HALF, WHOLE)]
+    assert "half Harmony" in detail_of(half, Fault.LEAK_MARKERS)
+    assert "half Harmony" not in detail_of(whole, Fault.LEAK_MARKERS)
 
 
 async def test_reasoning_that_comes_apart_and_in_the_answer_too_is_a_leak() -> None:
@@ -152,8 +152,8 @@ async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak
         ({"sum": chat({"content": "4"}, tokens=9)}, {}),
         ({"sum": chat({"reasoning": THOUGHT})}, {Fault.NO_ANSWER: U}),
         ({"sum": chat({"reasoning": THOUGHT}, finish="length", tokens=400)}, {Fault.NOT_JUDGED: A}),
-        ({"plan": said(f"<think>{THOUGHT}</think>{PLANNED}")}, {Fault.LEAK_TAGS: F}),
-        ({"plan": said(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {Fault.LEAK_MARKERS: F}),
+        ({"plan": content_event(f"<think>{THOUGHT}</think>{PLANNED}")}, {Fault.LEAK_TAGS: F}),
+        ({"plan": content_event(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {Fault.LEAK_MARKERS: F}),
         ({"cut": chat({"content": f"analysis{THOUGHT}"}, finish="length", tokens=24)}, {Fault.LEAK_COLLAPSED: F}),
         ({"cut": chat({"reasoning": "I count."}, tokens=24)}, {Fault.CUT_UNSAID: F}),
         ({"cut": chat({"content": "1, 2"}, tokens=None)}, {Fault.CUT_UNSAID: F}),
@@ -198,7 +198,7 @@ async def test_refusals_are_told_apart(status: str, body: bytes, expected: dict[
 async def test_an_unknown_model_is_told_with_those_that_there_are() -> None:
     refusal = stub.responds("404 Not Found", b'{"error": {"message": "model \\"x\\" not found, try pulling it first"}}')
     report = await examined({"chat": refusal}, model="x")
-    assert "gpt-oss-20b" in seen(report, Fault.MODEL_UNKNOWN)
+    assert "gpt-oss-20b" in detail_of(report, Fault.MODEL_UNKNOWN)
 
 
 async def test_a_model_that_is_none_of_the_servers_and_answers_all_the_same_is_named() -> None:
@@ -286,14 +286,14 @@ async def test_an_answer_that_comes_in_one_piece_is_named() -> None:
     at_once = chat(*({"content": f"{word} "} for word in PLANNED.split() * 4), tokens=60)
     report = await examined(chat_answers(plan=later(2.1, at_once)))
     assert found(report) == {Fault.NO_STREAM: F}
-    assert "at once" in seen(report, Fault.NO_STREAM)
+    assert "at once" in detail_of(report, Fault.NO_STREAM)
 
 
-@pytest.mark.parametrize(("waits", "level"), [((0.3, 0.3), F), ((0.3, 0.0), N), ((0.0, 0.0), None)])
-async def test_a_long_wait_for_the_first_word_is_named(waits: tuple[float, ...], level: Level | None) -> None:
+@pytest.mark.parametrize(("delays", "level"), [((0.3, 0.3), F), ((0.3, 0.0), N), ((0.0, 0.0), None)])
+async def test_a_long_wait_for_the_first_word_is_named(delays: tuple[float, ...], level: Level | None) -> None:
     trials = []
     short = chat({"content": "4"})
-    for wait in waits:
+    for wait in delays:
         async with peer({"chat": later(wait, short)}) as server:
             backend = build(Endpoint(server.url), kind="chat")
             trials.append(await attempt(backend, WORDS.sum(), 5))
@@ -323,9 +323,9 @@ PROVED = {Fault.SUMMARY_RAW: F}
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        # Without being asked for, though it is short: as Ollama and LiteLLM do.
+        # Without being requested, though it is short: as Ollama and LiteLLM do.
         ({"sum": responses(reasoning("", SUMMARY), message("4"))}, PROVED),
-        # Only when asked for: as SGLang does.
+        # Only when requested: as SGLang does.
         ({"summary": responses(reasoning(THOUGHT.replace(WORDS.thought, "x"), THOUGHT.replace(WORDS.thought, "x")), message("4"))}, PROVED),
         ({"summary": responses(reasoning("", THOUGHT), message("4"))}, PROVED),
         ({"summary": responses(reasoning("", SUMMARY, sealed=SUMMARY), message("4"))}, PROVED),
@@ -369,9 +369,9 @@ async def test_other_faults_of_responses(changes: dict[str, Answer], expected: d
 
 async def test_a_cut_that_this_product_notices_by_itself_is_told_from_one_that_it_does_not() -> None:
     noticed = await examined(responses_answers(cut=responses(reasoning("I count."), tokens=24)), kind="responses")
-    assert "notices" in seen(noticed, Fault.CUT_UNSAID)
+    assert "notices" in detail_of(noticed, Fault.CUT_UNSAID)
     missed = await examined(chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)))
-    assert "notices" not in seen(missed, Fault.CUT_UNSAID)
+    assert "notices" not in detail_of(missed, Fault.CUT_UNSAID)
 
 
 def stripped_text(text: str) -> bytes:
@@ -397,7 +397,7 @@ async def test_lost_token_ids_make_that_kind_unusable(
     assert (found(report), report.level.exit_code) == ({fault: U}, 3)
     assert report.best is not None and report.best.kind == "chat"
     if fault is Fault.IDS_MISSING:
-        assert "stripped" in seen(report, fault)
+        assert "stripped" in detail_of(report, fault)
 
 
 async def test_token_ids_need_a_server_that_speaks_them_a_gpt_oss_model_and_the_vocabulary(vocabulary: Vocabulary) -> None:
@@ -439,7 +439,7 @@ async def test_every_fault_has_words_and_a_test_here_or_where_ids_are_read_again
 async def test_a_report_quotes_nothing_that_a_model_wrote_but_the_marker_words() -> None:
     hidden = "CANARY-IN-THE-REASONING"
     raw = f"<|channel|>analysis<|message|>{hidden} {WORDS.thought}<|end|>{hidden}"
-    answers = {**chat_answers(sum=said(raw)), **responses_answers(sum=responses(reasoning("", hidden), message("4")))}
+    answers = {**chat_answers(sum=content_event(raw)), **responses_answers(sum=responses(reasoning("", hidden), message("4")))}
     answers["responses summary"] = stub.responds("400 Bad Request", hidden.encode())
     for kind in ("chat", "responses"):
         report = await examined(answers, kind=kind)

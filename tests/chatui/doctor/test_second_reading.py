@@ -128,7 +128,7 @@ async def test_both_read_the_same_in_every_recording_of_real_servers_but_the_one
     for product in ("llamacpp", "vllm"):
         names = [name for name in EXPECTED if name.startswith(product)]
         trials = {name: await tried(recorded(name), server_of(name), vocabulary) for name in names}
-        assert len(trials) > 3 and all(trial.observed.id_events for trial in trials.values()), "the premise: ids came"
+        assert len(trials) > 3 and all(trial.observed.id_events for trial in trials.values()), "the premise: ids were sent"
         [finding] = read_again(trials, vocabulary, second, is_llama=product == "llamacpp")
         assert finding.fault is Fault.READERS_DIFFER and "badheader" in finding.seen
 
@@ -167,7 +167,7 @@ async def test_where_llama_cpp_leaves_ids_out_they_are_those_of_its_text(vocabul
         (IdEvent("<|end|>", (200_007,)), [200_007]),
         (IdEvent("", (200_002,)), [200_002]),
         (IdEvent("hi", ()), vocabulary.encode("hi")),
-        # Ids that say something else than the text are believed, so that the readers disagree.
+        # Ids that differ from the text are believed, so that the readers disagree.
         (IdEvent("hi", tuple(vocabulary.encode("ho"))), vocabulary.encode("ho")),
     ):
         assert sampled_ids([event], vocabulary, is_llama=True) == ids

@@ -26,9 +26,9 @@ def flate(data: bytes, layers: int = 1) -> bytes:
 def zeros(size: int, before: bytes = b"", fill: bytes = b" ") -> bytes:
     """That many equal bytes, deflated without ever being in memory as a whole."""
     packer = zlib.compressobj(1)
-    made = packer.compress(before)
+    begin = packer.compress(before)
     block = fill * 1_000_000
-    return made + b"".join(packer.compress(block) for _ in range(size // 1_000_000)) + packer.flush()
+    return begin + b"".join(packer.compress(block) for _ in range(size // 1_000_000)) + packer.flush()
 
 
 def one_page(contents: bytes, more: str = "", resources: str = _FONT, objects: tuple[str | bytes, ...] = ()) -> bytes:
@@ -114,11 +114,11 @@ def xlsx_external_entity() -> Made:
 
 def zipped_stream(name: str, before: bytes, size: int, fill: bytes) -> bytes:
     """A DOCX document with an entry that unpacks to that many bytes."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_rels/.rels", samples.relations(("r1", "officeDocument", "word/document.xml")))
         with archive.open(name, "w") as entry:
             entry.write(before)
             for _ in range(size // 1_000_000):
                 entry.write(fill * 1_000_000)
-    return made.getvalue()
+    return output.getvalue()

@@ -28,11 +28,11 @@ def zip_without_a_document() -> Made:
 
 
 def zip_of_duplicates() -> Made:
-    made = io.BytesIO(_GOOD)
-    with warnings.catch_warnings(), zipfile.ZipFile(made, "a") as archive:
+    output = io.BytesIO(_GOOD)
+    with warnings.catch_warnings(), zipfile.ZipFile(output, "a") as archive:
         warnings.simplefilter("ignore")
         archive.writestr(_MAIN, "<other/>")
-    return "a.docx", made.getvalue()
+    return "a.docx", output.getvalue()
 
 
 def zip_with_path_traversal() -> Made:
@@ -40,13 +40,13 @@ def zip_with_path_traversal() -> Made:
 
 
 def zip_with_a_symlink() -> Made:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w") as archive:
         archive.writestr("_rels/.rels", _WORDS["_rels/.rels"])
         link = zipfile.ZipInfo(_MAIN)
         link.external_attr = 0o120777 << 16
         archive.writestr(link, SECRET)
-    return "a.docx", made.getvalue()
+    return "a.docx", output.getvalue()
 
 
 def zip_of_many_entries() -> Made:
@@ -163,9 +163,9 @@ def pptx_with_thousands_of_slides() -> Made:
 
 def pptx_with_one_slide_repeated() -> Made:
     again = "<p:presentation xmlns:p='x' xmlns:r='y/relationships'>" + "<p:sldId r:id='r1'/>" * 500_000 + "</p:presentation>"
-    made = {"_rels/.rels": samples.relations(("r1", "officeDocument", "ppt/p.xml")), "ppt/p.xml": again}
-    made["ppt/_rels/p.xml.rels"] = samples.relations(("r1", "slide", "s.xml"))
-    return "a.pptx", packed({**made, "ppt/s.xml": "<x>" + "<y/>" * 10_000 + "</x>"}, zipfile.ZIP_STORED)
+    parts = {"_rels/.rels": samples.relations(("r1", "officeDocument", "ppt/p.xml")), "ppt/p.xml": again}
+    parts["ppt/_rels/p.xml.rels"] = samples.relations(("r1", "slide", "s.xml"))
+    return "a.pptx", packed({**parts, "ppt/s.xml": "<x>" + "<y/>" * 10_000 + "</x>"}, zipfile.ZIP_STORED)
 
 
 def odt_of_repetitions() -> Made:
@@ -184,11 +184,11 @@ def odt_encrypted() -> Made:
 
 
 def pdf_encrypted(password: str = "a password") -> Made:
-    made = io.BytesIO()
+    output = io.BytesIO()
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(samples.pdf_of(["words"]))))
     writer.encrypt(password, "another password", algorithm="AES-256")
-    writer.write(made)
-    return "a.pdf", made.getvalue()
+    writer.write(output)
+    return "a.pdf", output.getvalue()
 
 
 def pdf_with_circular_tables() -> Made:

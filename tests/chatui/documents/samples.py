@@ -22,11 +22,11 @@ _ODT = (
 
 def packed(entries: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip archive with these entries."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", compression) as archive:
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", compression) as archive:
         for name, data in entries.items():
             archive.writestr(name, data)
-    return made.getvalue()
+    return output.getvalue()
 
 
 def relations(*related: tuple[str, str, str], outside: Sequence[str] = ()) -> str:
@@ -116,16 +116,16 @@ def odt(body: str, before: str = "", manifest: str = "") -> bytes:
 
 def pdf(objects: Sequence[str | bytes], trailer: str = "") -> bytes:
     """``objects``: numbered from 1; the first one is the catalogue."""
-    made = bytearray(b"%PDF-1.7\n")
+    output = bytearray(b"%PDF-1.7\n")
     places = []
     for number, each in enumerate(objects, 1):
-        places.append(len(made))
-        made += f"{number} 0 obj\n".encode() + (each.encode() if isinstance(each, str) else each) + b"\nendobj\n"
-    table = len(made)
+        places.append(len(output))
+        output += f"{number} 0 obj\n".encode() + (each.encode() if isinstance(each, str) else each) + b"\nendobj\n"
+    table = len(output)
     rows = "".join(f"{place:010} 00000 n \n" for place in places)
-    made += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}".encode()
-    made += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{table}\n%%EOF\n".encode()
-    return bytes(made)
+    output += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{rows}".encode()
+    output += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{table}\n%%EOF\n".encode()
+    return bytes(output)
 
 
 def stream(data: bytes, more: str = "") -> bytes:

@@ -56,8 +56,8 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
         ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", Reason.UNAVAILABLE),
         ("from chatui.documents.inside import worker; worker.confinement.seccomp._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
         *(
-            (f"import sys; sys.stdout.buffer.write(len(b := {said!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
-            for said in (
+            (f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
+            for output in (
                 b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5]]}',
                 b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", 5000000000]]}',
                 b'{"reason": "", "places": 0, "without_text": 0, "is_cut": false, "parts": [["", -1], ["", 6]]}',
@@ -77,8 +77,8 @@ def test_every_end_of_the_process_gives_a_result(program: str, reason: Reason, m
 
 
 def test_a_valid_result_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
-    monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {said!r}).to_bytes(4, 'big') + b + b'abc')")
+    output = b'{"reason": "", "places": 2, "without_text": 1, "is_cut": true, "parts": [["page 1", 3]]}'
+    monkeypatch.setattr(process, "_PROGRAM", f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + b'abc')")
     assert process.run("pdf", b"", 1000, Limits()) == Answer(Reason.NONE, 2, 1, True, (("page 1", "abc"),))
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 LIMITS = Limits(cpu_seconds=4)
 """Lower than in production, so that files that run until the limit cost less here."""
 MAX_SECONDS = 30
-LONGEST_PAUSE = 0.2
+MAX_PAUSE_SECONDS = 0.2
 
 FILES = {
     "hundred_pages": "read",
@@ -105,25 +105,25 @@ MAKERS: dict[str, Callable[[], Made]] = {name: vars(hostile).get(name) or vars(m
 
 
 def test_every_hostile_file_is_listed() -> None:
-    made = {
+    makers = {
         name
         for module in (hostile, more_hostile)
         for name, each in vars(module).items()
         if getattr(each, "__annotations__", {}).get("return") == "Made"
     }
-    assert made == set(ALL) and len(FILES) == 17 and len(MORE) >= 20
+    assert makers == set(ALL) and len(FILES) == 17 and len(MORE) >= 20
 
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.asyncio
 async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None:
-    made = MAKERS[name]()
+    data = MAKERS[name]()
     before = time.monotonic()
-    found, longest = await ticking(read(*made, LIMITS))
+    found, longest = await ticking(read(*data, LIMITS))
     assert time.monotonic() - before < MAX_SECONDS
-    assert longest < LONGEST_PAUSE
-    told = f"{found.state} {found.reason} {'cut' if found.is_cut else ''}".split()
-    assert told[: len(ALL[name].split())] == ALL[name].split()
+    assert longest < MAX_PAUSE_SECONDS
+    result = f"{found.state} {found.reason} {'cut' if found.is_cut else ''}".split()
+    assert result[: len(ALL[name].split())] == ALL[name].split()
     text = "".join(part.text for part in found.parts)
     assert len(text.encode()) <= TEXT_BYTES and bool(text) is (found.state == "read")
     assert Path(SECRET).read_text()[:20] not in text, "no entity, link or path led anywhere"
@@ -152,9 +152,9 @@ async def test_many_files_at_once_do_not_slow_the_loop() -> None:
         "text_of_combining_marks",
         "json_nested_a_million_deep",
     )
-    made = [MAKERS[name]() for name in names]
-    found, longest = await ticking(asyncio.gather(*(read(*each, LIMITS) for each in made)))
-    assert longest < LONGEST_PAUSE and [each.state for each in found] == ["read"] * len(names)  # type: ignore[attr-defined]
+    files = [MAKERS[name]() for name in names]
+    found, longest = await ticking(asyncio.gather(*(read(*each, LIMITS) for each in files)))
+    assert longest < MAX_PAUSE_SECONDS and [each.state for each in found] == ["read"] * len(names)  # type: ignore[attr-defined]
 
 
 @pytest.mark.asyncio

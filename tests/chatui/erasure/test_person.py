@@ -58,7 +58,7 @@ def root(db: None) -> User:
 
 @pytest.fixture
 def written(ada: User, grace: User) -> Conversation:
-    """All that can be Ada's, beside a conversation of Grace's that has nothing to do with her."""
+    """Everything that can be Ada's, and a conversation of Grace's that has nothing to do with her."""
     row = long_conversation(ada, 6, WORD)
     row.folder = Folder.objects.create(owner=ada, name=f"About {WORD}", instructions=f"Say {WORD} often.")
     row.save()
@@ -76,8 +76,8 @@ def written(ada: User, grace: User) -> Conversation:
     ApiKey.objects.create(owner=grace, name="A wiki", prefix="a", digest="a", made_by_name="ada")
     Invitation.objects.create(made_by=grace, used_by=ada, note="for ada", expires_at="2030-01-01T00:00Z")
     about = ContentType.objects.get_for_model(User)
-    for who, whom in ((grace, ada), (ada, grace)):
-        LogEntry.objects.create(user=who, content_type=about, object_id=str(whom.pk), object_repr=whom.username, action_flag=CHANGE)
+    for who, target in ((grace, ada), (ada, grace)):
+        LogEntry.objects.create(user=who, content_type=about, object_id=str(target.pk), object_repr=target.username, action_flag=CHANGE)
     signed_in(ada)
     return row
 
@@ -194,8 +194,8 @@ async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_mor
     gate = asyncio.Event()
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]
     row = await Conversation.objects.acreate(owner=ada)
-    wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
-    running.launch(await stored(ada, wanted))
+    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
+    running.launch(await stored(ada, question))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await database_sync_to_async(erasing.erase)(SHELL, ada)
     await asyncio.wait_for(running.settle(), 10)
@@ -253,9 +253,9 @@ def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User,
 
 def test_nobody_erases_themselves_or_accounts_with_more_permissions(grace: User, sam: User, root: User) -> None:
     sam.user_permissions.set(Permission.objects.filter(codename__in=["delete_user", "view_user"]))
-    for who, whom in ((sam, grace), (sam, root), (sam, sam), (root, root)):
-        assert signed_in(who).post(page_of(whom), {"name": whom.username}).status_code == 403
-        assert signed_in(who).get(page_of(whom)).status_code == 403
+    for who, target in ((sam, grace), (sam, root), (sam, sam), (root, root)):
+        assert signed_in(who).post(page_of(target), {"name": target.username}).status_code == 403
+        assert signed_in(who).get(page_of(target)).status_code == 403
     assert User.objects.count() == 3
 
 
@@ -274,7 +274,7 @@ def test_an_unknown_account_cannot_be_erased(root: User, key: str) -> None:
 # --- the command line ---------------------------------------------------------------------------------------------------------------
 
 
-def said(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()
@@ -282,30 +282,30 @@ def said(*arguments: str) -> str:
 
 def test_a_dry_run_counts_and_erases_nothing(ada: User, written: Conversation) -> None:
     there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
-    assert said("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
+    assert output_of("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 
 
-@pytest.mark.parametrize(("typed", "goes"), [("ada", True), ("yes", False), ("", False), (None, False)])
-def test_the_name_has_to_be_typed(typed: str | None, goes: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("typed", "is_accepted"), [("ada", True), ("yes", False), ("", False), (None, False)])
+def test_the_name_has_to_be_typed(typed: str | None, is_accepted: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def type_it() -> str:
         if typed is None:
             raise EOFError
         return typed
 
     monkeypatch.setattr("builtins.input", type_it)
-    if goes:
-        assert "Erased." in said("erase_person", "ada")
+    if is_accepted:
+        assert "Erased." in output_of("erase_person", "ada")
     else:
         with pytest.raises(CommandError, match="Nothing was erased"):
-            said("erase_person", "ada")
-    assert User.objects.filter(pk=ada.pk).exists() is not goes
+            output_of("erase_person", "ada")
+    assert User.objects.filter(pk=ada.pk).exists() is not is_accepted
 
 
 def test_yes_skips_the_confirmation_and_unknown_names_are_errors(ada: User) -> None:
-    assert "Erased." in said("erase_person", "ada", "--yes")
+    assert "Erased." in output_of("erase_person", "ada", "--yes")
     with pytest.raises(CommandError, match="no such account"):
-        said("erase_person", "ada", "--yes")
+        output_of("erase_person", "ada", "--yes")
 
 
 # --- the list of erasures -------------------------------------------------------------------------------------------------------------
@@ -314,30 +314,30 @@ def test_yes_skips_the_confirmation_and_unknown_names_are_errors(ada: User) -> N
 def test_erasures_are_repeated_in_a_restored_backup(ada: User, bela: User, tmp_path: Path) -> None:
     ids, file = {"ada": ada.pk, "bela": bela.pk}, tmp_path / "erasures.jsonl"
     for name in ids:
-        said("erase_person", name, "--yes")
-    said("erasures", "export", str(file))
+        output_of("erase_person", name, "--yes")
+    output_of("erasures", "export", str(file))
     assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text().splitlines()) == 2
     # The backup brings Ada back, under the id that she had. Somebody else has become Bela.
     again = User.objects.create(pk=ids["ada"], username="ada")
     long_conversation(again, 4)
     stranger = make_person("bela")
-    assert "ada: 1 conversations" in said("erasures", "apply", str(file), "--dry-run") and User.objects.filter(pk=again.pk).exists()
-    assert said("erasures", "apply", str(file)).endswith("1 person erased.\n")
+    assert "ada: 1 conversations" in output_of("erasures", "apply", str(file), "--dry-run") and User.objects.filter(pk=again.pk).exists()
+    assert output_of("erasures", "apply", str(file)).endswith("1 person erased.\n")
     assert User.objects.get() == stranger and not Message.objects.exists()
     assert AuditEvent.objects.filter(action="account erased", owner_name="ada").count() == 2
-    assert said("erasures", "apply", str(file)) == "0 people erased.\n"
+    assert output_of("erasures", "apply", str(file)) == "0 people erased.\n"
 
 
 def test_a_list_only_grows(ada: User, tmp_path: Path) -> None:
     file = tmp_path / "erasures.jsonl"
     earlier = '{"id": "0193f2a0-0000-7000-8000-000000000000", "name": "grace", "at": "2026-01-01T00:00:00+00:00"}\n'
     file.write_text(earlier)
-    said("erase_person", "ada", "--yes")
+    output_of("erase_person", "ada", "--yes")
     for _ in range(2):
-        said("erasures", "export", str(file))
+        output_of("erasures", "export", str(file))
     lines = file.read_text().splitlines(keepends=True)
     assert lines[0] == earlier and len(lines) == 2 and '"name": "ada"' in lines[1]
-    assert said("erasures", "export") == lines[1], "standard output has those of this database"
+    assert output_of("erasures", "export") == lines[1], "standard output has those of this database"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"id": "x", "name": "a", "at": "b"}', '{"name": "a"}', "null", '{"id": 7, "name": ""}'])
@@ -347,7 +347,7 @@ def test_an_invalid_list_is_refused_and_nobody_is_erased(text: str, ada: User, t
     file.write_text(good + text)
     for what in ("apply", "export"):
         with pytest.raises(CommandError, match="line 2"):
-            said("erasures", what, str(file))
+            output_of("erasures", what, str(file))
     assert User.objects.filter(pk=ada.pk).exists()
     with pytest.raises(CommandError, match="cannot be read"):
-        said("erasures", "apply", str(tmp_path / "nothing"))
+        output_of("erasures", "apply", str(tmp_path / "nothing"))

@@ -1,4 +1,4 @@
-"""Web servers on loopback for tests of the fetcher, which is told to take loopback for the public internet."""
+"""Web servers on loopback for tests of the fetcher, which is configured to treat loopback as the public internet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Peer:
     """A server: its port, and what it was asked."""
 
     port: int = 0
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
 
 
@@ -32,8 +32,8 @@ async def serving(answer: Answer) -> AsyncIterator[Peer]:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             peer.heads.append(head)
-            peer.asked.append(head.split(" ")[1])
-            await answer(writer, peer.asked[-1])
+            peer.requested.append(head.split(" ")[1])
+            await answer(writer, peer.requested[-1])
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass

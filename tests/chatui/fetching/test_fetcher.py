@@ -25,7 +25,7 @@ async def test_no_hostile_address_reaches_this_machine() -> None:
         for line in HOSTILE:
             with pytest.raises(FetchError):
                 await real.fetch(line.replace("{PORT}", str(peer.port)))
-        assert len(HOSTILE) > 70 and peer.asked == []
+        assert len(HOSTILE) > 70 and peer.requested == []
         assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"reached", "the server can be reached"
 
 
@@ -64,7 +64,7 @@ async def test_lists_of_hosts() -> None:
     async with serving(answers(page(b"x"))) as peer:
         with pytest.raises(AddressRefusedError):
             await fetcher(peer, Hosts(denied=["tea.example"])).fetch(f"http://www.tea.example:{peer.port}/")
-        assert peer.asked == []
+        assert peer.requested == []
 
 
 async def test_a_request_says_nothing_of_anybody() -> None:
@@ -97,7 +97,7 @@ async def test_where_a_redirect_leads_is_checked_like_the_address(leads: str) ->
     async with serving(answer) as other:
         with pytest.raises(FetchError):
             await fetcher(other, Hosts(denied=["secret.example"]), seconds=3).fetch(f"http://tea.example:{other.port}/")
-        assert len(other.asked) == 1 and there
+        assert len(other.requested) == 1 and there
 
 
 async def test_redirects_are_followed_but_not_in_circles() -> None:
@@ -123,7 +123,7 @@ async def test_a_name_is_looked_up_once_and_that_address_is_connected_to() -> No
     async with serving(answers(page(b"reached"))) as peer:
         with pytest.raises(NotLoadedError):
             await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=rebinding).fetch(f"http://tea.example:{peer.port}/")
-        assert looked_up == ["tea.example"] and peer.asked == []
+        assert looked_up == ["tea.example"] and peer.requested == []
 
 
 @pytest.mark.parametrize("addresses", [["8.8.8.8", "127.0.0.1"], ["127.0.0.1", "8.8.8.8"], ["::1"], []])
@@ -134,14 +134,14 @@ async def test_a_host_with_one_address_that_is_not_public_is_refused_as_a_whole(
     async with serving(answers(page(b"reached"))) as peer:
         with pytest.raises(NotLoadedError):
             await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=mixed).fetch(f"http://tea.example:{peer.port}/")
-        assert peer.asked == []
+        assert peer.requested == []
 
 
 async def test_refused_silent_and_closed_sound_the_same() -> None:
     async def silent(writer: asyncio.StreamWriter, path: str) -> None:
         await asyncio.sleep(5)
 
-    said = set()
+    messages = set()
     async with serving(silent) as peer, serving(answers(b"")) as closing:
         closed = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here, permits=is_loopback_or_public)
         private = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here)
@@ -149,8 +149,8 @@ async def test_refused_silent_and_closed_sound_the_same() -> None:
         for agent, port in tried:
             with pytest.raises(FetchError) as caught:
                 await agent.fetch(f"http://tea.example:{port}/")
-            said.add(str(caught.value))
-    assert said == {"The page could not be loaded."}
+            messages.add(str(caught.value))
+    assert messages == {"The page could not be loaded."}
 
 
 async def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
@@ -162,10 +162,10 @@ async def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
             await asyncio.sleep(0.1)
 
     async with serving(drip) as peer:
-        began = asyncio.get_running_loop().time()
+        started = asyncio.get_running_loop().time()
         with pytest.raises(NotLoadedError):
             await fetcher(peer, seconds=0.6).fetch(f"http://tea.example:{peer.port}/")
-        assert asyncio.get_running_loop().time() - began < 5
+        assert asyncio.get_running_loop().time() - started < 5
 
 
 async def test_an_endless_page_is_cut_while_it_is_read() -> None:

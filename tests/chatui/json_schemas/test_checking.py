@@ -55,8 +55,8 @@ def test_references_are_inlined() -> None:
 
 
 def doubling(levels: int) -> dict[str, Any]:
-    made: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
-    return {"$defs": {**made, f"d{levels}": {"type": "integer"}}, "$ref": "#/$defs/d0"}
+    definitions: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": {**definitions, f"d{levels}": {"type": "integer"}}, "$ref": "#/$defs/d0"}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_invalid_schema_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         ('{"a": 1}', None),
         (' \n{"a": 1} ', None),
@@ -100,16 +100,16 @@ def test_an_invalid_schema_is_refused(text: str) -> None:
         ("9" * 5000, "is not of type"),
     ],
 )
-def test_an_answer_fits_or_the_reason_why_not_is_returned(answer: str, said: str | None) -> None:
+def test_an_answer_fits_or_the_reason_why_not_is_returned(answer: str, expected: str | None) -> None:
     found = answer_format("a", {"type": "object", "properties": {"a": {"type": "integer"}}}).fault(answer)
-    assert (found is None) is (said is None)
-    assert said is None or said in str(found)
+    assert (found is None) is (expected is None)
+    assert expected is None or expected in str(found)
 
 
 def test_a_row_stores_the_whole_format() -> None:
-    wanted = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
-    assert from_stored(wanted.stored()) == wanted
-    assert wanted.description == "Two lines and <|end|>."
+    stored_format = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
+    assert from_stored(stored_format.stored()) == stored_format
+    assert stored_format.description == "Two lines and <|end|>."
     assert from_stored(None) is None
     assert from_stored(AnswerFormat().stored()) == AnswerFormat()
     assert formats.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'

@@ -25,9 +25,9 @@ def olga() -> User:
     return User.objects.create_user("olga", password="a long enough password")
 
 
-def language_of(client: Client, path: str = "/pages/help/", asked: str = "") -> str:
+def language_of(client: Client, path: str = "/pages/help/", requested: str = "") -> str:
     """The language of the page, as it says itself."""
-    page = client.get(path, headers={"Accept-Language": asked} if asked else {})
+    page = client.get(path, headers={"Accept-Language": requested} if requested else {})
     lang = page.content.decode().split('<html lang="')[1].split('"')[0]
     assert page.headers["Content-Language"] == lang
     return lang
@@ -50,13 +50,13 @@ def test_the_language_is_that_of_the_account_then_cookie_then_browser_then_insta
     olga: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"language": "ko"})
-    assert language_of(client_of()) == "ko", "nobody has said anything"
-    assert language_of(client_of(), asked="fr, de;q=0.8") == "de"
-    assert language_of(client_of(cookie="zh-hans"), asked="de") == "zh-Hans"
-    assert language_of(client_of(olga, cookie="zh-hans"), asked="de") == "zh-Hans", "an account that says nothing"
+    assert language_of(client_of()) == "ko", "nothing has been chosen"
+    assert language_of(client_of(), requested="fr, de;q=0.8") == "de"
+    assert language_of(client_of(cookie="zh-hans"), requested="de") == "zh-Hans"
+    assert language_of(client_of(olga, cookie="zh-hans"), requested="de") == "zh-Hans", "an account that says nothing"
     olga.language = "en"
     olga.save()
-    assert language_of(client_of(olga, cookie="zh-hans"), asked="de") == "en"
+    assert language_of(client_of(olga, cookie="zh-hans"), requested="de") == "en"
 
 
 @pytest.mark.parametrize(("code", "words"), SIGN_IN.items())
@@ -101,7 +101,7 @@ def test_accept_language_headers_are_parsed_and_invalid_ones_ignored(header: str
 
 def test_an_invalid_cookie_is_ignored() -> None:
     for nonsense in ("xx", "../de", "DE", "de ", "zh", "'"):
-        assert language_of(client_of(cookie=nonsense), asked="ko") == "ko"
+        assert language_of(client_of(cookie=nonsense), requested="ko") == "ko"
 
 
 def test_caches_are_told_what_a_page_depends_on() -> None:
@@ -123,7 +123,7 @@ def test_a_choice_is_kept_in_the_account_and_in_a_safe_cookie(olga: User) -> Non
         django_settings.SESSION_COOKIE_SECURE,
     )
     olga.refresh_from_db()
-    assert olga.language == "de" and language_of(client_of(olga), asked="ko") == "de", "another browser of the same person"
+    assert olga.language == "de" and language_of(client_of(olga), requested="ko") == "de", "another browser of the same person"
     assert 'value="de" lang="de"\nselected' in client.get("/").content.decode()
 
 
@@ -133,7 +133,7 @@ def test_as_in_the_browser_resets_the_choice(olga: User) -> None:
     answer = client.post("/language/", {"language": ""})
     olga.refresh_from_db()
     assert olga.language == "" and answer.cookies[COOKIE]["max-age"] == 0
-    assert language_of(client, asked="de") == "de"
+    assert language_of(client, requested="de") == "de"
 
 
 def test_only_signed_in_people_need_a_csrf_token_to_choose(olga: User) -> None:
@@ -185,7 +185,7 @@ def test_errors_are_in_the_readers_language() -> None:
 
 
 def test_recorded_values_are_in_english(olga: User) -> None:
-    """What is recorded is in English, whoever did it."""
+    """The record is in English, no matter who did it."""
     from chatui.admin.backends import _values_by_label
     from chatui.models import StoredBackend
 

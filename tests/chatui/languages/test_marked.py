@@ -46,7 +46,7 @@ STRANGERS = ("/sign-in/", "/no-such-page/", "/offline/")
 
 
 def unmarked(template: str) -> Iterator[str]:
-    """The pieces of text of a template that stand outside of every mark."""
+    """The pieces of text of a template that are not marked for translation."""
     # Nothing of a tag of Django's may look like the end of an HTML tag, or like text.
     bare = _TAG.sub("\x00", _MARKED.sub("\x00", template))
     yield from (value for value in _SPOKEN.findall(bare) if _WORD.search(value))
@@ -101,7 +101,7 @@ def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogue
 
 @pytest.fixture(scope="module")
 def accented(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The catalogues of two languages that nobody speaks: to make them takes seconds."""
+    """The catalogues of two invented languages: building them takes seconds."""
     place = tmp_path_factory.mktemp("accented")
     pseudo.write(place)
     return place
@@ -109,7 +109,7 @@ def accented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def accents(accented: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both, beside the others."""
+    """Both, in addition to the others."""
     for code in (pseudo.LEFT_TO_RIGHT, pseudo.RIGHT_TO_LEFT):
         monkeypatch.setitem(available.LANGUAGES, code, code)
     settings.LANGUAGES = list(available.LANGUAGES.items())

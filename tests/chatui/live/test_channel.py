@@ -199,7 +199,7 @@ SLOW = 8000
 async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float) -> tuple[bytes, float]:
     """The response to a request whose body is sent in pieces, until the connection ends, and the seconds until then."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    began = time.monotonic()
+    started = time.monotonic()
     writer.write(data)
     answering = asyncio.create_task(reader.read())
     for piece in pieces:
@@ -213,7 +213,7 @@ async def sent_slowly(port: int, data: bytes, pieces: list[bytes], pause: float)
     writer.close()
     with contextlib.suppress(ConnectionError):
         await writer.wait_closed()
-    return answer, time.monotonic() - began
+    return answer, time.monotonic() - started
 
 
 @pytest.mark.asyncio
@@ -253,14 +253,14 @@ def test_a_closed_connection_leaves_nothing_behind(clock: Clock) -> None:
     [((1024, 4096), 4096), ((1024, 1_000_000), open_files.MAX_OPEN_FILES), ((1024, resource.RLIM_INFINITY), open_files.MAX_OPEN_FILES)],
 )
 def test_the_limit_of_open_files_is_raised(limits: tuple[int, int], raised: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, int]] = []
+    requested: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
-    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: asked.append(wanted))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, new: requested.append(new))
     open_files.raise_limit()
-    assert asked == [(raised, limits[1])]
+    assert requested == [(raised, limits[1])]
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100_000, 100_000))
     open_files.raise_limit()
-    assert len(asked) == 1, "what is higher stays"
+    assert len(requested) == 1, "what is higher stays"
 
 
 class StuckConnection(Connection):

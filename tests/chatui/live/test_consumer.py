@@ -112,9 +112,9 @@ async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBa
 async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), gate, *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(bela) as his:
-        await hers.send_message()
-        accepted = (await hers.until("chatui:accepted"))[-1]
+    async with BrowserSocket(ada) as ada_socket, BrowserSocket(bela) as bela_socket:
+        await ada_socket.send_message()
+        accepted = (await ada_socket.until("chatui:accepted"))[-1]
         conversation, turn, question = accepted["conversation"], accepted["turn"], accepted["question"]
         ask = {"client_id": str(uuid4()), "conversation": conversation, "question": question, "effort": "low", "text": "x"}
         for command in (
@@ -124,13 +124,13 @@ async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, 
             {"type": "edit", **ask},
             {"type": "regenerate", **ask},
         ):
-            await his.send_raw(json.dumps(command))
-            refused = await his.next()
+            await bela_socket.send_raw(json.dumps(command))
+            refused = await bela_socket.next()
             assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-NOT-FOUND"), command
         gate.set()
-        await hers.send("subscribe", conversation=conversation)
-        await hers.until(*ENDS, "chatui:idle")
-        assert await his.silence() == []
+        await ada_socket.send("subscribe", conversation=conversation)
+        await ada_socket.until(*ENDS, "chatui:idle")
+        assert await bela_socket.silence() == []
     assert await Turn.objects.acount() == 1
 
 
@@ -228,7 +228,7 @@ async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, 
     async with BrowserSocket(ada) as later:
         await later.send("subscribe", conversation=str(uuid4()))
         await later.until("chatui:refused")
-    assert not consumer._open_sockets, "nobody is counted who has left"
+    assert not consumer._open_sockets, "a closed socket is not counted"
 
 
 @pytest.mark.asyncio
@@ -257,11 +257,11 @@ def open_debug_view(person: User, conversation: str) -> None:
 async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *frame(ANALYSIS, "CANARY-LIVE"), *answer("Shown.")]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        await hers.send_message()
-        accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.send("subscribe", conversation=accepted["conversation"])
-        await hers.until("chatui:snapshot")
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        await owner_socket.send_message()
+        accepted = (await owner_socket.until("chatui:accepted"))[-1]
+        await owner_socket.send("subscribe", conversation=accepted["conversation"])
+        await owner_socket.until("chatui:snapshot")
         await open_debug_view(grace, accepted["conversation"])
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await watcher.send("watch", conversation=accepted["conversation"])
@@ -272,25 +272,25 @@ async def test_permitted_staff_follow_the_hidden_channels_live(ada: User, grace:
         events = await watcher.until("chatui:frame.closed")
         while "CANARY-LIVE" not in "".join(event.get("text", "") for event in events):
             events += await watcher.until("chatui:frame.closed")
-        await hers.until(*ENDS)
-        assert "CANARY" not in "".join(hers.raw)
+        await owner_socket.until(*ENDS)
+        assert "CANARY" not in "".join(owner_socket.raw)
     actions = [event.action async for event in AuditEvent.objects.order_by("number")]
     assert actions == ["open debug view"] and (await CountedLine.objects.aget()).counts == {"debug stream": 1}
 
 
 @pytest.mark.asyncio
 async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backend: ScriptedBackend) -> None:
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        await hers.send_message()
-        accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.send("subscribe", conversation=accepted["conversation"])
-        await hers.until(*ENDS, "chatui:idle")
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        await owner_socket.send_message()
+        accepted = (await owner_socket.until("chatui:accepted"))[-1]
+        await owner_socket.send("subscribe", conversation=accepted["conversation"])
+        await owner_socket.until(*ENDS, "chatui:idle")
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
-        await hers.send_message("And now?", conversation=accepted["conversation"])
+        await owner_socket.send_message("And now?", conversation=accepted["conversation"])
         while "second turn" not in json.dumps(await watcher.until("chatui:debug.snapshot", "chatui:frame.delta")):
             pass
         gate.set()
@@ -356,7 +356,7 @@ async def test_hidden_text_is_not_sent_over_the_bus_without_watchers(
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.send("subscribe", conversation=accepted["conversation"])
         await socket.until(*ENDS, "chatui:idle")
-    assert any("Shown." in message for message in sent), "the premise: visible text goes over the bus"
+    assert any("Shown." in message for message in sent), "the premise: visible text is sent over the bus"
     assert not any("CANARY" in message for message in sent)
 
 

@@ -25,10 +25,10 @@ def server() -> Iterator[Server]:
 
 
 def test_the_reader_of_a_response_that_fails_midway_learns_that_it_is_truncated(server: Server) -> None:
-    begun = time.monotonic()
+    started = time.monotonic()
     with pytest.raises(httpx.RemoteProtocolError):
         httpx.get(f"{server.url}/cut", timeout=20, trust_env=False)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - started < 10
     assert "half a page" not in server.console
 
 

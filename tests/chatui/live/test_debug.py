@@ -43,16 +43,16 @@ async def begin(socket: BrowserSocket) -> str:
 async def test_live_frames_say_why_they_are_hidden(ada: User, grace: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "first thought"), gate, *answer("Shown.", thought="second")]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        conversation = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        conversation = await begin(owner_socket)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(grace, conversation)
         await watcher.send("watch", conversation=conversation)
         (first,) = (await watcher.until("chatui:debug.snapshot"))[-1]["frames"]
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
         opened = [event for event in await watcher.silence(0.3) if event["type"] == "chatui:frame.opened"]
-        assert "why_hidden" not in "".join(hers.raw)
+        assert "why_hidden" not in "".join(owner_socket.raw)
     assert "reasoning" in first["why_hidden"]
     assert [(event["header"]["channel"], "why_hidden" in event) for event in opened] == [("analysis", True), ("final", False)]
 
@@ -81,17 +81,17 @@ async def test_e_x_opt_in_an_expired_view_is_closed_while_it_streams(
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        conversation = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        conversation = await begin(owner_socket)
         await open_debug_view(grace, conversation)
         await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         await watcher.silence(0.2)
-        assert watcher.close_code is None, "the premise: while there is time, it goes on"
+        assert watcher.close_code is None, "the premise: while there is time, it continues"
         await DebugRequest.objects.aupdate(expires_at=timezone.now() - timedelta(seconds=1))
         events = await watcher.until("closed")
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
         assert events[-2]["code"] == "E-X-OPT-IN" and watcher.close_code == consumer.CLOSE_FORBIDDEN
         assert "CANARY-AFTER" not in "".join(watcher.raw)
 
@@ -124,8 +124,8 @@ async def test_revoking_the_permission_in_the_admin_pages_ends_the_stream_at_onc
     vera, root, group = await prepare()
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
-        conversation = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(vera) as watcher:
+        conversation = await begin(owner_socket)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(vera, conversation)
         await watcher.send("watch", conversation=conversation)
@@ -133,7 +133,7 @@ async def test_revoking_the_permission_in_the_admin_pages_ends_the_stream_at_onc
         await take_back(root, vera, group)
         await watcher.until("closed")
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
         assert "CANARY-AFTER" not in "".join(watcher.raw)
 
 
@@ -145,20 +145,20 @@ async def test_nothing_is_streamed_until_the_request_is_approved(
     vera = await database_sync_to_async(make_person)("vera", "view_hidden_channels", "view_any_conversation", staff=True)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "CANARY-THOUGHT"), gate, *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        conversation = await begin(hers)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        conversation = await begin(owner_socket)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await open_debug_view(grace, conversation)
         await watcher.send("watch", conversation=conversation)
         assert (await watcher.next())["code"] == "E-X-OPT-IN"
-        asked = await DebugRequest.objects.aget()
+        debug_request = await DebugRequest.objects.aget()
         decide = database_sync_to_async(debug_requests.decide)
-        await decide(Visitor(vera, "127.0.0.1", "page"), conversation, asked.pk, approves=True)
+        await decide(Visitor(vera, "127.0.0.1", "page"), conversation, debug_request.pk, approves=True)
         await watcher.send("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")
         assert "CANARY-THOUGHT" in watcher.raw[-1] and "CANARY-THOUGHT" not in watcher.raw[0]
         gate.set()
-        await hers.until(*ENDS)
+        await owner_socket.until(*ENDS)
 
 
 @pytest.mark.parametrize("how", ["the regular check", "another turn", "a missing snapshot"])
@@ -169,9 +169,9 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05 if how == "the regular check" else 600)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        await hers.send_message()
-        accepted = (await hers.until("chatui:accepted"))[-1]
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        await owner_socket.send_message()
+        accepted = (await owner_socket.until("chatui:accepted"))[-1]
         await open_debug_view(grace, accepted["conversation"])
         if how == "a missing snapshot":
             monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
@@ -183,12 +183,12 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
             await watcher.until("chatui:debug.snapshot", "chatui:idle")
         if how == "another turn":
             gate.set()
-            await hers.send("subscribe", conversation=accepted["conversation"])
-            await hers.until(*ENDS, "chatui:idle")
+            await owner_socket.send("subscribe", conversation=accepted["conversation"])
+            await owner_socket.until(*ENDS, "chatui:idle")
         await database_sync_to_async(grace.user_permissions.clear)()
         if how == "another turn":
             backend.script = answer()
-            await hers.send_message("And now?", conversation=accepted["conversation"])
+            await owner_socket.send_message("And now?", conversation=accepted["conversation"])
         events = await watcher.until("closed")
         gate.set()
         assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == consumer.CLOSE_FORBIDDEN
@@ -202,7 +202,7 @@ async def granted(streams: int) -> None:
 
 
 def _no_snapshot(*_: object) -> None:
-    """The runner is gone."""
+    """The runner has ended."""
 
 
 @pytest.mark.asyncio
@@ -220,17 +220,17 @@ async def test_an_open_page_that_reconnects_after_revocation_raises_no_alarm(ada
 
 @pytest.mark.asyncio
 async def test_streamed_turns_are_counted_in_one_access_notice(ada: User, grace: User, backend: ScriptedBackend) -> None:
-    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
-        await hers.send_message()
-        accepted = (await hers.until("chatui:accepted"))[-1]
-        await hers.send("subscribe", conversation=accepted["conversation"])
-        await hers.until(*ENDS, "chatui:idle")
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        await owner_socket.send_message()
+        accepted = (await owner_socket.until("chatui:accepted"))[-1]
+        await owner_socket.send("subscribe", conversation=accepted["conversation"])
+        await owner_socket.until(*ENDS, "chatui:idle")
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
-        await hers.send_message("And now?", conversation=accepted["conversation"])
+        await owner_socket.send_message("And now?", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot", "chatui:frame.closed")
         gate.set()
     assert (await CountedLine.objects.aget()).counts == {"debug stream": 2}

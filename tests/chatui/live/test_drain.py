@@ -1,4 +1,4 @@
-"""Draining a server: its pages are told to reconnect, and running answers continue for a while. Uses real processes."""
+"""Draining a server: its pages are asked to reconnect, and running answers continue for a while. Uses real processes."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ async def test_an_answer_is_finished_while_the_process_drains(drain: str, is_who
             with pytest.raises(OSError, match=r".*"):
                 async with LiveSocket(server, client):
                     pass
-            began = time.monotonic()
+            started = time.monotonic()
             await asyncio.to_thread(server.process.wait, 80)
-            assert time.monotonic() - began < 60
+            assert time.monotonic() - started < 60
         page = deployment.start().sign_in("ada").get(accepted["url"]).text
         assert ('data-state="completed"' in page) is is_whole
         assert ('data-state="interrupted"' in page) is not is_whole

@@ -10,7 +10,7 @@ import pytest
 
 from chatui.models import User
 from renderer.frame_kinds import SUMMARY_NAME
-from tests.chatui.turns.test_summarizing import WatchedTurn, kept, watch
+from tests.chatui.turns.test_summarizing import WatchedTurn, stored_messages, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
 from tests.support.scripted import ScriptedBackend
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
@@ -47,7 +47,7 @@ async def test_no_page_gets_the_line_of_a_hostile_summarizer(
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": scene.texts.get("orders", "")})
     watched = await watched_while(scene, line, ada, backend, monkeypatch)
     assert watched.steps == [] and line not in watched.raw
-    blocked = [message.text for message in await kept(watched.turn) if SUMMARY_NAME in message.text]
+    blocked = [message.text for message in await stored_messages(watched.turn) if SUMMARY_NAME in message.text]
     assert blocked and all("intent=debug" in text for text in blocked), "only staff see it"
 
 

@@ -28,7 +28,7 @@ def sender(*texts: str) -> Any:
     return receive
 
 
-async def taken(queue: InboundQueue) -> list[str]:
+async def take_all(queue: InboundQueue) -> list[str]:
     found = []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
@@ -40,12 +40,12 @@ async def taken(queue: InboundQueue) -> list[str]:
 
 async def test_a_flood_becomes_one_message_and_the_rest_is_dropped() -> None:
     queue = InboundQueue(sender(*["{}"] * 5000))
-    assert await taken(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
+    assert await take_all(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
 
 
 async def test_a_long_message_counts_as_several() -> None:
     queue = InboundQueue(sender(*["x" * CHARS_A_COMMAND * 4] * 50))
-    assert len(await taken(queue)) <= COMMANDS_BURST / 4
+    assert len(await take_all(queue)) <= COMMANDS_BURST / 4
 
 
 @pytest.mark.django_db(transaction=True)

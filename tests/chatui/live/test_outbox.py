@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 
 class Page:
-    """Records what was sent to the page, and how often it was told that it has caught up."""
+    """Records what was sent to the page, and how often it was notified that it has caught up."""
 
     def __init__(self) -> None:
         self.frames: list[str] = []
@@ -66,7 +66,7 @@ async def test_a_page_that_confirms_nothing_is_sent_a_bounded_amount() -> None:
         page.outbox.put_events("x" * 10_000)
         await page.outbox.flush()
     assert sum(map(len, page.frames)) <= MAX_UNREAD // 2 + 11_000
-    assert page.pings, "else it could never say that it has caught up"
+    assert page.pings, "else it could never report that it has caught up"
 
 
 async def test_nothing_piles_up_if_the_connection_accepts_nothing() -> None:

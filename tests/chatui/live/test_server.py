@@ -35,11 +35,11 @@ def test_the_version_is_reconsidered_when_the_contract_changes() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
-    ("query", "is_told"), [("", False), (f"?protocol={wire.PROTOCOL}", False), ("?protocol=0", True), ("?protocol=x", True)]
+    ("query", "is_reported"), [("", False), (f"?protocol={wire.PROTOCOL}", False), ("?protocol=0", True), ("?protocol=x", True)]
 )
-async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(query: str, is_told: bool, ada: User) -> None:
+async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(query: str, is_reported: bool, ada: User) -> None:
     async with BrowserSocket(ada, path=f"/ws/{query}") as socket:
-        if is_told:
+        if is_reported:
             events = await socket.until("closed")
             assert events[-2]["code"] == "E-X-OTHER-RELEASE" and socket.close_code == consumer.CLOSE_OTHER_RELEASE
         else:

@@ -31,11 +31,11 @@ LEFT_HALF: list[Step] = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and
 
 
 async def turn(socket: BrowserSocket, **command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run one turn. Returns its acceptance, with the event that began it as ``begun``, and its end."""
+    """Run one turn. Returns its acceptance, with the event that began it as ``created``, and its end."""
     await socket.send(**{"client_id": str(uuid4()), "conversation": None} | command)
     accepted = (await socket.until("chatui:accepted"))[-1]
-    begun = (await socket.until("response.created"))[-1]
-    return accepted | {"begun": begun}, (await socket.until(*ENDS))[-1]
+    created = (await socket.until("response.created"))[-1]
+    return accepted | {"begun": created}, (await socket.until(*ENDS))[-1]
 
 
 async def page_of(person: User, accepted: dict[str, Any]) -> str:
@@ -64,7 +64,7 @@ async def test_every_kind_of_turn_carries_the_html_of_a_page(ada: User, backend:
     async with BrowserSocket(ada) as socket:
         first, end = await turn(socket, **SENT)
         assert "&lt;b&gt;2&lt;/b&gt;" in first["begun"]["html"]
-        assert "html" not in end, "a plain answer: the page has what stands below it"
+        assert "html" not in end, "a plain answer: the page has the part below it"
         await agree(ada, first, end)
         where = {"conversation": first["conversation"], "effort": "low"}
         backend.script = [*frame(PREAMBLE, "I will look."), *answer("Yes.", "HIDDEN-MARK")]
@@ -150,8 +150,8 @@ async def test_list_changes_reach_only_the_persons_own_pages(ada: User, bela: Us
         client = await database_sync_to_async(signed_in)(ada)
         for action, event in (("delete", "chatui:unlisted"), ("restore", "chatui:listed")):
             await database_sync_to_async(client.post)(f"{accepted['url']}{action}/")
-            told = await aside.next()
-            assert (told["type"], told["conversation"]) == (event, accepted["conversation"])
+            changed = await aside.next()
+            assert (changed["type"], changed["conversation"]) == (event, accepted["conversation"])
         await database_sync_to_async(client.post)(f"{accepted['url']}rename/", {"title": "Sums"})
         assert (await aside.next())["title"] == "Sums"
         await stranger.send("probe")

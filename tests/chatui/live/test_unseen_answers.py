@@ -42,14 +42,14 @@ async def test_an_answer_is_running_then_new_then_seen(ada: User, bela: User, ba
 
         await stranger.send("see", conversation=listed["conversation"])
         assert (await stranger.next())["code"] == "E-X-NOT-FOUND"
-        assert await marks(ada) == [(False, True)], "what others say they see is nothing"
+        assert await marks(ada) == [(False, True)], "what others claim to see is ignored"
         await socket.send("see", conversation=listed["conversation"])
         for page in (socket, aside):
             assert (await page.until("chatui:seen"))[-1]["conversation"] == listed["conversation"]
         assert await marks(ada) == [(False, False)]
         await socket.send("see", conversation=listed["conversation"])
         await socket.send("probe")
-        assert (await socket.next())["type"] == "chatui:alive", "nothing was new, so nothing is told"
+        assert (await socket.next())["type"] == "chatui:alive", "nothing was new, so no event is sent"
     assert listed["conversation"] not in "".join(stranger.raw)
 
 

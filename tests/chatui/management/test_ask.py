@@ -41,7 +41,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 async def run(command: str, *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors; in a thread, for the command has an event loop of its own."""
+    """Exit code, output and errors; in a thread, because the command has its own event loop."""
     out, err = io.StringIO(), io.StringIO()
 
     def call() -> int:
@@ -69,9 +69,9 @@ async def test_an_end_user_is_shown_the_answer_and_nothing_else(environment: dic
 
 async def test_staff_are_shown_every_frame_with_its_header(environment: dict[str, Any]) -> None:
     async with stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as server:
-        code, said, _ = await run("ask", "--url", server.url, "--as", "staff", "Hello!")
+        code, output, _ = await run("ask", "--url", server.url, "--as", "staff", "Hello!")
     assert code == 0
-    assert said == f"── assistant channel=analysis\n{REASONING}\n\n── assistant channel=final\n{GREETING}\n"
+    assert output == f"── assistant channel=analysis\n{REASONING}\n\n── assistant channel=final\n{GREETING}\n"
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ async def test_the_json_object_and_the_exit_code_report_the_result(
     environment: dict[str, Any], name: str, code: int, expected: dict[str, Any]
 ) -> None:
     async with stub.running(stub.plays(recorded(name))) as server:
-        exited, said, _ = await run("ask", "--json", "--url", server.url, "Hello!")
-    summary = json.loads(said)
+        exited, output, _ = await run("ask", "--json", "--url", server.url, "Hello!")
+    summary = json.loads(output)
     assert set(summary) == {"status", "visible", "tool_calls", "error"}
     assert expected.items() <= summary.items()
     assert exited == code
@@ -102,15 +102,15 @@ async def test_the_json_object_and_the_exit_code_report_the_result(
 
 async def test_calls_are_pairs_of_name_and_arguments(environment: dict[str, Any]) -> None:
     async with stub.running(stub.plays(recorded("vllm/v-chat-trip-preamble-tool.sse"))) as server:
-        _, said, _ = await run("ask", "--json", "--url", server.url, "Hello!")
-    assert json.loads(said)["tool_calls"] == [["get_weather", PARIS]]
+        _, output, _ = await run("ask", "--json", "--url", server.url, "Hello!")
+    assert json.loads(output)["tool_calls"] == [["get_weather", PARIS]]
 
 
 async def test_the_reasoning_is_in_the_object_for_staff_only(environment: dict[str, Any]) -> None:
     for audience, expected in (("end-user", GREETING), ("staff", REASONING + GREETING)):
         async with stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as server:
-            _, said, _ = await run("ask", "--json", "--as", audience, "--url", server.url, "Hello!")
-        assert json.loads(said)["visible"] == expected
+            _, output, _ = await run("ask", "--json", "--as", audience, "--url", server.url, "Hello!")
+        assert json.loads(output)["visible"] == expected
 
 
 @pytest.mark.django_db(transaction=True)
@@ -120,16 +120,16 @@ async def test_a_servers_own_summary_that_nobody_checked_is_for_staff(environmen
     for audience, options in product(("end-user", "staff"), ((), ("--json",))):
         async with stub.running(stub.plays(raw)) as server:
             environment.update(backend_url=server.url, backend_summaries="server", backend_model="tiny")
-            _, said, _ = await run("ask", "--as", audience, *options, "Hello!")
-        assert "By train." in said and ("SECRET" in said) == (audience == "staff")
+            _, output, _ = await run("ask", "--as", audience, *options, "Hello!")
+        assert "By train." in output and ("SECRET" in output) == (audience == "staff")
 
 
 async def test_a_servers_error_message_is_for_staff(environment: dict[str, Any]) -> None:
     refusal = stub.responds("400 Bad Request", b'{"error": "the model said SECRET \\u001b[2J"}'.replace(b"\\u001b", b"\x1b"))
     for audience in ("end-user", "staff"):
         async with stub.running(refusal) as server:
-            code, said, complaint = await run("ask", "--as", audience, "--url", server.url, "Hello!")
-        assert (code, said) == (3, "")
+            code, output, complaint = await run("ask", "--as", audience, "--url", server.url, "Hello!")
+        assert (code, output) == (3, "")
         assert complaint.startswith("E-X-BACKEND-REFUSED: The model server rejected this request.")
         assert ("SECRET" in complaint) == (audience == "staff")
         assert "\x1b" not in complaint
@@ -138,8 +138,8 @@ async def test_a_servers_error_message_is_for_staff(environment: dict[str, Any])
 async def test_control_characters_are_spelled_out(environment: dict[str, Any]) -> None:
     nasty = stub.chunk(content="a\x1b[2J\u202eb\r") + stub.chunk("stop", content="\ud83d\tc\n") + stub.DONE
     async with stub.running(stub.plays(nasty)) as server:
-        _, said, _ = await run("ask", "--url", server.url, "Hello!")
-    assert said == "a\\x1b[2J\\x202eb\\x0d\\xd83d\tc\n"
+        _, output, _ = await run("ask", "--url", server.url, "Hello!")
+    assert output == "a\\x1b[2J\\x202eb\\x0d\\xd83d\tc\n"
 
 
 async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +175,8 @@ async def test_the_question_can_come_from_standard_input(environment: dict[str, 
 
 @pytest.mark.django_db(transaction=True)
 async def test_without_an_address_the_configured_back_end_is_asked_with_its_instructions(environment: dict[str, Any]) -> None:
-    code, said, _ = await run("ask", "Hello!")
-    assert code == 0 and said.strip()
+    code, output, _ = await run("ask", "Hello!")
+    assert code == 0 and output.strip()
     async with stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as server:
         environment.update(backend_url=server.url, backend_key=KEY, instructions="Be kind.", backend_model="tiny")
         assert (await run("ask", "Hello!"))[1] == f"{GREETING}\n"
@@ -211,18 +211,18 @@ async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_
             assert (await run("ask", *arguments, "Hello!"))[1] == f"{GREETING}\n", arguments
             assert (server.posted["model"], server.requests[-1].headers.get("authorization")) == (model, key)
         assert [request.body["max_tokens"] for request in second.requests if request.body and request.body["model"] == "c"] == [9]
-        code, said, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
+        code, output, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
         assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
         for arguments, words in (
             (["--backend", "three"], "Configured: one, two"),
             (["--backend", "one", "--url", "http://127.0.0.1:9"], "not both"),
         ):
-            code, said, complaint = await run("ask", *arguments, "Hello!")
-            assert (code, said) == (2, "") and words in complaint
+            code, output, complaint = await run("ask", *arguments, "Hello!")
+            assert (code, output) == (2, "") and words in complaint
         monkeypatch.delenv("SECOND_KEY")
-        asked = len(second.requests)
-        code, said, complaint = await run("ask", "--backend", "two", "Hello!")
-        assert (code, said) == (2, "") and "SECOND_KEY holds no key" in complaint and len(second.requests) == asked
+        count = len(second.requests)
+        code, output, complaint = await run("ask", "--backend", "two", "Hello!")
+        assert (code, output) == (2, "") and "SECOND_KEY holds no key" in complaint and len(second.requests) == count
 
 
 async def test_the_configured_key_goes_to_no_other_server(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,8 +245,8 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         (["  "], "empty"),
         (["--key-env", "NO_SUCH_VARIABLE", "Hello!"], "NO_SUCH_VARIABLE"),
     ):
-        code, said, complaint = await run("ask", *arguments)
-        assert (code, said) == (2, "") and words in complaint
+        code, output, complaint = await run("ask", *arguments)
+        assert (code, output) == (2, "") and words in complaint
 
 
 async def test_the_token_id_format_works_from_the_shell(
@@ -256,9 +256,9 @@ async def test_the_token_id_format_works_from_the_shell(
 ) -> None:
     monkeypatch.setattr(vocabulary, "load", lambda data_dir: vocabulary_of_gpt_oss)
     async with stub.running(stub.plays(recorded("vllm/v-raw-completions-trip.sse"))) as server:
-        code, said, _ = await run("ask", "--json", "--url", server.url, "--kind", "harmony-vllm", "Hello!")
+        code, output, _ = await run("ask", "--json", "--url", server.url, "--kind", "harmony-vllm", "Hello!")
     assert code == 0
-    assert json.loads(said)["tool_calls"] == [["get_weather", PARIS]]
+    assert json.loads(output)["tool_calls"] == [["get_weather", PARIS]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -266,8 +266,8 @@ async def test_a_recording_has_the_received_bytes_and_can_be_replayed(environmen
     raw = recorded("vllm/v-chat-greet.sse")
     async with stub.running(stub.plays(raw, seed=1)) as server:
         environment.update(backend_url=server.url, backend_key=KEY)
-        code, said, _ = await run("record_backend", "--out", tmp_path / "new", "greet", "Hello!")
-    assert code == 0 and "read as completed" in said
+        code, output, _ = await run("record_backend", "--out", tmp_path / "new", "greet", "Hello!")
+    assert code == 0 and "read as completed" in output
     names = {"greet.sse", "greet.req.json", "greet.meta.json"}
     assert {path.name for path in (tmp_path / "new").iterdir()} == names
     assert (tmp_path / "new" / "greet.sse").read_bytes() == raw
@@ -280,8 +280,8 @@ async def test_a_recording_has_the_received_bytes_and_can_be_replayed(environmen
 
 async def test_a_refusal_is_a_recording_too(environment: dict[str, Any], tmp_path: Path) -> None:
     async with stub.running(stub.responds("404 Not Found", b'{"error": "no such model"}', "Set-Cookie: a=b\r\n")) as server:
-        code, said, _ = await run("record_backend", "--url", server.url, "--out", tmp_path, "refused", "Hello!")
-    assert code == 0 and "HTTP 404" in said and "E-X-BACKEND-SETUP" in said
+        code, output, _ = await run("record_backend", "--url", server.url, "--out", tmp_path, "refused", "Hello!")
+    assert code == 0 and "HTTP 404" in output and "E-X-BACKEND-SETUP" in output
     assert (tmp_path / "refused.json").read_bytes() == b'{"error": "no such model"}'
     assert "cookie" not in (tmp_path / "refused.meta.json").read_text().lower()
 
@@ -331,11 +331,11 @@ async def test_ctrl_c_closes_the_connection_and_prints_the_partial_answer(tmp_pa
             await asyncio.wait_for(has_come.wait(), 30)
             await asyncio.sleep(0.3)
             process.send_signal(signal.SIGINT)
-            said, _ = await asyncio.wait_for(process.communicate(), 10)
+            output, _ = await asyncio.wait_for(process.communicate(), 10)
             await asyncio.wait_for(server.dropped.wait(), 1)
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
     assert process.returncode == 4
-    assert json.loads(said) == {"status": "interrupted", "visible": "Half an answer, ", "tool_calls": [], "error": "E-STREAM-TRUNCATED"}
+    assert json.loads(output) == {"status": "interrupted", "visible": "Half an answer, ", "tool_calls": [], "error": "E-STREAM-TRUNCATED"}

@@ -57,7 +57,7 @@ def test_an_export_as_json_lines_has_all_hashed_values() -> None:
     assert [line["number"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert list(lines[0]) == [*HASHED_COLUMNS, "hash"]
     for before, line in zip([None, *lines], lines, strict=False):
-        assert digest_of([line[name] for name in HASHED_COLUMNS]) == line["hash"], "whoever has the file can check it alone"
+        assert digest_of([line[name] for name in HASHED_COLUMNS]) == line["hash"], "anybody who has the file can check it alone"
         assert line["previous_hash"] == (before["hash"] if before else FIRST_HASH)
 
 

@@ -18,7 +18,7 @@ from renderer.frames import Frame, Header
 pytestmark = pytest.mark.django_db
 
 
-def said(*arguments: str) -> str:
+def output(*arguments: str) -> str:
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()
@@ -28,16 +28,16 @@ def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, con
     question = transcripts.append(conversation, None, Frame(Header("user"), "old"), Author.PERSON)
     transcripts.append(conversation, question, Frame(Header("assistant", channel="final"), "older"), Author.MODEL)
     fresh = Conversation.objects.create(owner=ada, deleted_at=timezone.now())
-    kept = Conversation.objects.create(owner=ada)
+    remaining = Conversation.objects.create(owner=ada)
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=31))
-    assert "Removed 1 conversations" in said("purge")
-    assert set(Conversation.objects.all()) == {fresh, kept} and not Message.objects.exists()
+    assert "Removed 1 conversations" in output("purge")
+    assert set(Conversation.objects.all()) == {fresh, remaining} and not Message.objects.exists()
 
 
 def test_first_account_prints_a_valid_code() -> None:
-    assert first_account.is_valid_code(said("first_account").strip())
+    assert first_account.is_valid_code(output("first_account").strip())
 
 
 def test_first_account_refuses_if_an_account_exists(ada: User) -> None:
     with pytest.raises(CommandError, match="already"):
-        said("first_account")
+        output("first_account")

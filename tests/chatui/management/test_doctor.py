@@ -38,7 +38,7 @@ from tests.support.vocabulary import vocabulary as vocabulary
 pytestmark = pytest.mark.served
 
 KEY = "sk-this-is-the-key"
-# A cut that is told wrongly: a fault of chat that responses has not.
+# A cut that is reported wrongly: a fault of chat that responses has not.
 FAULTY = {**chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)), **responses_answers()}
 # In a code block, where the guard takes it for an example.
 LEAKY = {**chat_answers(sum=chat({"content": f"```\n[THINK]{THOUGHT}[/THINK]\n```\n4"})), **responses_answers()}
@@ -63,7 +63,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
 
 async def run(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors; in a thread, for the command has an event loop of its own."""
+    """Exit code, output and errors; in a thread, because the command has its own event loop."""
     out, err = io.StringIO(), io.StringIO()
 
     def call() -> int:
@@ -93,25 +93,30 @@ async def test_the_verdict_and_the_exit_code_say_the_same(
     environment: dict[str, Any], answers: dict[str, Any], code: int, verdict: str
 ) -> None:
     async with peer(answers) as server:
-        exited, said, complaint = await run("--url", server.url)
+        exited, output, complaint = await run("--url", server.url)
         assert (exited, complaint) == (code, "")
-        assert verdict in said
-        assert ("--write does it" in said) == (code in (1, 3))
-        exited, said, _ = await run("--json", "--url", server.url)
-    assert (exited, json.loads(said)["exit"]) == (code, code)
+        assert verdict in output
+        assert ("--write does it" in output) == (code in (1, 3))
+        exited, output, _ = await run("--json", "--url", server.url)
+    assert (exited, json.loads(output)["exit"]) == (code, code)
 
 
 @pytest.mark.asyncio
 async def test_a_script_gets_one_object_with_everything_in_it(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server:
-        _, said, _ = await run("--json", "--url", server.url, "--write", "-")
-    [told] = json.loads(said)["backends"]
-    assert (told["configured"], told["best"], told["model"], told["models"]) == ("chat", "responses", "gpt-oss-20b", ["gpt-oss-20b"])
-    by_chat, by_ids, by_responses = told["formats"]
-    assert [one["kind"] for one in told["formats"]] == ["chat", "harmony", "responses"]
+        _, output, _ = await run("--json", "--url", server.url, "--write", "-")
+    [report] = json.loads(output)["backends"]
+    assert (report["configured"], report["best"], report["model"], report["models"]) == (
+        "chat",
+        "responses",
+        "gpt-oss-20b",
+        ["gpt-oss-20b"],
+    )
+    by_chat, by_ids, by_responses = report["formats"]
+    assert [one["kind"] for one in report["formats"]] == ["chat", "harmony", "responses"]
     assert (by_chat["works"], by_chat["findings"][0]["fault"], by_chat["findings"][0]["level"]) == (True, "cut-unsaid", "fault")
     assert (by_ids["tried"], by_responses["findings"]) == (False, [])
-    assert tomllib.loads(told["settings"]["toml"])["backend"][0]["kind"] == "responses"
+    assert tomllib.loads(report["settings"]["toml"])["backend"][0]["kind"] == "responses"
 
 
 @pytest.mark.asyncio
@@ -124,35 +129,35 @@ async def test_without_a_name_every_configured_back_end_is_examined_and_the_wors
             f'[[backend]]\nname = "good"\nurl = "{good.url}"\n\n[[backend]]\nname = "bad"\nurl = "{bad.url}"\n\n'
             f'[[backend]]\nname = "keyless"\nurl = "{good.url}"\nkey_env = "NO_SUCH_KEY"\n\n[[backend]]\nname = "demo"\nkind = "demo"\n'
         )
-        code, said, _ = await run("--json")
-        told = json.loads(said)
-        assert [(one["name"], one["exit"]) for one in told["backends"]] == [("good", 0), ("bad", 3), ("keyless", 2)]
-        assert (code, told["exit"]) == (3, 3)
-        assert told["backends"][2]["findings"][0]["fault"] == "key-missing"
-        asked = len(bad.requests)
-        code, said, complaint = await run("good")
-        assert (code, complaint) == (0, "") and said.startswith("good: ")
-        assert len(bad.requests) == asked, "another than the one that was named was asked"
+        code, output, _ = await run("--json")
+        report = json.loads(output)
+        assert [(one["name"], one["exit"]) for one in report["backends"]] == [("good", 0), ("bad", 3), ("keyless", 2)]
+        assert (code, report["exit"]) == (3, 3)
+        assert report["backends"][2]["findings"][0]["fault"] == "key-missing"
+        count = len(bad.requests)
+        code, output, complaint = await run("good")
+        assert (code, complaint) == (0, "") and output.startswith("good: ")
+        assert len(bad.requests) == count, "a back end other than the named one was asked"
 
 
 @pytest.mark.asyncio
 async def test_a_configured_key_is_sent_to_its_server_and_never_printed(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server, peer(chat_answers()) as other:
         environment.update(backend_url=server.url, backend_key=KEY)
-        said = "".join(map(str, (*await run("main"), *await run("--json", "main", "--write", "-"))))
+        output = "".join(map(str, (*await run("main"), *await run("--json", "main", "--write", "-"))))
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
         await run("--url", other.url)
         assert not any("authorization" in request.headers for request in other.requests)
-    assert KEY not in said
+    assert KEY not in output
 
 
 @pytest.mark.asyncio
 async def test_a_key_is_taken_from_the_variable_that_is_named(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_KEY", KEY)
     async with peer(chat_answers()) as server:
-        code, said, _ = await run("--url", server.url, "--key-env", "OTHER_KEY", "--write", "-")
+        code, output, _ = await run("--url", server.url, "--key-env", "OTHER_KEY", "--write", "-")
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
-    assert code == 0 and 'key_env = "OTHER_KEY"' in said and KEY not in said
+    assert code == 0 and 'key_env = "OTHER_KEY"' in output and KEY not in output
 
 
 @pytest.mark.asyncio
@@ -164,23 +169,23 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
         (["--url", "http://127.0.0.1:9", "main"], "not both"),
         (["--url", "http://127.0.0.1:9", "--key-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
     ):
-        code, said, complaint = await run(*arguments)
-        assert (code, said) == (2, "") and words in complaint
+        code, output, complaint = await run(*arguments)
+        assert (code, output) == (2, "") and words in complaint
 
 
 @pytest.mark.asyncio
 async def test_a_missing_server_is_reported_and_nothing_is_written(environment: dict[str, Any], tmp_path: Path) -> None:
-    code, said, complaint = await run("--url", "http://127.0.0.1:9", "--write", tmp_path / "backends.toml")
-    assert code == 2 and "No HTTP server answers" in said and "no wire format works" in complaint
+    code, output, complaint = await run("--url", "http://127.0.0.1:9", "--write", tmp_path / "backends.toml")
+    assert code == 2 and "No HTTP server answers" in output and "no wire format works" in complaint
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.asyncio
 async def test_control_sequences_in_names_from_a_server_are_escaped(environment: dict[str, Any]) -> None:
     async with peer(chat_answers(), {"data": [{"id": "evil\x1b[2J\u202e"}]}) as server:
-        code, said, _ = await run("--url", server.url, "--write", "-")
-    assert code == 0 and "\x1b" not in said and "\u202e" not in said and "evil\\x1b[2J\\x202e" in said
-    assert "models" not in said.split("[[backend]]")[1]
+        code, output, _ = await run("--url", server.url, "--write", "-")
+    assert code == 0 and "\x1b" not in output and "\u202e" not in output and "evil\\x1b[2J\\x202e" in output
+    assert "models" not in output.split("[[backend]]")[1]
 
 
 FILE = """# Our servers.
@@ -213,8 +218,8 @@ async def test_findings_change_only_their_own_lines_of_the_operators_file_and_on
         code, _, complaint = await run("second", "--write")
         assert code == 2 and "--force" in complaint
         assert place.read_text() == before
-        code, said, complaint = await run("second", "--write", "--force")
-    assert (code, complaint) == (1, "") and "was changed" in said
+        code, output, complaint = await run("second", "--write", "--force")
+    assert (code, complaint) == (1, "") and "was changed" in output
     after = before.replace('kind = "chat"  # as ever', 'kind = "responses"  # as ever').replace(
         'summaries = "server"', 'summaries = "none"'
     )
@@ -243,8 +248,8 @@ async def test_a_new_back_end_is_added_at_the_end_of_a_file_or_makes_one(environ
 async def test_a_back_end_of_the_variables_has_no_file_so_its_settings_are_printed(environment: dict[str, Any]) -> None:
     async with peer(FAULTY) as server:
         environment["backend_url"] = server.url
-        code, said, _ = await run("--write")
-    [table] = tomllib.loads(said.split("As settings:")[1])["backend"]
+        code, output, _ = await run("--write")
+    [table] = tomllib.loads(output.split("As settings:")[1])["backend"]
     assert code == 1 and (table["name"], table["kind"], table["url"]) == ("main", "responses", server.url)
 
 
@@ -289,8 +294,8 @@ async def test_an_unwritable_directory_is_reported(environment: dict[str, Any], 
 @pytest.mark.asyncio
 async def test_a_broken_answer_to_the_first_question_does_not_hide_that_the_server_is_there(environment: dict[str, Any]) -> None:
     async with peer({"chat": stub.responds("500 Internal Server Error", b"SECRET")}) as server:
-        code, said, complaint = await run("--url", server.url)
-    assert code == 3 and "[unusable] failed" in said and "SECRET" not in said + complaint
+        code, output, complaint = await run("--url", server.url)
+    assert code == 3 and "[unusable] failed" in output and "SECRET" not in output + complaint
 
 
 @pytest.mark.asyncio
@@ -300,6 +305,6 @@ async def test_the_command_compares_token_ids_with_the_second_reader(
     monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
     monkeypatch.setattr("chatui.management.commands.doctor.SecondReader", lambda _: crashing(rank_file))
     async with peer({**chat_answers(), **id_answers(vocabulary)}, VLLM) as server:
-        code, said, _ = await run("--json", "--kind", "harmony", "--url", server.url)
-    [told] = json.loads(said)["backends"]
-    assert (code, [finding["fault"] for finding in told["formats"][0]["findings"]]) == (0, ["read-once"])
+        code, output, _ = await run("--json", "--kind", "harmony", "--url", server.url)
+    [report] = json.loads(output)["backends"]
+    assert (code, [finding["fault"] for finding in report["formats"][0]["findings"]]) == (0, ["read-once"])

@@ -29,17 +29,17 @@ async def test_each_address_is_examined_and_the_worst_counts(environment: dict[s
     async with peer(chat_answers()) as good, peer(LEAKY) as bad:
         dead = unused()
         set_up(environment, tmp_path, f'kind = "chat"\nurl = "{dead}"\nmore_urls = ["{good.url}", "{bad.url}"]')
-        code, said, _ = await run("--json")
-        told = json.loads(said)["backends"]
+        code, output, _ = await run("--json")
+        report = json.loads(output)["backends"]
         places = [url.removeprefix("http://") for url in (dead, good.url, bad.url)]
-        assert [(one["name"], one["place"], one["address"], one["exit"]) for one in told] == [
+        assert [(one["name"], one["place"], one["address"], one["exit"]) for one in report] == [
             ("main", places[0], [1, 3], 2),
             ("main", places[1], [2, 3], 0),
             ("main", places[2], [3, 3], 3),
         ]
         assert code == 3
-        _, said, _ = await run("main")
-        heads = [line for line in said.splitlines() if line.startswith("main, ")]
+        _, output, _ = await run("main")
+        heads = [line for line in output.splitlines() if line.startswith("main, ")]
         assert [line.partition(":")[0] for line in heads] == [f"main, address {number} of 3" for number in (1, 2, 3)]
         assert [line.rpartition(" ")[2] for line in heads] == places
 
@@ -47,8 +47,8 @@ async def test_each_address_is_examined_and_the_worst_counts(environment: dict[s
 async def test_settings_are_written_once_and_from_an_address_that_works(environment: dict[str, Any], tmp_path: Path) -> None:
     async with peer(FAULTY) as first, peer(FAULTY) as second:
         set_up(environment, tmp_path, f'kind = "chat"\nurl = "{unused()}"\nmore_urls = ["{first.url}", "{second.url}"]')
-        _, said, complaint = await run("--json", "main", "--write", "-")
-    settings = [one["settings"]["toml"] for one in json.loads(said)["backends"] if one.get("settings")]
+        _, output, complaint = await run("--json", "main", "--write", "-")
+    settings = [one["settings"]["toml"] for one in json.loads(output)["backends"] if one.get("settings")]
     assert complaint == "" and len(settings) == 1 and 'kind = "responses"' in settings[0]
 
 

@@ -26,8 +26,8 @@ def work():
 _END = "forked.run(work)\nprint('goes on')\n"
 
 
-def begun(tmp_path: Path, work: str, *, first: str = "") -> subprocess.Popen[str]:
-    """A process of its own, which has one thread, as ``serve`` has: that of the tests has more."""
+def start(tmp_path: Path, work: str, *, first: str = "") -> subprocess.Popen[str]:
+    """A separate process with one thread, as ``serve`` has: that of the tests has more."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
     environment = others | {"CHATUI_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "chatui.settings"}
     command = [sys.executable, "-c", f"{_BEGIN}    {work}\n{first}\n{_END}"]
@@ -35,9 +35,9 @@ def begun(tmp_path: Path, work: str, *, first: str = "") -> subprocess.Popen[str
 
 
 def test_imports_and_changes_of_the_child_do_not_affect_the_parent(tmp_path: Path) -> None:
-    process = begun(tmp_path, f"import wave; open({str(tmp_path / 'done')!r}, 'w').close(); assert 'wave' in sys.modules; print('says')")
-    said, errors = process.communicate(timeout=60)
-    assert (process.returncode, said, errors) == (0, "says\ngoes on\n", "") and (tmp_path / "done").exists()
+    process = start(tmp_path, f"import wave; open({str(tmp_path / 'done')!r}, 'w').close(); assert 'wave' in sys.modules; print('says')")
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (0, "says\ngoes on\n", "") and (tmp_path / "done").exists()
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_imports_and_changes_of_the_child_do_not_affect_the_parent(tmp_path: Pat
     ],
 )
 def test_if_the_child_fails_the_parent_reports_it_and_exits(tmp_path: Path, work: str, code: int, words: str) -> None:
-    process = begun(tmp_path, work)
-    said, errors = process.communicate(timeout=60)
-    assert (process.returncode, said) == (code, "") and errors.endswith(words)
+    process = start(tmp_path, work)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output) == (code, "") and errors.endswith(words)
     assert ("Traceback" in errors) == ("ValueError" in words)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process that its parent has ended")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_child_ends_with_its_parent(tmp_path: Path, how: signal.Signals) -> None:
-    process = begun(tmp_path, "print(os.getpid(), flush=True); time.sleep(60)")
+    process = start(tmp_path, "print(os.getpid(), flush=True); time.sleep(60)")
     assert process.stdout is not None
     working = int(process.stdout.readline())
     process.send_signal(how)
@@ -73,7 +73,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path, how: signal.Signals) -> 
 def test_an_interrupt_while_the_process_forks_is_not_lost(tmp_path: Path) -> None:
     """A callback after the fork is the moment at which Python would print and drop the exception."""
     interrupted = "import signal\nos.register_at_fork(after_in_parent=lambda: os.kill(before, signal.SIGINT))"
-    process = begun(tmp_path, "time.sleep(90)", first=interrupted)
+    process = start(tmp_path, "time.sleep(90)", first=interrupted)
     try:
         said, errors = process.communicate(timeout=60)
     finally:

@@ -43,18 +43,18 @@ def broken(tmp_path: Path) -> str:
 
 
 def test_check_says_that_a_valid_transcript_is_valid(document: str) -> None:
-    code, said, _ = run("check", "--no-second-reader", document)
-    assert (code, said.strip()) == (0, f"{document}: accepted, 7 frames")
+    code, output, _ = run("check", "--no-second-reader", document)
+    assert (code, output.strip()) == (0, f"{document}: accepted, 7 frames")
 
 
 def test_check_points_at_the_place_and_quotes_nothing(broken: str) -> None:
-    code, said, _ = run("check", broken)
-    assert code == 1 and f"{broken}:3:10: E-PARSE-HEADER" in said and "(frame 1)" in said and "SECRET" not in said
+    code, output, _ = run("check", broken)
+    assert code == 1 and f"{broken}:3:10: E-PARSE-HEADER" in output and "(frame 1)" in output and "SECRET" not in output
 
 
 def test_check_reports_as_json(broken: str) -> None:
-    code, said, _ = run("check", "--json", broken)
-    report = json.loads(said)
+    code, output, _ = run("check", "--json", broken)
+    report = json.loads(output)
     assert code == 1 and report["accepted"] is False
     assert {key: report["problems"][0][key] for key in ("code", "line", "column", "frame")} == {
         "code": "E-PARSE-HEADER",
@@ -104,8 +104,8 @@ def test_text_to_json_to_text_loses_nothing(document: str, tmp_path: Path) -> No
 
 def test_text_to_harmony_to_text_loses_nothing_with_its_side_record(document: str, tmp_path: Path) -> None:
     harmony, record = tmp_path / "talk.harmony", tmp_path / "talk.side.json"
-    code, text, said = run("convert", "--to", "harmony", "--side-record", str(record), document)
-    assert (code, said) == (0, "")
+    code, text, errors = run("convert", "--to", "harmony", "--side-record", str(record), document)
+    assert (code, errors) == (0, "")
     harmony.write_text(text)
     back = run("convert", "--from", "harmony", "--to", "openchatml", "--side-record", str(record), str(harmony))[1]
     assert ocml.parse(back) == ocml.parse(DOCUMENT)
@@ -125,5 +125,5 @@ def test_invalid_token_ids_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "ids.json"
     for text in ("[1, true]", "{}", "[1.5]", "nonsense", '["1"]'):
         file.write_text(text)
-        code, _, said = run("show", "--from", "harmony-tokens", str(file))
-        assert code == 1 and "E-PARSE-HEADER" in said, text
+        code, _, errors = run("show", "--from", "harmony-tokens", str(file))
+        assert code == 1 and "E-PARSE-HEADER" in errors, text

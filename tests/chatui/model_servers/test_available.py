@@ -31,16 +31,16 @@ def _fresh() -> Iterator[None]:
 def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     """The threads that ask, each of which a test awaits."""
     monkeypatch.setattr(available, "_query", REALLY_ASK)
-    begun: list[threading.Thread] = []
+    started: list[threading.Thread] = []
     start = threading.Thread.start
 
     def note(thread: threading.Thread) -> None:
         if thread.name.startswith("models of"):
-            begun.append(thread)
+            started.append(thread)
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", note)
-    return begun
+    return started
 
 
 async def join(threads: list[threading.Thread]) -> None:
@@ -98,7 +98,7 @@ async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure
         await join(asking)
     cache.delete(f"{available._cache_key(spec)}:asked")
     assert available.models(spec) == ("one", "org/two")
-    assert len(asking) == 2, "it is asked beside"
+    assert len(asking) == 2, "it is asked in the background"
     await join(asking)
     assert len(asking) == 2 and available.models(spec) == ("one", "org/two")
 

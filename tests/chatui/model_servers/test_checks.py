@@ -29,7 +29,7 @@ CHECKS: tuple[Callable[..., list[CheckMessage]], ...] = (
 )
 
 
-def said() -> list[tuple[str | None, str]]:
+def problems() -> list[tuple[str | None, str]]:
     return [(message.id, message.msg) for check in CHECKS for message in check(None)]
 
 
@@ -39,7 +39,7 @@ def test_a_correct_configuration_has_no_messages(configure: Configure, monkeypat
     Group.objects.create(name="readers")
     configure(ONE + 'groups=["readers"]\nkey_env="THE_KEY"\n', titles=True, title_model="small/tiny")
     StoredBackend.objects.create(name="a", url="http://127.0.0.1:9/v1", key_name="ACME", summaries="model", summarizer="small")
-    assert said() == []
+    assert problems() == []
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_mistakes_outside_the_admin_pages_are_errors(
     text: str | None, values: dict[str, Any], identity: str, words: str, configure: Configure
 ) -> None:
     configure(text, **values)
-    assert any(found == identity and words in sentence for found, sentence in said()), said()
-    assert "sk-" not in repr(said())
+    assert any(found == identity and words in sentence for found, sentence in problems()), problems()
+    assert "sk-" not in repr(problems())
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_mistakes_on_the_admin_pages_are_warnings_so_that_the_server_starts(
     monkeypatch.setenv("CHATUI_KEY_ACME", "http://b sk-7261")
     configure(ONE)
     StoredBackend.objects.create(**({"name": "a"} | row))
-    assert [found for found, _ in said()] == [identity] and words in said()[0][1]
+    assert [found for found, _ in problems()] == [identity] and words in problems()[0][1]
     assert all(message.level < ERROR for check in CHECKS for message in check(None))
-    assert "sk-7261" not in repr(said())
+    assert "sk-7261" not in repr(problems())
 
 
 def test_mistakes_in_disabled_rows_are_ignored(configure: Configure) -> None:
     StoredBackend.objects.create(name="a", url="nowhere", is_enabled=False)
-    assert said() == []
+    assert problems() == []
 
 
 def test_before_the_first_migration_there_are_no_messages(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_before_the_first_migration_there_are_no_messages(configure: Configure, 
         raise DatabaseError("no such table")
 
     monkeypatch.setattr(configured, "rows", fail)
-    assert said() == []
+    assert problems() == []
 
 
 def test_another_environment_is_another_model_server_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,15 +47,15 @@ def ask(kind: Kind = Kind.SEND, **fields: Any) -> Ask:
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text="" if kind is Kind.REGENERATE else "Who are you?", **fields)
 
 
-async def run(person: User, wanted: Ask) -> Turn:
-    started = await stored(person, wanted)
+async def run(person: User, question: Ask) -> Turn:
+    started = await stored(person, question)
     running.launch(started)
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
-def begin(person: User, wanted: Ask) -> Turn:
-    turn = store(person, wanted, "nobody").turn
+def begin(person: User, question: Ask) -> Turn:
+    turn = store(person, question, "nobody").turn
     Turn.objects.filter(pk=turn.pk).update(state="completed")
     return turn
 
@@ -127,7 +127,7 @@ def test_a_row_takes_effect_within_two_seconds_and_costs_two_queries(
         assert [spec.name for spec in connected.specs()] == ["new"]
     StoredBackend.objects.update(is_enabled=False)
     now += connected.ROWS_SECONDS
-    assert [spec.name for spec in connected.specs()] == ["demo"], "a change that no save told of counts too"
+    assert [spec.name for spec in connected.specs()] == ["demo"], "a change that no save announced counts too"
 
 
 # Who may use which
@@ -175,7 +175,7 @@ def test_e_x_no_such_model_not_there_and_not_yours_look_the_same(choice: str, co
     with pytest.raises(AskRefusedError) as caught:
         store(ada, ask(choice=choice), "nobody")
     assert caught.value.code is ProductCode.NO_SUCH_MODEL and "available to you" in caught.value.code.sentence
-    assert not Conversation.objects.exists() and not Message.objects.exists(), "nothing is kept"
+    assert not Conversation.objects.exists() and not Message.objects.exists(), "nothing is stored"
 
 
 def test_an_allowed_choice_is_stored_by_name(configure: Configure, ada: User) -> None:
@@ -183,7 +183,7 @@ def test_an_allowed_choice_is_stored_by_name(configure: Configure, ada: User) ->
     turn = begin(ada, ask(choice="small"))
     assert (turn.choice, turn.conversation.choice) == ("small", "small")
     turn = begin(ada, ask())
-    assert (turn.choice, turn.conversation.choice) == ("small", ""), "whoever left it to us goes with the default of each day"
+    assert (turn.choice, turn.conversation.choice) == ("small", ""), "a person without a choice gets the current default"
 
 
 def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Configure, ada: User) -> None:
@@ -200,9 +200,9 @@ def test_a_revoked_permission_takes_effect_with_the_next_question(configure: Con
         ask(Kind.REGENERATE, **again),
         ask(Kind.REGENERATE, choice="large", **again),
     )
-    for wanted in wants:
+    for question in wants:
         with pytest.raises(AskRefusedError) as caught:
-            store(ada, wanted, "nobody")
+            store(ada, question, "nobody")
         assert caught.value.code is ProductCode.NO_SUCH_MODEL
     assert begin(ada, ask(Kind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
 
@@ -216,7 +216,7 @@ def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Confi
     page = collapsed(signed_in(ada).get("/").content.decode())
     assert '<option value="small" data-effort="medium">small</option>' in page and '<option value="large"' in page
     assert "127.0.0.1:9" not in page
-    assert 'name="choice"' not in signed_in(bela).get("/").content.decode(), "one choice is none"
+    assert 'name="choice"' not in signed_in(bela).get("/").content.decode(), "a single option is no choice"
 
 
 def test_the_page_opens_with_the_conversation_s_own_choice(configure: Configure, ada: User, conversation: Conversation) -> None:
@@ -271,8 +271,8 @@ async def test_one_conversation_uses_two_servers(configure: Configure, closing: 
         assert ["I am small." in text for text in await answers(first)] == [True]
         assert ["I am large." in text for text in await answers(second)] == [True]
         assert (small.posted["model"], [request.body["model"] for request in large.requests if request.body]) == ("s", ["xl", "l"])
-        told = [message.get("content") for message in large.posted["messages"]]
-        assert "I am small." in told and "THOUGHT" not in repr(told), "one history, without spent reasoning"
+        contents = [message.get("content") for message in large.posted["messages"]]
+        assert "I am small." in contents and "THOUGHT" not in repr(contents), "one history, without spent reasoning"
     assert [turn.choice for turn in (first, second, third)] == ["small", "large/xl", "large"]
     assert (third.conversation.choice, third.state) == ("large", "completed")
 

@@ -19,7 +19,7 @@ from tests.support.vocabulary import rank_file as rank_file
 
 @pytest.fixture
 def data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A data directory of its own, on a machine that has no vocabulary and reaches nobody."""
+    """A separate data directory, on a machine that has no vocabulary and no network."""
     place = tmp_path / "data"
     change(monkeypatch, {"data_dir": place})
     monkeypatch.delenv(vocabulary.DIRECTORY_VARIABLE, raising=False)
@@ -32,9 +32,9 @@ def unreachable(command: tuple[str, ...], **_: Any) -> None:
 
 
 def run(**options: Any) -> str:
-    said = StringIO()
-    call_command("fetch_vocabulary", stdout=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command("fetch_vocabulary", stdout=output, **options)
+    return output.getvalue()
 
 
 def test_a_local_copy_is_used(data_dir: Path, rank_file: Path) -> None:
@@ -84,10 +84,10 @@ def test_the_tokenizer_is_asked_last(data_dir: Path, rank_file: Path, monkeypatc
 def test_a_failure_reports_the_reasons_and_what_to_do(data_dir: Path) -> None:
     with pytest.raises(CommandError) as refused:
         run()
-    said = str(refused.value)
-    assert said.count("no route to host.") == 2
-    assert "--file" in said
-    assert vocabulary.DIRECTORY_VARIABLE in said
+    message = str(refused.value)
+    assert message.count("no route to host.") == 2
+    assert "--file" in message
+    assert vocabulary.DIRECTORY_VARIABLE in message
     assert not data_dir.exists()
 
 

@@ -61,7 +61,7 @@ def olga(db: None) -> User:
 @pytest.mark.parametrize("name", ["оlga", "OLGA", "ｏｌｇａ", "o1ga"])
 def test_the_admin_pages_say_that_a_name_is_taken(name: str, olga: User) -> None:
     client = signed_in(olga)
-    assert client.post("/admin/chatui/user/add/", {"username": "bela"} | NEW).status_code == 302, "the premise: others are made"
+    assert client.post("/admin/chatui/user/add/", {"username": "bela"} | NEW).status_code == 302, "the premise: others are created"
     for path in ("add/", f"{User.objects.get(username='bela').pk}/change/"):
         page = client.post(f"/admin/chatui/user/{path}", {"username": name, "is_active": "on"} | NEW)
         # Django's own sentence, where it finds the same name itself, will do.
@@ -123,7 +123,7 @@ BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_l
 
 @pytest.mark.slow
 def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike(tmp_path: Path, django_db_blocker: Any) -> None:
-    """In a database of its own: the way back to such old tables, and forth again, is forty steps each."""
+    """In a separate database: migrating back to such old tables, and forward again, takes forty steps each."""
     with django_db_blocker.unblock(), files.used_by_django(tmp_path / "chatui.sqlite3"):
         old = MigrationExecutor(connection).migrate([BEFORE]).apps.get_model("chatui", "User")
         for name in ("ada", "olga", "оlga"):

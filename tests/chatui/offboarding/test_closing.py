@@ -57,12 +57,12 @@ def lines_about(name: str) -> list[tuple[str, str]]:
 
 def test_closing_ends_all_access(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
-    browser, theirs = signed_in(person), Visitor(person, "192.0.2.1", "page")
-    key = management.create(theirs, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
-    invitation = invitations.create(theirs, days=7, group=None, note="")
+    browser, own_visitor = signed_in(person), Visitor(person, "192.0.2.1", "page")
+    key = management.create(own_visitor, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    invitation = invitations.create(own_visitor, days=7, group=None, note="")
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")
-    debug_requests.open_debug_view(theirs, other.pk, OPENING["reason"])
+    debug_requests.open_debug_view(own_visitor, other.pk, OPENING["reason"])
     link = ShareLink.objects.filter(created_by=root).first()
     assert browser.get("/").status_code == 200 and checking.admit(key.text, "192.0.2.1").owner == person, "the premise"
     assert Client().get(invitation).status_code == 200 and link is not None, "the premise"
@@ -134,22 +134,22 @@ def test_the_last_account_manager_is_not_closed(cause: Cause, ada: User) -> None
     with pytest.raises(CannotCloseError):
         closing.close_account(second, cause, HERE)
     assert User.objects.get(pk=second.pk).is_active
-    assert closing.close_account(second, Cause.OPERATOR, SHELL), "the operator can still be let in by the console"
+    assert closing.close_account(second, Cause.OPERATOR, SHELL), "the console can still create an operator"
 
 
 def test_the_command_closes_and_reopens(ada: User) -> None:
-    said = StringIO()
+    output = StringIO()
     for more in ([], [], ["--reopen"], ["--reopen"]):
-        call_command("close_account", "ada", *more, stdout=said)
-    assert said.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
+        call_command("close_account", "ada", *more, stdout=output)
+    assert output.getvalue().split("\n") == ["Closed.", "It was closed.", "Opened.", "It was open.", ""]
 
 
 def test_the_checkbox_on_the_admin_page_closes_the_account(ada: User, root: User) -> None:
-    theirs = signed_in(ada)
+    member = signed_in(ada)
     form = {"username": "ada", "email": ""}
     path = f"/admin/chatui/user/{ada.pk}/change/"
     assert signed_in(root).post(path, form).status_code == 302
-    assert closing.closed_by(ada) == (Cause.STAFF, "") and theirs.get("/").status_code == 302
+    assert closing.closed_by(ada) == (Cause.STAFF, "") and member.get("/").status_code == 302
     assert signed_in(root).post(path, form | {"is_active": "on"}).status_code == 302
     assert User.objects.get(pk=ada.pk).is_active and closing.closed_by(ada) is None
     assert [action for action, _ in lines_about("ada")] == ["account closed", "account changed", "account reopened", "account changed"]
@@ -206,9 +206,9 @@ def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bel
     closing.close_account(ada, Cause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "nobody"})
-    said = StringIO()
-    call_command("purge", stdout=StringIO(), stderr=said)
-    assert "CHATUI_CLOSED_ACCOUNT_HEIR" in said.getvalue() and User.objects.filter(pk=ada.pk).exists()
+    output = StringIO()
+    call_command("purge", stdout=StringIO(), stderr=output)
+    assert "CHATUI_CLOSED_ACCOUNT_HEIR" in output.getvalue() and User.objects.filter(pk=ada.pk).exists()
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
     own = Folder.objects.create(owner=bela, name="ada", instructions="Mine.")
     messages, key = Message.objects.filter(conversation=row).count(), ada.pk
@@ -229,16 +229,16 @@ def test_an_account_that_is_being_erased_is_not_opened_again(ada: User, bela: Us
         closing.close_account(person, Cause.OPERATOR, SHELL)
     ClosedAccount.objects.update(closed_at=timezone.now() - timedelta(days=31))
     change(monkeypatch, {"closed_accounts": "hand-over", "closed_account_heir": "bela"})
-    opened, said, real = [], StringIO(), ownership_transfer.transfer
+    opened, output, real = [], StringIO(), ownership_transfer.transfer
 
     def hand_over(person: User, heir: User, *, with_summaries: bool) -> int:
         opened.extend([closing.reopen_account(ada, SHELL), closing.reopen_account(grace, SHELL)])
-        call_command("close_account", person.username, "--reopen", stdout=said)
+        call_command("close_account", person.username, "--reopen", stdout=output)
         return real(person, heir, with_summaries=with_summaries)
 
     monkeypatch.setattr(ownership_transfer, "transfer", hand_over)
     call_command("purge", stdout=StringIO())
-    assert opened == [False, True] and said.getvalue() == "It is being erased.\n"
+    assert opened == [False, True] and output.getvalue() == "It is being erased.\n"
     assert not User.objects.filter(pk=ada.pk).exists()
     assert User.objects.get(pk=grace.pk).is_active and Conversation.objects.filter(owner=grace).exists()
 
@@ -257,10 +257,10 @@ async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: U
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), *frame(FINAL, "Half"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer("CANARY-FINAL")]
     close = database_sync_to_async(closing.close_account)
-    async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
-        await hers.send_message()
-        conversation = (await hers.until("chatui:accepted"))[-1]["conversation"]
-        await hers.send("subscribe", conversation=conversation)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(vera) as watcher:
+        await owner_socket.send_message()
+        conversation = (await owner_socket.until("chatui:accepted"))[-1]["conversation"]
+        await owner_socket.send("subscribe", conversation=conversation)
         await asyncio.wait_for(backend.waiting.wait(), 5)
         await database_sync_to_async(debug_requests.open_debug_view)(Visitor(vera, "", "page"), conversation, OPENING["reason"])
         await watcher.send("watch", conversation=conversation)
@@ -268,12 +268,12 @@ async def test_closing_ends_a_streaming_answer_and_a_streaming_debug_view(ada: U
         await close(vera, Cause.PROVISIONING, HERE, source="company")
         await watcher.until("closed")
         await close(ada, Cause.PROVISIONING, HERE, source="company")
-        await hers.until("closed")
+        await owner_socket.until("closed")
         gate.set()
         async with asyncio.timeout(10):
             while await Turn.objects.filter(state="running").aexists():
                 await asyncio.sleep(0.02)
-        assert "CANARY" not in "".join([*watcher.raw, *hers.raw])
+        assert "CANARY" not in "".join([*watcher.raw, *owner_socket.raw])
     assert (await Turn.objects.aget()).state == "stopped"
     closed = AuditEvent.objects.filter(action="account closed").order_by("number")
     assert [(line.owner_name, line.detail) async for line in closed] == [

@@ -58,8 +58,8 @@ def demote(person: User) -> Callable[[], object]:
 
 def traces() -> tuple[object, ...]:
     """What the acts below would leave."""
-    made = tuple(rows.objects.count() for rows in (ApiKey, Group, Invitation, PasswordLink, RequiredFactor))
-    return (*made, AuditEvent.objects.count(), sorted(User.objects.values_list("username", "is_active", "email")))
+    counts = tuple(rows.objects.count() for rows in (ApiKey, Group, Invitation, PasswordLink, RequiredFactor))
+    return (*counts, AuditEvent.objects.count(), sorted(User.objects.values_list("username", "is_active", "email")))
 
 
 def test_staff_who_lost_the_permission_cannot_close_reopen_or_erase(

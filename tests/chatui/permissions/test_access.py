@@ -47,14 +47,14 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
 
 
 def test_only_its_active_owner_finds_a_file(ada: User, bela: User, conversation: Conversation) -> None:
-    kept = storage.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
-    assert files.own_file(ada, kept.pk) == kept
+    file = storage.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
+    assert files.own_file(ada, file.pk) == file
     for person in (bela, None):
         with pytest.raises(NotFoundError):
-            files.own_file(person, kept.pk)
+            files.own_file(person, file.pk)
     ada.is_active = False
     with pytest.raises(NotFoundError):
-        files.own_file(ada, kept.pk)
+        files.own_file(ada, file.pk)
 
 
 @pytest.mark.parametrize("key", ["", "x", None, 7, uuid4(), "../../etc", ["a"]])
@@ -153,13 +153,13 @@ def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: U
     )
 
 
-@pytest.mark.parametrize(("way", "told"), [("page", "page"), ("download", "download"), ("socket", "reconnect")])
-def test_only_the_socket_of_an_open_page_counts_as_a_reconnect(way: str, told: str, grace: User, conversation: Conversation) -> None:
+@pytest.mark.parametrize(("way", "opened"), [("page", "page"), ("download", "download"), ("socket", "reconnect")])
+def test_only_the_socket_of_an_open_page_counts_as_a_reconnect(way: str, opened: str, grace: User, conversation: Conversation) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     grace.user_permissions.clear()
     with pytest.raises(RefusedError):
         access.view_hidden(visitor(User.objects.get(pk=grace.pk), way), conversation.pk, action="debug page")
-    assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", told)
+    assert (last_line().code, last_line().way) == ("E-PERM-VISIBILITY", opened)
 
 
 def test_a_missing_opt_in_is_not_an_attempt(grace: User, conversation: Conversation) -> None:

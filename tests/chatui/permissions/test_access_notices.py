@@ -1,4 +1,4 @@
-"""Owners are told when staff opened their conversation, if the setting is on, but not who or why."""
+"""Owners are notified when staff opened their conversation, if the setting is on, but not who or why."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def set_up(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture
-def _told(set_up: Callable[..., None]) -> None:
+def _notified(set_up: Callable[..., None]) -> None:
     set_up(tell_owners=True)
 
 
@@ -43,7 +43,7 @@ def page(person: User, conversation: Conversation) -> str:
     return collapsed(response.content.decode())
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_the_owner_is_told_when_but_not_who_or_why(ada: User, grace: User, conversation: Conversation) -> None:
     assert SENTENCE not in page(ada, conversation)
     opened_by(grace, conversation)
@@ -60,32 +60,32 @@ def test_by_default_nobody_is_told(ada: User, grace: User, conversation: Convers
     assert signed_in(ada).get("/access-notices/").status_code == 404
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_of_several_accesses_the_last_is_shown(ada: User, grace: User, conversation: Conversation) -> None:
     for person in (grace, grace, make_person("gus", "view_hidden_channels", "view_any_conversation", staff=True)):
         opened_by(person, conversation)
     assert "Staff opened the hidden channels of this conversation 3 times, most recently on " in page(ada, conversation)
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_opening_ones_own_debug_view_gives_no_notice(hank: User) -> None:
     own = Conversation.objects.create(owner=hank)
     opened_by(hank, own)
     assert SENTENCE not in page(hank, own) and "No accesses so far." in signed_in(hank).get("/access-notices/").content.decode()
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_an_unapproved_request_gives_no_notice(ada: User, grace: User, conversation: Conversation) -> None:
-    asked = DebugRequest.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
+    debug_request = DebugRequest.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
     assert SENTENCE not in page(ada, conversation)
     now = timezone.now()
-    DebugRequest.objects.filter(pk=asked.pk).update(
+    DebugRequest.objects.filter(pk=debug_request.pk).update(
         asked_at=now - timedelta(days=1), decided_at=now, expires_at=now + timedelta(minutes=15)
     )
     assert f"{SENTENCE}{now:%-d %b %Y, %H:%M}" in page(ada, conversation), "it was open from the approval on"
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_a_dismissed_notice_stays_dismissed_and_in_the_list(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     assert signed_in(ada).post(f"/c/{conversation.pk}/access-notices/dismiss/")["Location"] == f"/c/{conversation.pk}/"
@@ -93,10 +93,10 @@ def test_a_dismissed_notice_stays_dismissed_and_in_the_list(ada: User, grace: Us
     listed = signed_in(ada).get("/access-notices/").content.decode()
     assert f"/c/{conversation.pk}/" in listed and "grace" not in listed and REASON not in listed
     opened_by(grace, conversation)
-    assert SENTENCE in page(ada, conversation), "the next look is news again"
+    assert SENTENCE in page(ada, conversation), "the next access is announced again"
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_only_the_owner_can_dismiss_a_notice_or_read_the_list(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     for person in (bela, grace):
@@ -105,7 +105,7 @@ def test_only_the_owner_can_dismiss_a_notice_or_read_the_list(ada: User, bela: U
     assert SENTENCE in page(ada, conversation)
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_a_deleted_conversation_is_not_listed(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     assert str(conversation.pk) in signed_in(ada).get("/access-notices/").content.decode()
@@ -117,7 +117,7 @@ ELSEWHERE = "A member of staff opened the hidden channels of one of your convers
 PAGES = ("/settings/", "/usage/")
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_pages_without_a_conversation_show_the_last_notice_until_it_is_dismissed(
     ada: User, grace: User, conversation: Conversation
 ) -> None:
@@ -143,7 +143,7 @@ def test_notices_cost_one_statement_if_enabled_and_none_otherwise(
 ) -> None:
     client = signed_in(ada)
 
-    def asked(path: str) -> list[str]:
+    def queries(path: str) -> list[str]:
         with CaptureQueriesContext(connection) as statements:
             client.get(path)
         return [each["sql"] for each in statements if "debugrequest" in each["sql"].lower()]
@@ -151,12 +151,12 @@ def test_notices_cost_one_statement_if_enabled_and_none_otherwise(
     for path in ("/", "/settings/"):
         client.get(path)
         set_up(tell_owners=False)
-        without = len(asked(path))
+        without = len(queries(path))
         set_up(tell_owners=True)
-        assert len(asked(path)) == without + (path != "/"), path
+        assert len(queries(path)) == without + (path != "/"), path
 
 
-@pytest.mark.usefixtures("_told")
+@pytest.mark.usefixtures("_notified")
 def test_nobody_else_is_told(bela: User, ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     assert ELSEWHERE in signed_in(ada).get("/settings/").content.decode(), "the premise"

@@ -119,7 +119,7 @@ def test_an_attempt_without_repetitions_gets_no_second_line(
     clock(timedelta(hours=2))
     attempt(sam, conversation.pk)
     assert [name for name, _, _ in lines()] == ["bela", "sam"]
-    assert CountedLine.objects.count() == 1, "nothing is kept of what has ended"
+    assert CountedLine.objects.count() == 1, "nothing is stored of what has ended"
 
 
 def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
@@ -149,7 +149,9 @@ def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conver
         clock(timedelta(seconds=6))
     most = attempts.LISTED_OF_PERSON + 1
     assert AuditEvent.objects.filter(detail__startswith="after line").count() < most
-    assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= 2 * most, "in an hour, and what began in the one before"
+    assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= 2 * most, (
+        "in an hour, and those that started in the hour before"
+    )
     assert attempts.attempts_of(bela) == 600
 
 
@@ -191,7 +193,7 @@ def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
     assert attempts.unacknowledged() == [] and attempts.attempts_of(bela) == 0
     for _ in range(5):
         attempt(bela, conversation.pk)
-    assert AuditEvent.objects.filter(way="page").count() == 1, "their own attempts have lines of their own all the same"
+    assert AuditEvent.objects.filter(way="page").count() == 1, "their own attempts still have separate lines"
     assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
 
 

@@ -37,7 +37,7 @@ def vera(db: None) -> User:
 
 
 @pytest.fixture
-def asked(settings: pytest_django.Settings, grace: User, conversation: Conversation) -> DebugRequest:
+def debug_request(settings: pytest_django.Settings, grace: User, conversation: Conversation) -> DebugRequest:
     """Grace's request to look at ada's conversation, which waits for a second person."""
     set_environment(settings, debug_approval=True)
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
@@ -114,11 +114,11 @@ def test_closing_is_recorded_if_a_view_was_open(grace: User, conversation: Conve
 
 
 def test_a_request_opens_nothing_until_somebody_else_approves_it_and_the_time_counts_from_then(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     assert not can_look(grace, conversation)
     DebugRequest.objects.update(asked_at=timezone.now() - timedelta(hours=5))
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.approved_by == "vera" and 3590 < opened.seconds <= 3600
     assert can_look(grace, conversation) and not can_look(vera, conversation), "the one who approves has not opened anything"
@@ -128,111 +128,113 @@ def test_a_request_opens_nothing_until_somebody_else_approves_it_and_the_time_co
     ]
 
 
-def test_a_declined_request_never_opens(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=False)
+def test_a_declined_request_never_opens(debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=False)
     with pytest.raises(NotFoundError):
-        debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+        debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     assert not can_look(grace, conversation) and debug_requests.pending_requests(visitor(vera)) == []
     assert lines()[-1] == ("decline debug view", "", "vera", f"for grace: {REASON}")
 
 
 @pytest.mark.parametrize("approves", [True, False])
 def test_nobody_decides_their_own_request_and_the_attempt_is_recorded(
-    approves: bool, asked: DebugRequest, grace: User, conversation: Conversation
+    approves: bool, debug_request: DebugRequest, grace: User, conversation: Conversation
 ) -> None:
     with pytest.raises(RefusedError):
-        debug_requests.decide(visitor(grace), conversation.pk, asked.pk, approves=approves)
+        debug_requests.decide(visitor(grace), conversation.pk, debug_request.pk, approves=approves)
     assert not can_look(grace, conversation)
     assert lines()[-1][1:3] == ("E-PERM-VISIBILITY", "grace")
     assert debug_requests.own_request(visitor(grace), conversation) is not None, "it still waits"
 
 
-def _closed(asked: DebugRequest) -> None:
-    DebugRequest.objects.filter(pk=asked.pk).update(closed_at=timezone.now())
+def _closed(debug_request: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=debug_request.pk).update(closed_at=timezone.now())
 
 
-def _lapsed(asked: DebugRequest) -> None:
-    DebugRequest.objects.filter(pk=asked.pk).update(asked_at=timezone.now() - debug_requests.REQUEST_LASTS - timedelta(minutes=1))
+def _lapsed(debug_request: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=debug_request.pk).update(asked_at=timezone.now() - debug_requests.REQUEST_LASTS - timedelta(minutes=1))
 
 
-def _expired(asked: DebugRequest) -> None:
-    DebugRequest.objects.filter(pk=asked.pk).update(decided_at=timezone.now(), expires_at=timezone.now() - timedelta(minutes=1))
+def _expired(debug_request: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=debug_request.pk).update(decided_at=timezone.now(), expires_at=timezone.now() - timedelta(minutes=1))
 
 
-def _deleted(asked: DebugRequest) -> None:
+def _deleted(debug_request: DebugRequest) -> None:
     Conversation.objects.update(deleted_at=timezone.now())
 
 
-def _withdrawn(asked: DebugRequest) -> None:
-    asked.person.user_permissions.clear()
+def _withdrawn(debug_request: DebugRequest) -> None:
+    debug_request.person.user_permissions.clear()
 
 
-def _deactivated(asked: DebugRequest) -> None:
-    User.objects.filter(pk=asked.person_id).update(is_active=False)
+def _deactivated(debug_request: DebugRequest) -> None:
+    User.objects.filter(pk=debug_request.person_id).update(is_active=False)
 
 
 @pytest.mark.parametrize("happens", [_closed, _lapsed, _expired, _deleted, _withdrawn, _deactivated])
 def test_a_request_that_is_no_longer_pending_cannot_be_approved(
-    happens: Callable[[DebugRequest], None], asked: DebugRequest, vera: User, conversation: Conversation
+    happens: Callable[[DebugRequest], None], debug_request: DebugRequest, vera: User, conversation: Conversation
 ) -> None:
-    happens(asked)
+    happens(debug_request)
     before = DebugRequest.objects.values().get()
     with pytest.raises(NotFoundError):
-        debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+        debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     assert DebugRequest.objects.values().get() == before
 
 
-def test_a_replayed_approval_does_not_extend_the_time(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+def test_a_replayed_approval_does_not_extend_the_time(
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
+) -> None:
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     soon = timezone.now() + timedelta(minutes=1)
     DebugRequest.objects.update(expires_at=soon)
     for approves in (True, False):
         with pytest.raises(NotFoundError):
-            debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=approves)
+            debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=approves)
     assert DebugRequest.objects.get().expires_at == soon
 
 
-def test_a_request_of_another_conversation_is_not_found(asked: DebugRequest, ada: User, grace: User, vera: User) -> None:
+def test_a_request_of_another_conversation_is_not_found(debug_request: DebugRequest, ada: User, grace: User, vera: User) -> None:
     other = Conversation.objects.create(owner=ada)
-    for key in (asked.pk, uuid4()):
+    for key in (debug_request.pk, uuid4()):
         with pytest.raises(NotFoundError):
             debug_requests.decide(visitor(vera), other.pk, key, approves=True)
-    asked.refresh_from_db()
-    assert asked.expires_at is None
+    debug_request.refresh_from_db()
+    assert debug_request.expires_at is None
 
 
 @pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank", None])
 def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_approves(
-    name: str | None, asked: DebugRequest, conversation: Conversation, request: pytest.FixtureRequest
+    name: str | None, debug_request: DebugRequest, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     person = request.getfixturevalue(name) if name else None
     with pytest.raises(RefusedError):
-        debug_requests.decide(visitor(person), conversation.pk, asked.pk, approves=True)
-    asked.refresh_from_db()
-    assert asked.expires_at is None and lines()[-1][1] == "E-PERM-VISIBILITY"
+        debug_requests.decide(visitor(person), conversation.pk, debug_request.pk, approves=True)
+    debug_request.refresh_from_db()
+    assert debug_request.expires_at is None and lines()[-1][1] == "E-PERM-VISIBILITY"
 
 
 def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     assert len(debug_requests.pending_requests(visitor(vera))) == 1, "the premise: the page was open"
     vera.user_permissions.clear()
     with pytest.raises(RefusedError):
-        debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, asked.pk, approves=True)
+        debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, debug_request.pk, approves=True)
     assert not can_look(grace, conversation)
 
 
 def test_an_approved_view_shows_nothing_once_the_permission_is_withdrawn(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     grace.user_permissions.clear()
     with pytest.raises(RefusedError):
         can_look(User.objects.get(pk=grace.pk), conversation)
 
 
 def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conversation(
-    asked: DebugRequest, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
 ) -> None:
     (shown,) = debug_requests.pending_requests(visitor(vera))
     assert (shown.person_name, shown.owner_name, shown.reason, shown.minutes, shown.is_own) == ("grace", "ada", REASON, 60, False)
@@ -246,7 +248,7 @@ def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conver
 
 
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
     assert [item.minutes for item in debug_requests.pending_requests(visitor(vera))] == [15]
@@ -255,31 +257,31 @@ def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
 
 
 def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 240)
     assert can_look(grace, conversation), "until somebody has decided"
     assert debug_requests.own_request(visitor(grace), conversation) is not None
 
 
-def test_a_request_for_a_deleted_conversation_is_not_listed(asked: DebugRequest, vera: User, conversation: Conversation) -> None:
+def test_a_request_for_a_deleted_conversation_is_not_listed(debug_request: DebugRequest, vera: User, conversation: Conversation) -> None:
     assert len(debug_requests.pending_requests(visitor(vera))) == 1 == debug_requests.count_to_decide(vera)
     Conversation.objects.update(deleted_at=timezone.now())
     assert debug_requests.pending_requests(visitor(vera)) == [] and debug_requests.count_to_decide(vera) == 0
 
 
 def test_a_lowered_maximum_duration_applies_to_the_approval(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
 ) -> None:
     set_environment(settings, debug_open_minutes=15)
-    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.seconds <= 900
 
 
 def test_a_decision_that_cannot_be_recorded_has_no_effect(
-    asked: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
@@ -287,5 +289,5 @@ def test_a_decision_that_cannot_be_recorded_has_no_effect(
     with monkeypatch.context() as patch:
         patch.setattr("chatui.audit_log.record._append", disk_is_full)
         with pytest.raises(OSError, match="no space left"):
-            debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+            debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=True)
     assert not can_look(grace, conversation)

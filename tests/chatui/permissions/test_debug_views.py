@@ -68,8 +68,8 @@ def test_a_debug_view_gets_a_line_at_once_and_one_with_counts_when_it_is_closed(
         look(grace, conversation, "debug page", "debug stream", "debug raw frame")
     assert lines() == [OPENED], "no line for each page"
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
-    said = f"after line 1: 40 × page, 40 × stream, 40 × raw frame; last {START:%Y-%m-%d} 10:03:20"
-    assert lines()[1:] == [("close debug view", "page", "grace", "ada", said)]
+    detail = f"after line 1: 40 × page, 40 × stream, 40 × raw frame; last {START:%Y-%m-%d} 10:03:20"
+    assert lines()[1:] == [("close debug view", "page", "grace", "ada", detail)]
     assert chain.verify().is_intact and CountedLine.objects.get().counts == {}
 
 
@@ -81,8 +81,8 @@ def test_the_next_access_writes_the_counts_of_expired_views(
     clock(minutes=20)
     with pytest.raises(access.RefusedError):
         access.view_hidden(visitor(bela), conversation.pk, action="debug page")
-    said = f"after line 1: 2 × page; last {START:%Y-%m-%d} 10:00:00"
-    assert lines()[1] == ("debug view ended", "server", "grace", "ada", said)
+    detail = f"after line 1: 2 × page; last {START:%Y-%m-%d} 10:00:00"
+    assert lines()[1] == ("debug view ended", "server", "grace", "ada", detail)
     assert lines()[2][2] == "bela" and len(lines()) == 3
 
 
@@ -97,8 +97,8 @@ def test_a_reopened_view_is_another_debug_view(grace: User, conversation: Conver
     for _ in range(2):
         open_view(grace, conversation)
         look(grace, conversation, "debug page")
-    said = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
-    assert lines() == [OPENED, ("debug view ended", "server", "grace", "ada", said), OPENED]
+    detail = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
+    assert lines() == [OPENED, ("debug view ended", "server", "grace", "ada", detail), OPENED]
     assert CountedLine.objects.get(sum_line=None).line == 3
 
 
@@ -152,8 +152,8 @@ def test_a_sum_line_survives_the_conversation_and_the_viewer(grace: User, conver
     look(grace, conversation, "debug page")
     erasure.erase_conversation(conversation.pk)
     erasing.erase(SHELL, grace)
-    said = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
-    assert lines()[2] == ("debug view ended", "server", "grace", "ada", said)
+    detail = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
+    assert lines()[2] == ("debug view ended", "server", "grace", "ada", detail)
     assert chain.verify().is_intact and not CountedLine.objects.exclude(person_id=None).exists()
 
 
@@ -186,7 +186,7 @@ def test_a_debug_view_is_one_row_of_the_page_during_and_after_it(
     assert shown() == [(1, "open debug view", f"so far {words}", None)]
     debug_requests.close_debug_view(visitor(grace), conversation.pk)
     assert shown() == [(1, "open debug view", words, 2)]
-    assert shown(Filters(action="close debug view")) == [(2, "close debug view", "", None)], "whoever looks for the other line finds it"
+    assert shown(Filters(action="close debug view")) == [(2, "close debug view", "", None)], "the other line can be found by its number"
 
 
 def test_a_forged_row_cannot_hide_a_line(grace: User, conversation: Conversation) -> None:

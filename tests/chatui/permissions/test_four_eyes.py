@@ -1,4 +1,4 @@
-"""The four-eyes rule: whoever created or changed an account cannot approve its requests, nor the other way round."""
+"""The four-eyes rule: somebody who created or changed an account cannot approve its requests, nor the other way round."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def save(by: User, person: User, **changes: object) -> None:
 def approve(asker: User, approver: User, conversation: Conversation) -> int:
     """The asker asks, the approver approves: the answer's status."""
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
-    asked = DebugRequest.objects.get(person=asker, decided_at=None)
-    path = f"/c/{conversation.pk}/debug/requests/{asked.pk}/approve/"
+    debug_request = DebugRequest.objects.get(person=asker, decided_at=None)
+    path = f"/c/{conversation.pk}/debug/requests/{debug_request.pk}/approve/"
     status = signed_in(approver).post(path, headers={"accept": "application/json"}).status_code
-    asked.refresh_from_db()
-    assert (asked.expires_at is not None) == (status == 302)
-    DebugRequest.objects.filter(pk=asked.pk).update(closed_at=timezone.now(), decided_at=timezone.now())
+    debug_request.refresh_from_db()
+    assert (debug_request.expires_at is not None) == (status == 302)
+    DebugRequest.objects.filter(pk=debug_request.pk).update(closed_at=timezone.now(), decided_at=timezone.now())
     return status
 
 
@@ -82,11 +82,11 @@ CHANGES: dict[str, dict[str, object]] = {
 def test_a_changed_account_cannot_approve_for_whoever_changed_it(
     what: str, asker: User, approver: User, conversation: Conversation
 ) -> None:
-    kept = list(approver.user_permissions.all())
+    permissions = list(approver.user_permissions.all())
     save(asker, approver, **CHANGES[what])
     approver.refresh_from_db()
     User.objects.filter(pk=approver.pk).update(is_active=True)
-    approver.user_permissions.set(kept)
+    approver.user_permissions.set(permissions)
     assert approve(asker, User.objects.get(pk=approver.pk), conversation) == 403
 
 
@@ -118,8 +118,11 @@ def test_password_links_and_group_changes_link_accounts(asker: User, approver: U
     assert approve(asker, approver, conversation) == 302, "the premise"
     group = Group.objects.create(name="lookers")
     approver.groups.add(group)
-    mine = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
-    assert signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", {"name": "lookers", "permissions": mine}).status_code == 302
+    permission_ids = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
+    assert (
+        signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", {"name": "lookers", "permissions": permission_ids}).status_code
+        == 302
+    )
     assert approve(asker, approver, conversation) == 403
 
 
@@ -138,11 +141,11 @@ def test_old_changes_no_longer_link_accounts(
 def test_e_x_four_eyes_has_its_own_message_and_line(asker: User, approver: User, conversation: Conversation) -> None:
     save(asker, approver, email="elsewhere@example.org")
     debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
-    asked = DebugRequest.objects.get()
+    debug_request = DebugRequest.objects.get()
     client = signed_in(approver)
     shown = client.get("/debug/requests/").content.decode()
     assert "You cannot approve this" in shown and "/approve/" not in shown and "/decline/" in shown
-    answer = client.post(f"/c/{conversation.pk}/debug/requests/{asked.pk}/approve/", headers={"accept": "application/json"})
+    answer = client.post(f"/c/{conversation.pk}/debug/requests/{debug_request.pk}/approve/", headers={"accept": "application/json"})
     assert answer.status_code == 403 and answer.json()["code"] == "E-X-FOUR-EYES"
     line = AuditEvent.objects.order_by("-number")[0]
     assert (line.action, line.code, line.actor, line.conversation_id, line.detail) == (
@@ -152,7 +155,7 @@ def test_e_x_four_eyes_has_its_own_message_and_line(asker: User, approver: User,
         conversation.pk,
         "for olga",
     )
-    assert client.post(f"/c/{conversation.pk}/debug/requests/{asked.pk}/decline/").status_code == 302, "they may always decline"
+    assert client.post(f"/c/{conversation.pk}/debug/requests/{debug_request.pk}/decline/").status_code == 302, "they may always decline"
 
 
 def test_permissions_to_change_accounts_are_shown_on_the_page_and_in_the_log(
@@ -167,6 +170,6 @@ def test_permissions_to_change_accounts_are_shown_on_the_page_and_in_the_log(
 
 def test_a_long_description_of_a_change_is_cut(asker: User, approver: User) -> None:
     four_eyes.record_change(asker, [approver.pk], "group changed: " + "x" * 400)
-    kept = AccountChange.objects.get()
-    kept.full_clean()
-    assert kept.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_linked(asker, approver)
+    change = AccountChange.objects.get()
+    change.full_clean()
+    assert change.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_linked(asker, approver)

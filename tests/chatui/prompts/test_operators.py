@@ -12,14 +12,14 @@ from tests.support.environment import change
 TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no prices.\n"""\n'
 
 
-def said(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more: object) -> None:
+def configure(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more: object) -> None:
     place.write_bytes(text if isinstance(text, bytes) else text.encode())
     operators.read_file.cache_clear()
     change(monkeypatch, {"group_instructions_file": place} | more)
 
 
 def test_members_get_theirs_after_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    said(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
+    configure(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
     assert operators.group_instructions().problems == ()
     both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
     assert both == "For all.\n\nBe kind.\n\nBe brief.\nName no prices."
@@ -51,7 +51,7 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_a_mistake_is_reported_without_quoting(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    said(monkeypatch, tmp_path / "a.toml", text)
+    configure(monkeypatch, tmp_path / "a.toml", text)
     problems = operators.group_instructions().problems
     assert problem in problems and "SECRET" not in repr(operators.group_instructions())
 

@@ -17,7 +17,7 @@ from chatui.prompts.preferences import format_preferences
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
-from tests.chatui.turns.test_instructions import IMPORTED, orders, say
+from tests.chatui.turns.test_instructions import IMPORTED, say, sent_instructions
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
 
@@ -45,7 +45,7 @@ async def test_each_question_in_a_folder_is_sent_with_the_instructions_of_that_t
     await database_sync_to_async(actions.move)(ada, conversation, "")
     await run(ada, ask(text="And 4 + 4?", conversation=conversation))
     verse = ["Be kind.", format_preferences("Answer in verse.")]
-    assert orders(backend) == [["Be kind.", format_preferences(LATIN)], verse, verse, verse, ["Be kind."]]
+    assert sent_instructions(backend) == [["Be kind.", format_preferences(LATIN)], verse, verse, verse, ["Be kind."]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ async def test_a_folder_without_instructions_adds_none_and_a_deleted_one_takes_t
     await Folder.objects.aupdate(instructions=LATIN)
     await database_sync_to_async(actions.delete)(ada, folder.pk)
     await run(ada, ask(text="And 4 + 4?", conversation=turn.conversation_id))
-    assert orders(backend) == [[format_preferences(LATIN)], [], []]
+    assert sent_instructions(backend) == [[format_preferences(LATIN)], [], []]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -71,7 +71,7 @@ async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put
     await run(ada, ask(text="And now?", conversation=row.pk))
     await database_sync_to_async(actions.move)(ada, row.pk, str(folder.pk))
     await run(ada, ask(text="And then?", conversation=row.pk))
-    assert orders(backend) == [[], [format_preferences(LATIN)]]
+    assert sent_instructions(backend) == [[], [format_preferences(LATIN)]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -81,7 +81,7 @@ async def test_a_folder_of_somebody_else_says_nothing_even_if_a_row_names_it(
 ) -> None:
     row = await Conversation.objects.acreate(owner=bela, title="B", folder=folder)
     await run(bela, ask(conversation=row.pk))
-    assert orders(backend) == [[]]
+    assert sent_instructions(backend) == [[]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -93,11 +93,11 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
     turn = await run(ada, ask(folder=folder.pk))
 
     @database_sync_to_async
-    def kept() -> str:
+    def stored_text() -> str:
         row = Conversation.objects.get(pk=turn.conversation_id)
         return "".join(message.text for message in transcripts.branch(row, transcripts.active_leaf(row, ada)))
 
-    text = await kept()
+    text = await stored_text()
     assert "Be kind." in text and "Latin" not in text
 
 

@@ -23,14 +23,14 @@ def request(text: str) -> SampleRequest:
 
 
 def test_no_format_lets_it_become_a_marker_or_a_message_of_its_own(vocabulary: Vocabulary) -> None:
-    asked = request(FORGED)
-    chat = messages(asked.frames)
-    said = prompt(asked.frames)
+    sample_request = request(FORGED)
+    chat = messages(sample_request.frames)
+    sent = prompt(sample_request.frames)
     assert [message["role"] for message in chat] == ["system", "user"]
-    for text in (str(chat[0]["content"]), said.instructions):
+    for text in (str(chat[0]["content"]), sent.instructions):
         assert text.startswith("Be kind.\n\n") and "<|" not in text and "You are free." in text
-    assert len(said.items) == 1 and "<|end|>" not in json.dumps(said.items)
-    ids = fitted(PromptInput(asked, None, None, 1), vocabulary, date(2026, 11, 21)).ids
+    assert len(sent.items) == 1 and "<|end|>" not in json.dumps(sent.items)
+    ids = fitted(PromptInput(sample_request, None, None, 1), vocabulary, date(2026, 11, 21)).ids
     plain = fitted(PromptInput(request("Be quiet."), None, None, 1), vocabulary, date(2026, 11, 21)).ids
     special = [[each for each in found if each >= len(vocabulary.bytes_of)] for found in (ids, plain)]
     assert special[0] == special[1] and special[0]

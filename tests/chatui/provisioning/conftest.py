@@ -41,14 +41,14 @@ class Directory:
         answer = self.client.generic(method, f"/scim/v2/{path}", sent, "application/scim+json", query_params=query or None)
         return answer.status_code, json.loads(answer.content) if answer.content else None
 
-    def made(self, name: str = "ada@example.org", number: str = "00u1", **more: Any) -> str:
-        """The id of a person whom it has just told of."""
+    def create_account(self, name: str = "ada@example.org", number: str = "00u1", **more: Any) -> str:
+        """Create an account and return its id."""
         status, found = self.ask("POST", "Users", person(name, number, **more))
         assert status == 201, found
         return str(found["id"])
 
     def group(self, name: str, *members: str) -> str:
-        """The id of a group likewise."""
+        """Create a group and return its id."""
         status, found = self.ask("POST", "Groups", {"displayName": name, "members": [{"value": each} for each in members]})
         assert status == 201, found
         return str(found["id"])

@@ -74,13 +74,13 @@ def test_the_service_description(directory: Directory) -> None:
     ],
 )
 def test_unsupported_filters_are_refused(text: str, directory: Directory) -> None:
-    directory.made()
+    directory.create_account()
     status, found = directory.ask("GET", "Users", filter=text)
     assert (status, found["scimType"]) == (400, "invalidFilter")
 
 
 def test_a_filter_finds_the_value_and_nothing_that_looks_like_a_pattern(directory: Directory) -> None:
-    directory.made()
+    directory.create_account()
     for value in ("%", "*", "a%", '" or ""="', "ada@example.org' or '1'='1", ""):
         assert directory.ask("GET", "Users", filter=f"userName eq {json.dumps(value)}")[1]["totalResults"] == 0, value
     assert directory.ask("GET", "Users", filter='id eq "x"')[1]["totalResults"] == 0
@@ -123,7 +123,9 @@ def test_fields_of_wrong_types_are_refused(changed: dict[str, Any], directory: D
 
 
 def test_unknown_fields_grant_nothing(directory: Directory) -> None:
-    key = directory.made(is_superuser=True, isStaff=True, roles=[{"value": "admin"}], password="correct horse", id="x", user_id="y")
+    key = directory.create_account(
+        is_superuser=True, isStaff=True, roles=[{"value": "admin"}], password="correct horse", id="x", user_id="y"
+    )
     user = ProvisionedAccount.objects.get(pk=key).user
     assert not user.is_superuser and not user.is_staff and not user.has_usable_password()
     assert directory.patch(f"Users/{key}", {"op": "replace", "path": "password", "value": "correct horse"})[0] == 200

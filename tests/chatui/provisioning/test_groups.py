@@ -26,7 +26,7 @@ def groups_of(key: str) -> set[str]:
 
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_members_join_and_leave_in_every_form(removal: Any, directory: Directory) -> None:
-    ada = directory.made()
+    ada = directory.create_account()
     user_of(ada).groups.add(Group.objects.get(name="others"))
     key = directory.group("Chat users", ada)
     assert groups_of(ada) == {"people", "others"}
@@ -34,8 +34,8 @@ def test_members_join_and_leave_in_every_form(removal: Any, directory: Directory
     assert status == 200 and found["members"] == [] and groups_of(ada) == {"others"}, "groups that are not in the table stay"
     assert directory.patch(f"Groups/{key}", {"op": "add", "path": "members", "value": [{"value": ada}]})[0] == 200
     assert groups_of(ada) == {"people", "others"}
-    said = list(AuditEvent.objects.filter(action="account changed").order_by("number").values_list("detail", flat=True))
-    assert said == ["joined group people, says company", "left group people, says company", "joined group people, says company"]
+    details = list(AuditEvent.objects.filter(action="account changed").order_by("number").values_list("detail", flat=True))
+    assert details == ["joined group people, says company", "left group people, says company", "joined group people, says company"]
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_members_join_and_leave_in_every_form(removal: Any, directory: Directory
 )
 def test_an_unsupported_change_is_refused_completely(operation: Any, directory: Directory) -> None:
     """A removal that is passed over would leave access."""
-    ada = directory.made()
+    ada = directory.create_account()
     key = directory.group("Chat users", ada)
     status, found = directory.patch(f"Groups/{key}", {"op": "remove", "path": "members"}, operation)
     assert status == 400 and found["status"] == "400" and groups_of(ada) == {"people"}
 
 
 def test_only_the_operators_table_maps_groups(directory: Directory) -> None:
-    ada = directory.made()
+    ada = directory.create_account()
     key = directory.group("others", ada)
-    assert groups_of(ada) == set(), "a group of ours with the same name is not meant"
+    assert groups_of(ada) == set(), "a group of the product with the same name is unaffected"
     directory.patch(f"Groups/{key}", {"op": "replace", "value": {"id": key, "displayName": "Chat admins"}})
     assert groups_of(ada) == {"people", "debuggers"} and user_of(ada).is_staff and not user_of(ada).is_superuser
     assert directory.ask("PUT", f"Groups/{key}", {"displayName": "Elsewhere"})[0] == 200
@@ -81,7 +81,7 @@ def test_only_the_operators_table_maps_groups(directory: Directory) -> None:
 
 
 def test_deleting_one_of_two_groups(directory: Directory) -> None:
-    ada = directory.made()
+    ada = directory.create_account()
     users, admins = directory.group("Chat users", ada), directory.group("Chat admins", ada)
     assert directory.ask("DELETE", f"Groups/{admins}") == (204, None)
     assert groups_of(ada) == {"people"} and not user_of(ada).is_staff
@@ -93,8 +93,8 @@ def test_deleting_one_of_two_groups(directory: Directory) -> None:
 
 
 def test_only_accounts_of_the_directory_can_join(directory: Directory) -> None:
-    another = Directory("another").made("bela@example.org", "00u5")
-    root = directory.made("root@example.org", "00u6")
+    another = Directory("another").create_account("bela@example.org", "00u5")
+    root = directory.create_account("root@example.org", "00u6")
     User.objects.filter(pk=user_of(root).pk).update(is_superuser=True)
     members = [another, root, str(User.objects.get(username="keeper").pk), "x", "0" * 400]
     key = directory.group("Chat admins", *members)
@@ -112,7 +112,7 @@ def test_too_many_ids_are_refused(directory: Directory) -> None:
 
 
 def test_a_sign_in_without_the_claim_keeps_the_directorys_groups(directory: Directory) -> None:
-    ada = directory.made()
+    ada = directory.create_account()
     directory.group("Chat users", ada)
     sign_in("00u1")
     assert groups_of(ada) == set(), "the premise: an empty claim removes"

@@ -35,29 +35,29 @@ def lines(name: str) -> list[str]:
 
 
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
-    """With the provider, after its directory has told of somebody or before."""
-    said = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
-    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), said)
+    """With the provider, after or before its directory has sent the account."""
+    claims = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
+    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), claims)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:
     """It asks whether there is such a person, makes one, and asks again."""
     status, found = directory.ask("GET", "Users", filter='userName eq "ada@example.org"', startIndex="1", count="100")
     assert (status, found["totalResults"], found["Resources"]) == (200, 0, [])
-    status, made = directory.ask("POST", "Users", person())
-    assert status == 201 and made["active"] is True and made["userName"] == "ada@example.org" and made["externalId"] == "00u1"
-    assert made["meta"]["location"] == f"http://testserver/scim/v2/Users/{made['id']}"
+    status, created = directory.ask("POST", "Users", person())
+    assert status == 201 and created["active"] is True and created["userName"] == "ada@example.org" and created["externalId"] == "00u1"
+    assert created["meta"]["location"] == f"http://testserver/scim/v2/Users/{created['id']}"
     status, found = directory.ask("GET", "Users", filter='userName eq "ADA@example.org"')
-    assert found["totalResults"] == 1 and found["Resources"][0] == made
-    assert directory.ask("GET", f"Users/{made['id']}") == (200, made)
-    user = user_of(made["id"])
+    assert found["totalResults"] == 1 and found["Resources"][0] == created
+    assert directory.ask("GET", f"Users/{created['id']}") == (200, created)
+    user = user_of(created["id"])
     assert (user.username, user.email, user.first_name) == ("ada@example.org", "ada@example.org", "Ada")
     assert not user.has_usable_password() and not user.is_staff and not user.is_superuser
     assert lines(user.username) == ["account created"]
 
 
 def test_a_create_that_is_repeated_is_a_conflict_and_changes_nothing(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     for body in (person(), person(number="other"), person("other@example.org")):
         status, found = directory.ask("POST", "Users", body)
         assert (status, found["scimType"], found["status"]) == (409, "uniqueness", "409")
@@ -67,7 +67,7 @@ def test_a_create_that_is_repeated_is_a_conflict_and_changes_nothing(directory: 
 
 @pytest.mark.parametrize("operation", WAYS_OFF)
 def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operation: dict[str, Any], directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     browser = signed_in(user_of(key))
     assert browser.get("/").status_code == 200, "the premise"
     status, found = directory.patch(f"Users/{key}", operation)
@@ -80,14 +80,14 @@ def test_a_deactivated_person_loses_access_at_once_and_can_be_reactivated(operat
 
 
 def test_an_account_closed_by_staff_stays_closed(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     closing.close_account(user_of(key), Cause.OPERATOR, SHELL)
     status, found = directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
     assert status == 200 and found["active"] is False and not user_of(key).is_active
 
 
 def test_the_changes_that_entra_sends(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     status, found = directory.patch(
         f"Users/{key}",
         {"op": "Add", "path": "name.familyName", "value": "King"},
@@ -103,7 +103,7 @@ def test_the_changes_that_entra_sends(directory: Directory) -> None:
 
 
 def test_a_change_selects_one_of_several_values(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     for operation in (
         {"op": "replace", "path": 'emails[type eq "home"].value', "value": "home@example.org"},
         {"op": "remove", "path": 'emails[type eq "other"]'},
@@ -119,7 +119,7 @@ def test_a_change_selects_one_of_several_values(directory: Directory) -> None:
 
 
 def test_a_put_keeps_attributes_that_it_does_not_have(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     status, found = directory.ask("PUT", f"Users/{key}", {"userName": "ada@example.org", "name": {"familyName": "King"}})
     assert status == 200 and found["externalId"] == "00u1" and found["name"] == {"givenName": "Ada", "familyName": "King"}
     assert found["active"] is True
@@ -127,23 +127,23 @@ def test_a_put_keeps_attributes_that_it_does_not_have(directory: Directory) -> N
 
 
 def test_a_deleted_persons_account_is_closed_and_can_be_created_again(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     user = user_of(key)
     assert directory.ask("DELETE", f"Users/{key}") == (204, None)
     assert not User.objects.get(pk=user.pk).is_active and User.objects.filter(pk=user.pk).exists(), "closed, not erased"
     for method in ("GET", "DELETE", "PUT"):
         assert directory.ask(method, f"Users/{key}", person() if method == "PUT" else None)[0] == 404
     assert directory.ask("GET", "Users")[1]["totalResults"] == 0
-    again = directory.made(name="renamed@example.org")
+    again = directory.create_account(name="renamed@example.org")
     assert user_of(again) == user and User.objects.get(pk=user.pk).is_active
-    other = directory.made(name="ada@example.org", number="00u2")
-    assert user_of(other) != user, "a name changes hands, and with it no account"
+    other = directory.create_account(name="ada@example.org", number="00u2")
+    assert user_of(other) != user, "a name moves to another person, but no account does"
 
 
 def test_only_the_provisioned_person_signs_in_to_their_account(directory: Directory) -> None:
-    key = directory.made()
+    key = directory.create_account()
     stranger = sign_in("00u9", name="ada@example.org")
-    assert stranger != user_of(key), "the name is nobody's proof"
+    assert stranger != user_of(key), "a name proves nothing"
     assert sign_in("00u1", name="ada@example.org") == user_of(key)
     assert OutsideIdentity.objects.get(user=user_of(key)).subject == "00u1"
     assert sign_in("00u1") == user_of(key)
@@ -151,7 +151,7 @@ def test_only_the_provisioned_person_signs_in_to_their_account(directory: Direct
 
 def test_a_person_who_signed_in_before_is_adopted_with_their_account(directory: Directory) -> None:
     user = sign_in("00u1", name="countess")
-    key = directory.made()
+    key = directory.create_account()
     assert user_of(key) == user and User.objects.get(pk=user.pk).username == "countess", "their name is not the directory's to choose"
     directory.patch(f"Users/{key}", OKTA_OFF)
     assert not User.objects.get(pk=user.pk).is_active
@@ -159,12 +159,12 @@ def test_a_person_who_signed_in_before_is_adopted_with_their_account(directory: 
 
 def test_staff_create_no_key_for_an_account_that_nobody_has_used(directory: Directory) -> None:
     """They would read with it what the person writes later."""
-    assert not is_service_account(user_of(directory.made()))
+    assert not is_service_account(user_of(directory.create_account()))
     assert is_service_account(User.objects.create_user("service")), "the twin"
 
 
 def test_a_directory_cannot_change_superusers_and_emergency_accounts(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, rescue = directory.made(), directory.made("rescue", "00u7")
+    key, rescue = directory.create_account(), directory.create_account("rescue", "00u7")
     user_of(rescue)
     User.objects.filter(pk=user_of(key).pk).update(is_superuser=True)
     configure(monkeypatch, TABLE, emergency_accounts=("rescue",))
@@ -183,12 +183,12 @@ def test_a_directory_cannot_change_superusers_and_emergency_accounts(directory: 
     assert directory.ask("POST", "Users", person("root", "00u3"))[0] == 403
     assert not ProvisionedAccount.objects.filter(user__username="root").exists()
     assert directory.ask("POST", "Users", person("keeper", "00u4"))[1]["userName"] == "keeper"
-    assert User.objects.get(username="keeper").provisioned_accounts.count() == 0, "a name here that is taken is not taken over"
+    assert User.objects.get(username="keeper").provisioned_accounts.count() == 0, "an existing account with that name is not taken over"
 
 
 def test_the_last_account_manager_is_not_deactivated(directory: Directory) -> None:
     user = sign_in("00u1")
-    key = directory.made()
+    key = directory.create_account()
     keeper = User.objects.get(username="keeper")
     user.is_staff = True
     user.save()
@@ -200,14 +200,14 @@ def test_the_last_account_manager_is_not_deactivated(directory: Directory) -> No
 
 
 def test_one_directory_does_not_know_the_people_of_another(directory: Directory) -> None:
-    key, another = directory.made(), Directory("another")
+    key, another = directory.create_account(), Directory("another")
     assert another.ask("GET", f"Users/{key}")[0] == 404 and another.patch(f"Users/{key}", OKTA_OFF)[0] == 404
     assert another.ask("GET", "Users", filter='userName eq "ada@example.org"')[1]["totalResults"] == 0
-    assert user_of(another.made()) != user_of(key) and user_of(key).is_active
+    assert user_of(another.create_account()) != user_of(key) and user_of(key).is_active
 
 
 def test_a_list_is_paginated(directory: Directory) -> None:
-    keys = sorted(directory.made(f"person-{number}", f"00u{number}") for number in range(5))
+    keys = sorted(directory.create_account(f"person-{number}", f"00u{number}") for number in range(5))
     found = [directory.ask("GET", "Users", startIndex=str(start), count="2")[1] for start in (1, 3, 5, 7)]
     assert [[each["id"] for each in page["Resources"]] for page in found] == [keys[:2], keys[2:4], keys[4:], []]
     assert {page["totalResults"] for page in found} == {5} and [page["startIndex"] for page in found] == [1, 3, 5, 7]
@@ -216,11 +216,11 @@ def test_a_list_is_paginated(directory: Directory) -> None:
 
 
 def test_the_token_is_created_by_the_operator_shown_once_and_revoked(directory: Directory) -> None:
-    said = StringIO()
-    call_command("scim_token", "company", stdout=said)
-    token = said.getvalue().strip()
+    output = StringIO()
+    call_command("scim_token", "company", stdout=output)
+    token = output.getvalue().strip()
     assert token not in str(list(ProvisioningToken.objects.values())) and token not in str(list(AuditEvent.objects.values()))
-    assert directory.ask("GET", "Users")[0] == 401, "the one before stops"
+    assert directory.ask("GET", "Users")[0] == 401, "the previous one becomes invalid"
     assert Client(headers={"authorization": f"bearer {token}"}).get("/scim/v2/Users").status_code == 200
     call_command("scim_token", "company", "--revoke", stdout=StringIO())
     assert Client(headers={"authorization": f"Bearer {token}"}).get("/scim/v2/Users").status_code == 401

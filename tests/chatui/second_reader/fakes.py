@@ -20,8 +20,8 @@ for line in sys.stdout.getvalue().splitlines():
 LIES = {
     "other ids": 'answer["ids"] = [ids and [*ids[:-1], 64, ids[-1]] for ids in answer.get("ids", [])] if "ids" in answer else 0; '
     "answer = {name: value for name, value in answer.items() if value != 0}",
-    "another channel": '[said.update(channel="final") for said in answer.get("messages", []) if "role" in said]',
-    "another body": '[said.update(text=said["text"] + "!") for said in answer.get("messages", []) if "role" in said]',
+    "another channel": '[message.update(channel="final") for message in answer.get("messages", []) if "role" in message]',
+    "another body": '[message.update(text=message["text"] + "!") for message in answer.get("messages", []) if "role" in message]',
     "one message less": 'answer.get("messages", [0]).pop()',
     "no reading": 'answer.update(messages=[{"problem": "unreadable"} for _ in answer["messages"]]) if "messages" in answer else 0',
     "no writing": 'answer.update(ids=[None for _ in answer["ids"]]) if "ids" in answer else 0',
@@ -52,7 +52,7 @@ def hanging(rank_file: Path, note: Path, seconds: float = 1) -> SecondReader:
     return _running(rank_file, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)", seconds)
 
 
-def talking_nonsense(rank_file: Path, name: str) -> SecondReader:
+def invalid_reader(rank_file: Path, name: str) -> SecondReader:
     """Exits successfully with invalid output."""
     return _running(rank_file, NONSENSE[name], 120)
 

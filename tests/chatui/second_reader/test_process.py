@@ -14,7 +14,7 @@ import pytest
 from chatui.second_reader.process import COMMAND, Message, Read, SecondReader, SecondReaderError, Unreadable, Write
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, talking_nonsense
+from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, invalid_reader
 
 pytestmark = pytest.mark.served
 
@@ -28,7 +28,7 @@ def ids(text: str, vocabulary: Vocabulary) -> list[int]:
 
 def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Vocabulary, second: SecondReader) -> None:
     thought, answer = Message("assistant", None, "analysis", text="hm"), Message("assistant", None, "final", text="4")
-    begun = "<|channel|>analysis<|message|>hm<|end|>"
+    thinking = "<|channel|>analysis<|message|>hm<|end|>"
     answered = "<|start|>assistant<|channel|>final<|message|>4<|return|>"
     cases = [
         ("", None),
@@ -37,8 +37,8 @@ def test_it_reads_messages_and_continues_after_an_unreadable_one(vocabulary: Voc
         ("<|start|>assistant a b c<|channel|>final<|message|>x<|end|>", "words-left-in-header"),
         ("<|start|>assistant<|channel|><|message|>x<|end|>", "empty-channel"),
     ]
-    said = second.read([Read(ids(begun + between + answered, vocabulary), is_completion=True) for between, _ in cases])
-    assert said == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
+    results = second.read([Read(ids(thinking + between + answered, vocabulary), is_completion=True) for between, _ in cases])
+    assert results == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
 
 
 def test_ids_that_end_in_a_header_or_are_invalid_are_reported_by_words_of_a_closed_list(second: SecondReader) -> None:
@@ -74,9 +74,9 @@ def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_pat
 def test_a_panic_of_openai_harmony_is_reported_as_a_crash_and_quotes_nothing(
     second: SecondReader, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SecondReaderError) as told:
+    with pytest.raises(SecondReaderError) as raised:
         second.write([Write([Message("user", text=SECRET + " " * 1_000_000)])])
-    assert str(told.value) == "openai-harmony crashed."
+    assert str(raised.value) == "openai-harmony crashed."
     assert capfd.readouterr() == ("", "")
 
 
@@ -91,11 +91,11 @@ def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
     rank_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     note = tmp_path / "pid"
-    asked = [Write([Message("user", text=SECRET)])]
+    requests = [Write([Message("user", text=SECRET)])]
     for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, note, 8), "did not answer within 8 seconds")):
-        with pytest.raises(SecondReaderError, match=sentence) as told:
-            reader.write(asked)
-        assert SECRET not in str(told.value)
+        with pytest.raises(SecondReaderError, match=sentence) as raised:
+            reader.write(requests)
+        assert SECRET not in str(raised.value)
     assert capfd.readouterr() == ("", "")
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
@@ -107,9 +107,9 @@ def test_an_invalid_answer_is_an_error(name: str, rank_file: Path) -> None:
         lambda reader: reader.write([Write([HI])]),
         lambda reader: reader.read([Read([], is_completion=False)]),
     ):
-        with pytest.raises(SecondReaderError, match="invalid answer") as told:
-            ask(talking_nonsense(rank_file, name))
-        assert "SECRET" not in str(told.value)
+        with pytest.raises(SecondReaderError, match="invalid answer") as raised:
+            ask(invalid_reader(rank_file, name))
+        assert "SECRET" not in str(raised.value)
 
 
 def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> None:
@@ -134,7 +134,7 @@ def test_one_process_runs_at_a_time_and_waiting_counts_towards_the_time_limit(ra
         return "read"
 
     with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(read, [120.0] * 3)) == ["read"] * 3, "a directory that is there already ends the second of two"
+        assert list(pool.map(read, [120.0] * 3)) == ["read"] * 3, "an existing directory stops the second of two"
     hanging_now = hanging(rank_file, tmp_path / "pid", 2)
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(hanging_now.read, [Read([], is_completion=False)])
@@ -169,5 +169,5 @@ def test_the_process_gets_no_key_and_no_way_to_the_network(rank_file: Path, monk
 
 
 def test_bodies_are_in_no_repr() -> None:
-    said = [Message("user", text=SECRET), Read([1, 2, 3], is_completion=True), Write([Message("user", text=SECRET)])]
-    assert SECRET not in repr(said) and "[1, 2, 3]" not in repr(said)
+    values = [Message("user", text=SECRET), Read([1, 2, 3], is_completion=True), Write([Message("user", text=SECRET)])]
+    assert SECRET not in repr(values) and "[1, 2, 3]" not in repr(values)

@@ -78,7 +78,7 @@ def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, sec
     }
     assert all(one.is_as_intended for one in compared)
     named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
-    assert named == {kind for kind in Kind if kind.is_on_purpose}, "a kind is on purpose that nothing here shows"
+    assert named == {kind for kind in Kind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
 
 
 def test_every_difference_is_in_the_documentation_and_has_a_sentence() -> None:
@@ -121,13 +121,13 @@ def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabula
     strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_intended]
     assert strange == []
     shown = Counter(difference.kind for one in compared for difference in one.differences)
-    assert len(shown) >= 8, "hardly a peculiarity came up, so this would prove little"
-    assert sum(not one.differences for one in compared) > 5, "hardly a conversation was equal, so this would prove little"
+    assert len(shown) >= 8, "hardly any peculiarity occurred, so this would prove little"
+    assert sum(not one.differences for one in compared) > 5, "hardly any conversation was equal, so this would prove little"
 
 
 def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(vocabulary: Vocabulary, second: SecondReader) -> None:
     talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
-    assert len(talks) > 100, "hardly a case was read, so this would prove little"
+    assert len(talks) > 100, "hardly any case was read, so this would prove little"
     compared = dict(zip(talks, compare_all(list(talks.values()), vocabulary, second), strict=True))
     assert {name: one.differences for name, one in compared.items() if not one.is_as_intended} == {}
 

@@ -115,9 +115,9 @@ const plain = (code) => {
   const file = ts.createSourceFile("a.js", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
   if (file.parseDiagnostics.length) return [file.parseDiagnostics[0].messageText];
   const inner = (node) => node.getChildren(file).filter((child) => !ts.isJSDoc(child));
-  const flat = (node) => (node.getChildCount(file) ? inner(node).flatMap(flat) : [told(node)]);
-  const names = []; // a private name is told by its place among those of the file
-  const told = (node) => {
+  const flat = (node) => (node.getChildCount(file) ? inner(node).flatMap(flat) : [spelled(node)]);
+  const names = []; // a private name is spelled as its position among those of the file
+  const spelled = (node) => {
     if (!ts.isPrivateIdentifier(node)) return node.getText(file);
     const name = node.getText(file);
     return `#${names.includes(name) ? names.indexOf(name) : names.push(name) - 1}`;

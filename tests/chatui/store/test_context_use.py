@@ -79,6 +79,6 @@ async def test_context_use_does_not_depend_on_reasoning_length(ada: User, backen
 
 
 async def test_context_use_is_rounded_to_coarse_steps() -> None:
-    told = {context_use.percent(ContextUse(1000, used)) for used in range(1100)}
-    assert told == {None, *range(5, 101, 5)}
+    shown = {context_use.percent(ContextUse(1000, used)) for used in range(1100)}
+    assert shown == {None, *range(5, 101, 5)}
     assert context_use.percent(None) is None

@@ -71,12 +71,12 @@ def downloaded(person: User, row: Conversation, form: str = "openchatml") -> str
     return signed_in(person).get(f"/c/{row.pk}/download/?format={form}").content.decode()
 
 
-def brought(person: User, header: str, frames: str = VISIBLE) -> Conversation:
+def imported(person: User, header: str, frames: str = VISIBLE) -> Conversation:
     return import_transcript(person, f"{header}\n{frames}".encode()).conversation
 
 
 def test_import_and_export_lose_only_hidden_text(ada: User) -> None:
-    text = downloaded(ada, brought(ada, HEADER, HIDDEN + VISIBLE))
+    text = downloaded(ada, imported(ada, HEADER, HIDDEN + VISIBLE))
     expected = document.parse(f"{HEADER}\n{VISIBLE}")
     found = document.parse(text)
     assert found.frames == expected.frames and "CANARY" not in text
@@ -93,13 +93,13 @@ def test_json_exports_have_the_same_header(ada: User) -> None:
 
 
 def test_repeated_exports_are_equal(ada: User) -> None:
-    once = downloaded(ada, brought(ada, HEADER))
+    once = downloaded(ada, imported(ada, HEADER))
     assert downloaded(ada, import_transcript(ada, once.encode()).conversation) == once
 
 
 @pytest.mark.parametrize("value", ["false", "'no'", "[]", "2.2"])
 def test_an_imported_file_cannot_claim_to_be_written_here(value: str, ada: User) -> None:
-    assert values(downloaded(ada, brought(ada, f"version: 2.2\nimported: {value}\n")))["imported"] is True
+    assert values(downloaded(ada, imported(ada, f"version: 2.2\nimported: {value}\n")))["imported"] is True
 
 
 def test_a_conversation_from_here_states_its_settings(ada: User, conversation: Conversation) -> None:
@@ -107,8 +107,8 @@ def test_a_conversation_from_here_states_its_settings(ada: User, conversation: C
 
 
 async def ask(person: User, row: Conversation, effort: str = "low") -> None:
-    wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
-    running.launch(await stored(person, wanted))
+    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
+    running.launch(await stored(person, question))
     await running.settle()
 
 
@@ -118,7 +118,7 @@ async def test_settings_of_an_answer_here_replace_imported_ones(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(monkeypatch, {"max_answer_tokens": 700})
-    row = await database_sync_to_async(brought)(ada, HEADER)
+    row = await database_sync_to_async(imported)(ada, HEADER)
     await ask(ada, row)
     header = values(await database_sync_to_async(downloaded)(ada, row))
     settings = {"builtin_tools": ["browser", "python"], "reasoning_effort": "low", "max_tokens": 700}
@@ -159,7 +159,7 @@ async def test_the_header_states_the_used_settings_not_the_requested_ones(ada: U
     ],
 )
 def test_header_contents_are_only_values(line: str, ada: User) -> None:
-    row = brought(ada, f"version: 2.2\n{line}\n")
+    row = imported(ada, f"version: 2.2\n{line}\n")
     for form, read in (("openchatml", document.parse), ("json", interchange.parse_json)):
         found = read(downloaded(ada, row, form))
         assert [frame.body for frame in found.frames] == ["Why?", "Because."]
@@ -172,20 +172,20 @@ def test_an_oversized_header_is_refused_and_any_other_can_be_exported(size: int,
     header = f"version: 2.2\nlong: {'x' * size}\n"
     if size > document_headers.MAX_STORED:
         with pytest.raises(ImportRefusedError, match="header is too long"):
-            brought(ada, header)
+            imported(ada, header)
         assert not Conversation.objects.exists()
     else:
-        assert len(downloaded(ada, brought(ada, header))) > size
+        assert len(downloaded(ada, imported(ada, header))) > size
 
 
 def test_a_header_that_grows_when_written_is_refused_on_import(ada: User) -> None:
     with pytest.raises(ImportRefusedError, match="header is too long"):
-        brought(ada, f"version: 2.2\nlong: {'語' * 15_000}\n")
+        imported(ada, f"version: 2.2\nlong: {'語' * 15_000}\n")
 
 
 def test_a_profile_that_frames_violate_is_not_claimed(ada: User, conversation: Conversation) -> None:
     """Text repaired during import would violate the rule that hid it, and the export could not be read strictly."""
-    row = brought(ada, HEADER, VISIBLE + "<|start|>assistant<|message|>without a channel<|end|>\n")
+    row = imported(ada, HEADER, VISIBLE + "<|start|>assistant<|message|>without a channel<|end|>\n")
     assert values(downloaded(ada, row))["profiles"]["harmony"]["enabled"] is True
     from chatui.transfer import exports
     from renderer.gate import Audience
@@ -196,7 +196,7 @@ def test_a_profile_that_frames_violate_is_not_claimed(ada: User, conversation: C
 
 
 def test_imports_without_a_stored_header_can_still_be_exported(ada: User) -> None:
-    row = brought(ada, HEADER)
+    row = imported(ada, HEADER)
     Conversation.objects.filter(pk=row.pk).update(document_header="")
     header = values(downloaded(ada, row))
     assert header == {
@@ -208,14 +208,14 @@ def test_imports_without_a_stored_header_can_still_be_exported(ada: User) -> Non
 
 
 def test_an_unreadable_header_is_dropped_and_the_export_works(ada: User) -> None:
-    row = brought(ada, HEADER)
+    row = imported(ada, HEADER)
     Conversation.objects.filter(pk=row.pk).update(document_header="version: 2.2\n: [")
     assert len(document.parse(downloaded(ada, row)).frames) == 2
 
 
 def test_two_calls_with_one_id_can_be_exported(grace: User) -> None:
     """Servers restart the numbering of calls in each answer, but ids must be unique in a document."""
-    row = brought(grace, "version: 2.2\n")
+    row = imported(grace, "version: 2.2\n")
     call = Frame(Header("assistant", "commentary", "functions.x", "call_0", constrain="json"), "{}", Terminator.CALL)
     first = transcripts.append(row, transcripts.active_leaf(row, grace), call, Author.MODEL)
     leaf = transcripts.append(row, first, call, Author.MODEL)
@@ -231,7 +231,7 @@ async def test_capabilities_are_checked_when_sampling_and_include_additions(
 ) -> None:
     caplog.set_level("INFO")
     header = "version: 2.2\ncapabilities:\n  channels: [final, SECRET-CHANNEL]\n  roles: [user, assistant]\n"
-    row = await database_sync_to_async(brought)(ada, header)
+    row = await database_sync_to_async(imported)(ada, header)
     assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"]["channels"] == ["final", "SECRET-CHANNEL"]
     backend.script = [*frame(PREAMBLE, "I look."), *answer("It is four.")]
     await ask(ada, row)

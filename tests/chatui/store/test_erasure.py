@@ -26,15 +26,15 @@ def counts() -> dict[str, int]:
 
 @pytest.mark.slow
 def test_a_chain_of_ten_thousand_messages_is_erased_from_the_bin(ada: User) -> None:
-    kept = long_conversation(ada, 4, "carrot")
+    remaining = long_conversation(ada, 4, "carrot")
     before = counts()
     assert min(before.values()) > 0
     long = long_conversation(ada, 10_000)
     Conversation.objects.filter(pk=long.pk).update(deleted_at=timezone.now() - timedelta(days=31))
-    out, begun = StringIO(), time.monotonic()
+    out, started = StringIO(), time.monotonic()
     call_command("purge", stdout=out)
-    assert "Removed 1 conversations" in out.getvalue() and time.monotonic() - begun < 60
-    assert counts() == before and Message.objects.filter(conversation=kept).count() == 4
+    assert "Removed 1 conversations" in out.getvalue() and time.monotonic() - started < 60
+    assert counts() == before and Message.objects.filter(conversation=remaining).count() == 4
 
 
 def test_no_statement_touches_more_than_a_batch(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_the_index_is_cleaned_in_steps_until_no_deleted_word_is_left(ada: User, 
     monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
     rows = [long_conversation(ada, 200, word) for word in ("asparagus", "broccoli", "cabbage")]
     erasure.erase_conversation(rows[1].pk)
-    assert b"broccoli" in index_bytes(), "the index forgets by itself, so this test would prove nothing"
+    assert b"broccoli" in index_bytes(), "the index is emptied without it, so this test would prove nothing"
     search_index.tidy()
     assert b"broccoli" not in index_bytes() and b"cabbage" in index_bytes()
     assert SearchEntry.objects.count() == 402

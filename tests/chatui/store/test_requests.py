@@ -34,9 +34,9 @@ QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
 
 def test_a_request_is_restored_as_sent() -> None:
     body = json.dumps({"input": QUESTION}, ensure_ascii=False)
-    kept = requests.unpack(requests.pack("/v1/responses", body.encode()))
-    assert kept == requests.StoredRequest("/v1/responses", body, len(body.encode()))
-    assert QUESTION not in repr(kept)
+    stored = requests.unpack(requests.pack("/v1/responses", body.encode()))
+    assert stored == requests.StoredRequest("/v1/responses", body, len(body.encode()))
+    assert QUESTION not in repr(stored)
 
 
 def test_a_request_too_long_when_compressed_is_stored_without_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,24 +78,24 @@ MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
 @pytest.mark.asyncio
 async def test_each_back_end_reports_the_exact_body_sent_without_the_key(name: str, vocabulary: Vocabulary) -> None:
     make, path, options = MAKERS[name]
-    heard: list[tuple[str, bytes]] = []
-    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *told: heard.append(told))
+    received: list[tuple[str, bytes]] = []
+    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *sent: received.append(sent))
     async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
         backend = make(server.url, vocabulary)
         await _first_event(backend, request)
         await backend.aclose()
-        assert json.loads(heard[0][1]) == server.posted, "the premise: the server was asked"
+        assert json.loads(received[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
-    assert [told[0] for told in heard] == [path]
-    assert KEY.encode() not in heard[0][1] and KEY not in requests.pack(*heard[0]).decode("latin-1")
+    assert [sent[0] for sent in received] == [path]
+    assert KEY.encode() not in received[0][1] and KEY not in requests.pack(*received[0]).decode("latin-1")
 
 
 @pytest.mark.asyncio
 async def test_a_request_to_an_unreachable_server_is_stored() -> None:
-    heard: list[tuple[str, bytes]] = []
-    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *told: heard.append(told))
+    received: list[tuple[str, bytes]] = []
+    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *sent: received.append(sent))
     await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
-    assert len(heard) == 1 and QUESTION in json.loads(heard[0][1])["messages"][0]["content"]
+    assert len(received) == 1 and QUESTION in json.loads(received[0][1])["messages"][0]["content"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -115,20 +115,26 @@ async def test_a_turn_stores_its_request_and_the_owner_is_sent_nothing_of_it(
         await asyncio.sleep(0)
         assert "INSTRUCTIONS-CANARY" not in "".join(socket.raw)
     turn = await Turn.objects.aget()
-    kept = requests.unpack(bytes(turn.request or b""))
-    assert kept is not None and kept.body is not None
-    assert [message["content"] for message in json.loads(kept.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]
+    stored = requests.unpack(bytes(turn.request or b""))
+    assert stored is not None and stored.body is not None
+    assert [message["content"] for message in json.loads(stored.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]
 
 
 def test_only_keys_of_server_tools_are_removed() -> None:
     schema = {"type": "object", "properties": {"token": {"type": "string", "title": "A token"}}}
     own = {"type": "function", "name": "look", "parameters": schema}
-    theirs = {"type": "mcp", "server_url": "https://mcp.test/", "authorization": "s3cret-1", "headers": {"X-Any": ["s3cret-2"]}, "n": 1}
+    client_tool = {
+        "type": "mcp",
+        "server_url": "https://mcp.test/",
+        "authorization": "s3cret-1",
+        "headers": {"X-Any": ["s3cret-2"]},
+        "n": 1,
+    }
     nested = {"type": "code_interpreter", "container": {"type": "auto", "API_Key": "s3cret-3", "memory_limit": "1g"}}
-    said = [{"role": "user", "content": 'my "authorization": "plain"'}]
-    body = json.dumps({"input": said, "tools": [theirs, nested, own]}).encode()
-    kept = requests.unpack(requests.pack("/v1/responses", body))
-    assert kept is not None and kept.body is not None and "s3cret" not in kept.body
-    found = json.loads(kept.body)
-    assert found["input"] == said and found["tools"][2] == own
+    messages = [{"role": "user", "content": 'my "authorization": "plain"'}]
+    body = json.dumps({"input": messages, "tools": [client_tool, nested, own]}).encode()
+    stored = requests.unpack(requests.pack("/v1/responses", body))
+    assert stored is not None and stored.body is not None and "s3cret" not in stored.body
+    found = json.loads(stored.body)
+    assert found["input"] == messages and found["tools"][2] == own
     assert found["tools"][0]["server_url"] == "https://mcp.test/" and found["tools"][1]["container"]["memory_limit"] == "1g"

@@ -1,4 +1,4 @@
-"""A scripted HTTP server on loopback in a thread of its own: it responds well or badly as a test says, and records requests."""
+"""A scripted HTTP server on loopback in a separate thread: it responds well or badly as a test configures, and records requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass
-class Asked:
+class PeerRequest:
     method: str
     path: str
     headers: dict[str, str]
@@ -27,9 +27,9 @@ class Asked:
 class Peer:
     """``answer`` may be replaced at any time. ``dropped`` is set when a client disconnects before the end of its response."""
 
-    answer: Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+    answer: Callable[[PeerRequest, asyncio.StreamWriter], Awaitable[None]]
     port: int = 0
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[PeerRequest] = field(default_factory=list)
     dropped: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -38,9 +38,9 @@ class Peer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            asked = await _read(reader)
-            self.asked.append(asked)
-            answering = asyncio.ensure_future(self.answer(asked, writer))
+            request = await _read(reader)
+            self.requests.append(request)
+            answering = asyncio.ensure_future(self.answer(request, writer))
             leaving = asyncio.ensure_future(reader.read(1))
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not answering.done() or answering.exception():
@@ -53,11 +53,11 @@ class Peer:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked:
+async def _read(reader: asyncio.StreamReader) -> PeerRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = head[0].split(" ")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-    return Asked(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+    return PeerRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
 
 
 async def send(writer: asyncio.StreamWriter, body: object, status: int = 200, kind: str = "application/json", extra: str = "") -> None:
@@ -68,21 +68,21 @@ async def send(writer: asyncio.StreamWriter, body: object, status: int = 200, ki
 
 
 def saying(body: object, status: int = 200, kind: str = "application/json", extra: str = "") -> Any:
-    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
         await send(writer, body, status, kind, extra)
 
     return answer
 
 
-async def reset(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def reset(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def stall(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def stall(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(30)
 
 
-async def drip(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def drip(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n[")
     while True:
         writer.write(b" ")
@@ -90,26 +90,26 @@ async def drip(_: Asked, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.05)
 
 
-async def flood(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def flood(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
     while True:
         writer.write(b"10000\r\n" + b'"' * 0x10000 + b"\r\n")
         await writer.drain()
 
 
-async def heads_without_end(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def heads_without_end(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\n")
     while True:
         writer.write(b"X-More: " + b"x" * 1000 + b"\r\n")
         await writer.drain()
 
 
-async def junk(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def junk(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\x00\xff")
     await writer.drain()
 
 
-async def half(_: Asked, writer: asyncio.StreamWriter) -> None:
+async def half(_: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":')
     await writer.drain()
 
@@ -120,11 +120,11 @@ def peer(answer: Any) -> Iterator[Peer]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    made = Peer(answer)
-    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(made.serve, "127.0.0.1", 0), loop).result()
-    made.port = server.sockets[0].getsockname()[1]
+    created = Peer(answer)
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(created.serve, "127.0.0.1", 0), loop).result()
+    created.port = server.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield created
     finally:
         asyncio.run_coroutine_threadsafe(_end(server), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)

@@ -20,7 +20,7 @@ def test_valid_arguments_have_no_error(city: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ({}, "required"),
         ({"city": 1}, "city: 1 is not of type"),
@@ -28,8 +28,8 @@ def test_valid_arguments_have_no_error(city: str) -> None:
         ({"city": "Oslo", "x": 1}, "'x' was unexpected"),
     ],
 )
-def test_invalid_arguments_are_reported(arguments: dict[str, Any], said: str) -> None:
-    assert said in (fault(SCHEMA, arguments) or "")
+def test_invalid_arguments_are_reported(arguments: dict[str, Any], expected: str) -> None:
+    assert expected in (fault(SCHEMA, arguments) or "")
 
 
 def test_an_error_quotes_no_more_than_a_line() -> None:

@@ -40,7 +40,7 @@ def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypa
 def test_the_operators_declaration_overrides_the_authors(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tool_facts={"one": ("private",)})
     facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in available.offered_to((), is_demo=False).items()}
-    assert facts == {"one": (True, False), "two": (True, True)}, "and what nobody says is taken for both"
+    assert facts == {"one": (True, False), "two": (True, True)}, "and an undeclared tool counts as both"
 
 
 @pytest.mark.parametrize("line", ["wiki=secret", "wiki", "wiki=private|neither", "wiki="])
@@ -97,7 +97,7 @@ def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
     tools: Any = catalogue.installed.__wrapped__()
     own = {"current_time", "get_current_weather", "keep_note", "browser_find", "browser_open", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
-    said = [record.getMessage() for record in caplog.records]
-    assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in said] == [
+    logged = [record.getMessage() for record in caplog.records]
+    assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in logged] == [
         "current_time", "gone", "unusable",
     ]  # fmt: skip

@@ -47,9 +47,9 @@ def test_one_side_stays(tools: tuple[Tool, ...], expected: list[str]) -> None:
 
 def test_no_offered_set_contains_a_forbidden_combination() -> None:
     for tools in permutations((CLOCK, FILES, MAIL, BOTH, OTHER)):
-        kept = combine({tool.name: tool for tool in tools}).offered
-        assert list(kept) == [tool.name for tool in tools if tool.name in kept], "in the order in which they came"
-        for one, other in permutations(kept.values(), 2):
+        offered = combine({tool.name: tool for tool in tools}).offered
+        assert list(offered) == [tool.name for tool in tools if tool.name in offered], "in the order in which they came"
+        for one, other in permutations(offered.values(), 2):
             assert not (one.reads_private_data and other.sends_outside)
 
 

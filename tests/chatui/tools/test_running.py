@@ -32,9 +32,9 @@ def test_the_result_of_a_tool_is_stored_as_json(value: object) -> None:
 
 @for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
 def test_a_long_result_is_truncated_while_it_is_serialized(value: object) -> None:
-    began = time.process_time()
+    started = time.process_time()
     cut = replies.bounded_json(value, 1000)
-    assert len(cut) < 2200 and "cut here" in cut and time.process_time() - began < 0.5
+    assert len(cut) < 2200 and "cut here" in cut and time.process_time() - started < 0.5
     json.loads(cut)
 
 
@@ -100,40 +100,40 @@ def test_a_blocking_coroutine_blocks_neither_the_server_nor_its_deadline() -> No
 
 
 def test_threads_are_limited_and_a_late_one_keeps_its_place_until_it_ends(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    places, go_on = threading.BoundedSemaphore(1), threading.Event()
+    places, release = threading.BoundedSemaphore(1), threading.Event()
     monkeypatch.setattr(execution, "_places", lambda: places)
     caplog.set_level("INFO", "chatui.tools.execution")
 
-    def waits() -> str:
+    def blocked() -> str:
         """Waits, deaf to everything."""
-        go_on.wait(10)
+        release.wait(10)
         return "late"
 
     with pytest.raises(TimeoutError):
-        run(waits, seconds=0.1)
+        run(blocked, seconds=0.1)
     with pytest.raises(ToolsBusyError):
-        run(waits, seconds=0.1)
-    go_on.set()
-    assert run(waits) == "late", "the place is free again"
+        run(blocked, seconds=0.1)
+    release.set()
+    assert run(blocked) == "late", "the place is free again"
     assert "a late reply of a tool was dropped" in caplog.text and "tool.cancel (deadline)" in caplog.text
 
 
 def test_a_process_that_ends_cancels_its_tools() -> None:
-    told, began = threading.Event(), threading.Event()
+    cancelled, started = threading.Event(), threading.Event()
 
-    def waits() -> str:
+    def blocked() -> str:
         """Waits until nobody waits for it."""
-        began.set()
+        started.set()
         while not execution.is_cancelled():
             time.sleep(0.01)
-        told.set()
+        cancelled.set()
         return ""
 
     async def ends() -> None:
-        task = asyncio.create_task(Execution("c1", tool_of(waits, "waits"), {}, 100).result(30))
-        await asyncio.to_thread(began.wait, 5)
+        task = asyncio.create_task(Execution("c1", tool_of(blocked, "waits"), {}, 100).result(30))
+        await asyncio.to_thread(started.wait, 5)
         execution.cancel_all()
-        assert await asyncio.to_thread(told.wait, 1), "within a second"
+        assert await asyncio.to_thread(cancelled.wait, 1), "within a second"
         await asyncio.wait([task])
 
     asyncio.run(ends())

@@ -87,7 +87,7 @@ class Peer:
         return self.spans
 
 
-def said(span: Span) -> dict[str, Any]:
+def attributes_of(span: Span) -> dict[str, Any]:
     """The attributes of a span, as plain values."""
     return {each.key: getattr(each.value, each.value.WhichOneof("value") or "") for each in span.attributes}
 
@@ -106,7 +106,7 @@ def collecting(way: Way = takes) -> Iterator[Peer]:
             pass
 
         def handle(self) -> None:
-            with suppress(OSError):  # whom it fails goes away
+            with suppress(OSError):  # the client has disconnected
                 super().handle()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -56,8 +56,8 @@ def test_the_body_of_a_refusal_is_not_read() -> None:
     with collecting(refuses_at_length) as peer:
         sender = Collector(peer.url, {}, 1.0, propagates_to_model_servers=False)
         spans.set_tracer(sender)
-        began = time.monotonic()
+        started = time.monotonic()
         with spans.span("turn"):
             pass
         sender.stop(10)
-        assert time.monotonic() - began < 5 and peer.requests
+        assert time.monotonic() - started < 5 and peer.requests

@@ -14,7 +14,7 @@ from chatui.tracing.collector import Collector
 from chatui.turns import own_requests
 from renderer.frames import Frame, Header, Role
 from tests.chatui.tools import offering as tools
-from tests.chatui.tracing.peer import Peer, collecting, said
+from tests.chatui.tracing.peer import Peer, attributes_of, collecting
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, answer
@@ -45,7 +45,7 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
     got = peer.wait_for(lambda seen: "turn" in {span.name for span in seen})
     by_name = {name: [span for span in got if span.name == name] for name in ("turn", "sampling", "tool call")}
     [whole] = by_name["turn"]
-    assert said(whole) == {
+    assert attributes_of(whole) == {
         "chatui.turn.id": str(turn.pk),
         "chatui.conversation.id": str(turn.conversation_id),
         "chatui.backend": backend.name,
@@ -54,8 +54,8 @@ async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
         **({"gen_ai.usage.output_tokens": turn.output_tokens} if turn.output_tokens is not None else {}),
     }
     assert len(by_name["sampling"]) == 2 and len(got) == 5
-    assert all(said(span)["chatui.backend"] == backend.name for span in by_name["sampling"])
-    calls = {said(span)["gen_ai.tool.name"]: said(span) for span in by_name["tool call"]}
+    assert all(attributes_of(span)["chatui.backend"] == backend.name for span in by_name["sampling"])
+    calls = {attributes_of(span)["gen_ai.tool.name"]: attributes_of(span) for span in by_name["tool call"]}
     assert calls["fails"]["chatui.code"] == ProductCode.TOOL_FAILED.value and "chatui.code" not in calls["fetch"]
     assert all(span.parent_span_id == whole.span_id for span in got if span is not whole)
     for content in (KEY, KEY.upper(), "SECRET", "zebra-call", "ada", "Done.", "two and two", *(str(reply) for reply in found.values())):
@@ -66,9 +66,9 @@ async def test_a_failing_server_is_recorded_by_its_code_and_status(ada: User, ba
     backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
     await run(ada, ask(text="A question"))
     got = peer.wait_for(lambda seen: len(seen) == 2)
-    told = {span.name: said(span) for span in got}
-    assert told["sampling"]["chatui.code"] == told["turn"]["chatui.code"] == ProductCode.BACKEND.value
-    assert told["sampling"]["chatui.model_server.status"] == "401" and told["turn"]["chatui.turn.state"] == "failed"
+    attributes = {span.name: attributes_of(span) for span in got}
+    assert attributes["sampling"]["chatui.code"] == attributes["turn"]["chatui.code"] == ProductCode.BACKEND.value
+    assert attributes["sampling"]["chatui.model_server.status"] == "401" and attributes["turn"]["chatui.turn.state"] == "failed"
     assert b"what the server said" not in peer.raw
 
 
@@ -84,7 +84,9 @@ async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without
         await own_requests.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
     got = peer.wait_for(lambda seen: len(seen) == 3)
     assert [span.name for span in got] == ["title", "summary", "title"] and len(booked) == 3
-    assert all(said(span)["chatui.backend"] == backend.name for span in got)
-    assert said(got[2])["chatui.code"] == ProductCode.BACKEND.value and said(got[2])["chatui.model_server.status"] == "401"
+    assert all(attributes_of(span)["chatui.backend"] == backend.name for span in got)
+    assert (
+        attributes_of(got[2])["chatui.code"] == ProductCode.BACKEND.value and attributes_of(got[2])["chatui.model_server.status"] == "401"
+    )
     for content in (KEY, "Words of a model", "what the server said"):
         assert content.encode() not in peer.raw, content

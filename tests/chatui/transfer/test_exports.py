@@ -74,7 +74,7 @@ def test_json_and_openchatml_hold_the_same_visible_frames(exported: Conversation
     as_text, as_json = (client.get(f"/c/{exported.pk}/download/?format={form}").content.decode() for form in ("openchatml", "json"))
     assert document.parse(as_text).frames == interchange.parse_json(as_json).frames
     assert json.loads(as_json)["messages"][0]["content"] == "Why?"
-    assert as_text == client.get(f"/c/{exported.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
+    assert as_text == client.get(f"/c/{exported.pk}/download/").content.decode(), "OpenChatML is the default"
 
 
 def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conversation, ada: User, grace: User) -> None:
@@ -106,9 +106,9 @@ def test_an_unknown_format_is_not_found(name: str, exported: Conversation, ada: 
 
 @pytest.mark.parametrize("name", ["markdown", "json"])
 def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, exported: Conversation, ada: User) -> None:
-    kept, new = (signed_in(ada).get(f"/c/{exported.pk}/download/?{word}={name}") for word in ("form", "format"))
-    assert kept.status_code == 200 and kept.content == new.content
-    assert kept["Content-Disposition"] == new["Content-Disposition"]
+    old, new = (signed_in(ada).get(f"/c/{exported.pk}/download/?{word}={name}") for word in ("form", "format"))
+    assert old.status_code == 200 and old.content == new.content
+    assert old["Content-Disposition"] == new["Content-Disposition"]
 
 
 def test_the_archive_has_all_conversations_of_a_person_in_two_formats(exported: Conversation, ada: User, bela: User) -> None:
@@ -155,16 +155,16 @@ def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exp
 
 
 def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:
-    made: list[int] = []
+    positions: list[int] = []
 
     def files():
         for number in range(200):
-            made.append(number)
+            positions.append(number)
             yield f"{number}.txt", random.Random(number).randbytes(25_000).hex()
 
     pieces = archive.zipped(files())
     first = next(pieces)
-    assert made == [0] and first.startswith(b"PK")
+    assert positions == [0] and first.startswith(b"PK")
     tracemalloc.start()
     size = sum(len(piece) for piece in pieces)
     _, peak = tracemalloc.get_traced_memory()
@@ -187,7 +187,7 @@ async def test_a_server_with_an_event_loop_streams_it_too(ada: User, exported: C
 async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, exported: Conversation) -> None:
     held: list[bool] = []
     pieces: list[bytes] = []
-    # A thread of its own: another test may have left the connection of the common one in the middle of something.
+    # A separate thread: another test may have left the shared thread's connection in the middle of something.
     async with ThreadSensitiveContext():
         gone = await Conversation.objects.acreate(owner=ada, title="Gone meanwhile")
         async for piece in archive.in_threads(archive.zipped(exports.all_files(ada))):
@@ -250,18 +250,18 @@ def raised(error: BaseException) -> BaseException:
 
 
 def test_an_exception_is_reported_by_its_type_and_location() -> None:
-    told = error_reports.traceback_without_messages(raised(ValueError("SECRET")))
-    assert "builtins.ValueError" in told and "in raised" in told and "SECRET" not in told
+    text = error_reports.traceback_without_messages(raised(ValueError("SECRET")))
+    assert "builtins.ValueError" in text and "in raised" in text and "SECRET" not in text
 
 
 def test_causes_and_members_of_exception_groups_are_reported_in_the_same_way() -> None:
     error = raised(RuntimeError("SECRET"))
     error.__cause__ = raised(KeyError("SECRET"))
     error.__cause__.__context__ = error
-    told = error_reports.traceback_without_messages(error) + error_reports.traceback_without_messages(
+    text = error_reports.traceback_without_messages(error) + error_reports.traceback_without_messages(
         BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")])
     )
-    assert "builtins.KeyError" in told and "which led to" in told and "KeyboardInterrupt" in told and "SECRET" not in told
+    assert "builtins.KeyError" in text and "which led to" in text and "KeyboardInterrupt" in text and "SECRET" not in text
 
 
 def test_our_codes_and_messages_about_files_and_settings_are_reported() -> None:
@@ -294,9 +294,9 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
     async def fails() -> None:
         raise ValueError("SECRET")
 
-    told: list[str] = []
+    logged: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: told.append(SafeTextFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
+    handler.emit = lambda record: logged.append(SafeTextFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
     log = logging.getLogger("asyncio")
     log.addHandler(handler)
     try:
@@ -310,8 +310,8 @@ def test_asyncios_message_about_an_unawaited_task_quotes_no_exception() -> None:
         loop.close()
     finally:
         log.removeHandler(handler)
-    assert len(told) == 2 and "SECRET" not in "".join(told)
-    assert "Task exception was never retrieved" in told[0] and "in fails" in told[0] and "Fatal error on transport" in told[1]
+    assert len(logged) == 2 and "SECRET" not in "".join(logged)
+    assert "Task exception was never retrieved" in logged[0] and "in fails" in logged[0] and "Fatal error on transport" in logged[1]
 
 
 def test_no_token_of_a_share_link_is_logged() -> None:
@@ -334,8 +334,8 @@ def test_an_error_report_has_no_variables_form_fields_or_messages() -> None:
         raise ValueError(secret)
     except ValueError:
         reporter = SafeExceptionReporter(request, *sys.exc_info())
-    for told in (reporter.get_traceback_text(), reporter.get_traceback_html()):
-        assert "SECRET" not in told and "ValueError" in told and "POST /c/x/" in told
+    for text in (reporter.get_traceback_text(), reporter.get_traceback_html()):
+        assert "SECRET" not in text and "ValueError" in text and "POST /c/x/" in text
 
 
 def test_djangos_own_reporter_has_no_variables_either(settings: pytest_django.Settings) -> None:

@@ -34,7 +34,7 @@ HEADER = b"version: 2.2\n\n"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "made",
+    "make",
     [
         lambda: HEADER + FRAME + b"x<|end|>" * 655_000,
         lambda: HEADER + FRAME + b"<|end|>" * 748_000,
@@ -49,13 +49,13 @@ HEADER = b"version: 2.2\n\n"
     ],
     ids=["strays", "ends", "frames", "starts", "no header", "objects", "lists", "numbers", "keys", "string"],
 )
-def test_every_kind_of_large_upload_stops_at_a_limit(made: Callable[[], bytes]) -> None:
-    data = made()  # not where the test is collected: each process of a run would make them all
+def test_every_kind_of_large_upload_stops_at_a_limit(make: Callable[[], bytes]) -> None:
+    data = make()  # not where the test is collected: each process of a run would make them all
     assert 4_000_000 < len(data) <= upload.MAX_BYTES
-    begun = time.process_time()
+    started = time.process_time()
     with pytest.raises(ImportRefusedError):
         upload.read(data)
-    assert time.process_time() - begun < 3
+    assert time.process_time() - started < 3
     tracemalloc.start()
     try:
         with pytest.raises(ImportRefusedError):
@@ -91,21 +91,21 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
     data = HEADER + FRAME * 4_500
     assert len(data) < 190_000
     done: list[float] = []
-    begun = time.monotonic()
+    started = time.monotonic()
     threads = [threading.Thread(target=in_a_thread(partial(imported, who, data, done))) for who in (ada, bela)]
     for thread in threads:
         thread.start()
-    waits = []
-    while len(done) < 2 and time.monotonic() - begun < 120:
-        asked = time.monotonic()
+    delays = []
+    while len(done) < 2 and time.monotonic() - started < 120:
+        started_waiting = time.monotonic()
         with transaction.atomic():
             User.objects.filter(pk=ada.pk).update(last_name="x")
-        waits.append(time.monotonic() - asked)
+        delays.append(time.monotonic() - started_waiting)
         time.sleep(0.02)
     for thread in threads:
         thread.join()
     assert len(done) == 2 and Message.objects.count() == 9_000 == SearchEntry.objects.count()
-    assert len(waits) > 5 and max(waits) < 10, f"the longest of {len(waits)} waits took {max(waits):.1f} s"
+    assert len(delays) > 5 and max(delays) < 10, f"the longest of {len(delays)} waits took {max(delays):.1f} s"
 
 
 def imported(person: User, data: bytes, done: list[float]) -> None:
@@ -145,7 +145,7 @@ def test_a_transaction_is_limited_in_rows_and_characters(rows: int, ada: User, m
 
 
 class Midway:
-    """Stands in the middle of an import: what others see of it then."""
+    """Pauses in the middle of an import, and records what others see of it then."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, then: Callable[[Conversation], None]) -> None:
         monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
@@ -198,8 +198,8 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
     with pytest.raises(ImportRefusedError, match="another of your imports"):
         import_transcript(ada, HEADER + FRAME)
     Conversation.objects.update(unfinished_until=timezone.now() - timedelta(seconds=1))
-    kept = import_transcript(ada, HEADER + FRAME).conversation
-    assert Conversation.objects.get() == kept != left and Message.objects.count() == 1
+    finished = import_transcript(ada, HEADER + FRAME).conversation
+    assert Conversation.objects.get() == finished != left and Message.objects.count() == 1
 
 
 def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from renderer.gate import Audience
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 from tests.chatui.conftest import signed_in, stored
-from tests.renderer.any_transcripts import any_frames, seen, words
+from tests.renderer.any_transcripts import any_frames, visible_words, words
 from tests.support.cases import example_count
 from tests.support.scripted import ScriptedBackend
 
@@ -83,7 +83,7 @@ def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "Line 1, column "),
         ("hello", "Line 1, column "),
@@ -93,10 +93,10 @@ def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
         ("version: 2.2\n<|start|>assistant<|channel|>analysis<|message|>SECRET-WORDS<|end|>", "no message that you may see"),
     ],
 )
-def test_a_bad_file_is_refused_with_the_place_and_nothing_is_imported(text: str, said: str, ada: User) -> None:
+def test_a_bad_file_is_refused_with_the_place_and_nothing_is_imported(text: str, expected: str, ada: User) -> None:
     response = upload(ada, text or " ")
     page = response.content.decode()
-    assert response.status_code == 400 and "Nothing was imported" in page and said in page
+    assert response.status_code == 400 and "Nothing was imported" in page and expected in page
     assert "SECRET" not in page and not Conversation.objects.exists()
 
 
@@ -153,10 +153,10 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
         talks.append(tuple(map(ocml.writable, frames)))
 
     collect()
-    came = 0
+    count = 0
     for frames in talks:
         Conversation.objects.all().delete()  # its title would be on the next one's page
-        before, text = seen(frames), "version: 2.2\n\n" + "\n".join(map(ocml.dump_frame, frames))
+        before, text = visible_words(frames), "version: 2.2\n\n" + "\n".join(map(ocml.dump_frame, frames))
         try:
             row = import_transcript(grace, text.encode()).conversation
         except ImportRefusedError:
@@ -166,11 +166,11 @@ def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None
         for audience in Audience:
             for form, read in ((exports.Format.OPENCHATML, ocml.read_leniently), (exports.Format.JSON, interchange.read_leniently)):
                 again = read(exports.transcript(row, grace, audience, form))
-                assert seen(again.transcript.frames) <= before
-                came += len(seen(again.transcript.frames))
+                assert visible_words(again.transcript.frames) <= before
+                count += len(visible_words(again.transcript.frames))
         page = signed_in(grace).get(f"/c/{row.pk}/").content.decode()
         assert words(page) <= before
-    assert came > example_count(50), "hardly anything came back, so this would prove little"
+    assert count > example_count(50), "hardly anything was imported, so this would prove little"
 
 
 @pytest.mark.parametrize("form", ["openchatml", "json"])
@@ -215,8 +215,8 @@ async def test_a_model_gets_no_instructions_from_an_uploaded_file(ada: User, bac
     imported = await database_sync_to_async(import_transcript)(ada, DOCUMENT.encode())
     from uuid import uuid4
 
-    wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
-    running.launch(await stored(ada, wanted))
+    question = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
+    running.launch(await stored(ada, question))
     await running.settle()
     assert [(frame.header.role, frame.header.channel) for frame in backend.requests[0].frames] == [
         ("user", None),

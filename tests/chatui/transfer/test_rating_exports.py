@@ -56,18 +56,18 @@ def reader(db: None) -> User:
     return make_person("reader", "export_ratings", "view_hidden_channels", "view_any_conversation", staff=True)
 
 
-def rate(message: Message, person: User, verdict: str = "down", **said: Any) -> Rating:
-    return Rating.objects.create(message=message, person=person, verdict=verdict, rated_at=timezone.now(), **said)
+def rate(message: Message, person: User, verdict: str = "down", **fields: Any) -> Rating:
+    return Rating.objects.create(message=message, person=person, verdict=verdict, rated_at=timezone.now(), **fields)
 
 
-def lines_of(client: Client, **asked: str) -> list[dict[str, Any]]:
-    response = client.post("/ratings/", {"format": "openchatml", **asked})
+def lines_of(client: Client, **fields: str) -> list[dict[str, Any]]:
+    response = client.post("/ratings/", {"format": "openchatml", **fields})
     assert response.status_code == 200 and "attachment" in response["Content-Disposition"]
     return [json.loads(line) for line in b"".join(response.streaming_content).decode().splitlines()]  # type: ignore[attr-defined]
 
 
-def of(filters: Filters = ALL, **wanted: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in rating_exports.export(SHELL, ExportOptions(filters, **wanted))]
+def of(filters: Filters = ALL, **options: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in rating_exports.export(SHELL, ExportOptions(filters, **options))]
 
 
 def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, exported: Planted, canary: Canary) -> None:
@@ -126,7 +126,7 @@ def test_reasoning_that_was_cut_off_is_in_no_training_example(exported: Planted)
     [example] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
     assert "It may be fi" not in example["harmony"] and example["harmony"].endswith("<|return|>")
     [line] = of(has_hidden=True, reason=WHY["why"])
-    assert "It may be fi" in line["openchatml"], "whoever judges sees all of it"
+    assert "It may be fi" in line["openchatml"], "a reviewer sees all of it"
 
 
 def test_a_truncated_answer_is_exported_but_not_as_a_training_example(exported: Planted) -> None:
@@ -200,8 +200,8 @@ def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: 
     for person in (judge, reader, ada):
         client = Client(enforce_csrf_checks=True)
         client.force_login(person)
-        for asked in ({}, WHY):
-            assert client.post("/ratings/", {"format": "openchatml"} | asked).status_code == 403
+        for fields in ({}, WHY):
+            assert client.post("/ratings/", {"format": "openchatml"} | fields).status_code == 403
     line = AuditEvent.objects.get()
     assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
 
@@ -236,7 +236,7 @@ def test_a_conversation_is_recorded_right_before_its_line_is_sent(ada: User, exp
     assert AuditEvent.objects.get().detail == "openchatml, 2: all" and looks() == []
     assert json.loads(next(lines))["conversation"] == str(exported.conversation.pk) and looks() == [exported.conversation.pk]
     assert json.loads(next(lines))["conversation"] == str(other.conversation.pk)
-    assert list(lines) == [], "what is rated meanwhile is in no line"
+    assert list(lines) == [], "a rating made meanwhile is in no line"
     assert looks() == [exported.conversation.pk, other.conversation.pk]
 
 
@@ -277,9 +277,9 @@ def test_under_the_four_eyes_rule_hidden_channels_are_not_exported(
     assert len(lines_of(client)) == 1
 
 
-@pytest.mark.parametrize("asked", [{}, {"format": "pdf"}, {"format": "harmony", "since": "never"}])
-def test_invalid_form_values_are_refused(judge: User, exported: Planted, asked: dict[str, str]) -> None:
-    assert signed_in(judge).post("/ratings/", asked | {"verdict": ""}).status_code == 400
+@pytest.mark.parametrize("fields", [{}, {"format": "pdf"}, {"format": "harmony", "since": "never"}])
+def test_invalid_form_values_are_refused(judge: User, exported: Planted, fields: dict[str, str]) -> None:
+    assert signed_in(judge).post("/ratings/", fields | {"verdict": ""}).status_code == 400
     assert not AuditEvent.objects.exists()
 
 
@@ -292,9 +292,9 @@ def test_an_export_that_is_too_large_for_the_page_is_refused(
 
 
 def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path, exported: Planted, canary: Canary) -> None:
-    path, said = tmp_path / "ratings.jsonl", StringIO()
-    call_command("ratings", "--format", "harmony", str(path), stderr=said)
-    assert "1 of 1 ratings were written." in said.getvalue() and path.stat().st_mode & 0o777 == 0o600
+    path, output = tmp_path / "ratings.jsonl", StringIO()
+    call_command("ratings", "--format", "harmony", str(path), stderr=output)
+    assert "1 of 1 ratings were written." in output.getvalue() and path.stat().st_mode & 0o777 == 0o600
     assert canary.found(path.read_text()) == []
     with pytest.raises(CommandError, match="cannot be created"):
         call_command("ratings", str(path))

@@ -96,10 +96,12 @@ def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversati
         )
         for state in ("completed", "stopped")
     )
-    kept = transcripts.FrameMetadata(turn=shared)
-    opening = transcripts.append(conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, kept)
+    metadata = transcripts.FrameMetadata(turn=shared)
+    opening = transcripts.append(
+        conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, metadata
+    )
     final = Frame(Header("assistant", channel="final"), "So it is【0†L1】【1†L1】.")
-    link = make(ada, transcripts.append(conversation, opening, final, Author.MODEL, kept))
+    link = make(ada, transcripts.append(conversation, opening, final, Author.MODEL, metadata))
     OpenedPage.objects.create(turn=shared, cursor=0, url="https://tea.example/", title="Tea")
     OpenedPage.objects.create(turn=later, cursor=1, url="https://clinic.example/", title="What nobody is to know")
     page = read(link)
@@ -178,7 +180,7 @@ def test_links_follow_their_conversation_and_their_person(leaf: Message, ada: Us
     conversation_actions.delete(ada, leaf.conversation_id)
     assert is_gone(link)
     conversation_actions.restore(ada, leaf.conversation_id)
-    assert not is_gone(link), "out of the bin again"
+    assert not is_gone(link), "restored from the bin"
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert is_gone(link)
     User.objects.filter(pk=ada.pk).update(is_active=True)
@@ -213,11 +215,11 @@ def test_no_two_links_have_the_same_token(leaf: Message, ada: User) -> None:
 
 
 def test_unknown_expired_and_revoked_links_get_the_same_response(leaf: Message, ada: User) -> None:
-    ended, taken, binned = (make(ada, leaf) for _ in range(3))
+    ended, revoked, binned = (make(ada, leaf) for _ in range(3))
     ShareLink.objects.filter(pk=ended.pk).update(expires_at=timezone.now() - timedelta(days=1))
-    ShareLink.objects.filter(pk=taken.pk).update(revoked_at=timezone.now())
+    ShareLink.objects.filter(pk=revoked.pk).update(revoked_at=timezone.now())
     conversation_actions.delete(ada, binned.conversation_id)
-    answers = [Client().get(f"/s/{token}/") for token in ("A" * 22, ended.token, taken.token, binned.token)]
+    answers = [Client().get(f"/s/{token}/") for token in ("A" * 22, ended.token, revoked.token, binned.token)]
     seen = {
         (answer.status_code, re.sub(r'class="incident">[0-9a-f]{12}|csrf-token" content="[^"]*"', "", answer.content.decode()))
         for answer in answers
@@ -237,12 +239,12 @@ def test_guessing_links_is_limited_per_address(leaf: Message, ada: User) -> None
     guess(57)
     statuses = [Client().get(f"/s/{number:022d}/").status_code for number in range(4)]
     assert statuses == [404] * 3 + [429]
-    assert Client().get(f"/s/{link.token}/").status_code == 200, "a right link works, whoever guessed behind the same address"
+    assert Client().get(f"/s/{link.token}/").status_code == 200, "a right link works, even if somebody behind the same address has guessed"
     assert Client(REMOTE_ADDR="192.0.2.9").get(f"/s/{link.token}/").status_code == 200
     cache.clear()
     guess(57)
     assert [Client().get(f"/s/{link.token}/").status_code for _ in range(4)] == [200] * 4
-    assert Client().get(f"/s/{0:022d}/").status_code == 404, "reading is no guessing"
+    assert Client().get(f"/s/{0:022d}/").status_code == 404, "reading does not count as guessing"
 
 
 def test_nobody_shares_what_is_not_theirs(leaf: Message, ada: User, bela: User, grace: User) -> None:
@@ -304,8 +306,8 @@ def test_a_shorter_limit_applies_to_older_links(leaf: Message, ada: User, settin
 
 def test_creating_links_is_rate_limited(leaf: Message, ada: User) -> None:
     client, address = signed_in(ada), f"/c/{leaf.conversation_id}/share/"
-    asked = {"days": "7", "leaf": str(leaf.pk)}
-    assert [client.post(address, asked).status_code for _ in range(31)] == [302] * 30 + [429]
+    fields = {"days": "7", "leaf": str(leaf.pk)}
+    assert [client.post(address, fields).status_code for _ in range(31)] == [302] * 30 + [429]
     assert ShareLink.objects.count() == 30
 
 

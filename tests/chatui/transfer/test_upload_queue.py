@@ -12,12 +12,12 @@ from chatui.transfer.upload_queue import QueueFullError, UploadQueue
 
 def test_files_wait_only_for_other_files_of_the_same_person() -> None:
     line, ada, bela = UploadQueue(), uuid4(), uuid4()
-    inside, goes_on = threading.Event(), threading.Event()
+    inside, may_continue = threading.Event(), threading.Event()
 
     def first() -> None:
         with line.place(ada) as lock, lock:
             inside.set()
-            assert goes_on.wait(20)
+            assert may_continue.wait(20)
 
     thread = threading.Thread(target=first)
     thread.start()
@@ -26,7 +26,7 @@ def test_files_wait_only_for_other_files_of_the_same_person() -> None:
         assert not lock.acquire(blocking=False), "hers"
     with line.place(bela) as lock:
         assert lock.acquire(blocking=False), "another one's"
-    goes_on.set()
+    may_continue.set()
     thread.join(20)
     with line.place(ada) as lock:
         assert lock.acquire(blocking=False), "the first one is done"

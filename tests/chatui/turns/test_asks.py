@@ -41,22 +41,22 @@ HIDDEN_QUESTIONS = [
 
 @pytest.mark.asyncio
 async def test_the_same_client_id_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    mine = ask(text="What is mine?")
-    hers, his = await begin(ada, mine), await begin(bela, replace(mine, text="What is his?"))
+    question = ask(text="What is mine?")
+    adas, belas = await begin(ada, question), await begin(bela, replace(question, text="What is his?"))
     await running.settle()
-    assert his.is_new and hers.turn.pk != his.turn.pk
-    assert (his.turn.conversation.owner, his.turn.asked_by) == (bela, bela)
-    again = await begin(bela, mine)
-    assert not again.is_new and again.turn.pk == his.turn.pk, "twice, it is his own turn and never hers"
+    assert belas.is_new and adas.turn.pk != belas.turn.pk
+    assert (belas.turn.conversation.owner, belas.turn.asked_by) == (bela, bela)
+    again = await begin(bela, question)
+    assert not again.is_new and again.turn.pk == belas.turn.pk, "twice, it is his own turn and never hers"
 
 
 @pytest.mark.asyncio
 async def test_a_program_with_another_persons_client_id_gets_its_own_turn(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    his = await begin(bela, ask(text="What is his?"))
-    hers = await running.ask_for_program(ada, ProgramAsk(his.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
+    belas = await begin(bela, ask(text="What is his?"))
+    adas = await running.ask_for_program(ada, ProgramAsk(belas.turn.client_id, uuid4(), "What is mine?", ProgramStream(), ""))
     await running.settle()
-    assert hers.is_new and hers.turn.pk != his.turn.pk
-    assert (hers.turn.conversation.owner, hers.turn.asked_by, hers.turn.client_id) == (ada, ada, his.turn.client_id)
+    assert adas.is_new and adas.turn.pk != belas.turn.pk
+    assert (adas.turn.conversation.owner, adas.turn.asked_by, adas.turn.client_id) == (ada, ada, belas.turn.client_id)
 
 
 @pytest.mark.asyncio
@@ -73,9 +73,9 @@ async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend
 
 @pytest.mark.asyncio
 async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
-    wanted = ask()
-    begun = await asyncio.gather(*(stored(ada, wanted) for _ in range(8)))
-    assert sum(each.is_new for each in begun) == 1 and len({each.turn.pk for each in begun}) == 1
+    question = ask()
+    started = await asyncio.gather(*(stored(ada, question) for _ in range(8)))
+    assert sum(each.is_new for each in started) == 1 and len({each.turn.pk for each in started}) == 1
     assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
 
 
@@ -118,11 +118,11 @@ async def test_a_hidden_question_can_neither_be_edited_nor_regenerated(
     hidden = await database_sync_to_async(keep)(turn.conversation, header)
     assert not hidden.is_visible, "the premise"
     before = await Message.objects.acount()
-    wanted = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is Kind.EDIT else "")
+    question = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is Kind.EDIT else "")
     with pytest.raises(NotFoundError):
-        await begin(ada, wanted)
+        await begin(ada, question)
     assert (await Message.objects.acount(), await Turn.objects.acount(), len(backend.requests)) == (before, 1, 1)
-    shown = replace(wanted, question=turn.question_id, client_id=uuid4())
+    shown = replace(question, question=turn.question_id, client_id=uuid4())
     assert (await begin(ada, shown)).is_new, "the premise: of a question that can be seen, the same is done"
     await running.settle()
 
@@ -153,10 +153,10 @@ def test_two_host_headers_are_refused() -> None:
 
 
 def test_an_origin_with_our_host_as_prefix_is_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = "https://chat.example"
-    monkeypatch.setattr(origin, "environment", lambda: SimpleNamespace(origins=[ours]))
+    own_origin = "https://chat.example"
+    monkeypatch.setattr(origin, "environment", lambda: SimpleNamespace(origins=[own_origin]))
     allowed = [
         is_allowed({"headers": [(b"origin", value.encode()), (b"host", b"chat.example")]})
-        for value in (ours, f"{ours}.attacker.example", f"{ours}:8443")
+        for value in (own_origin, f"{own_origin}.attacker.example", f"{own_origin}:8443")
     ]
     assert allowed == [True, False, False]

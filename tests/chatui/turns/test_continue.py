@@ -34,7 +34,7 @@ from renderer.markup import html
 from renderer.ocml import document as ocml
 from tests.chatui.conftest import signed_in, store, stored
 from tests.chatui.store import pieces
-from tests.chatui.turns.test_turns import ask, begin, kept, run
+from tests.chatui.turns.test_turns import ask, begin, run, stored_messages
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
@@ -59,7 +59,7 @@ def continued(turn: Turn, **fields: object) -> Ask:
     return Ask(Kind.CONTINUE, uuid4(), "", turn.conversation_id, continued_turn=turn.pk, **fields)  # type: ignore[arg-type]
 
 
-async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
+async def ask_and_continue(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
     """Run the first script as an answer and each further one as a continuation of the turn before."""
     turns: list[Turn] = []
     for script in scripts:
@@ -86,9 +86,9 @@ def body(message: Message) -> str:
 
 @pytest.mark.asyncio
 async def test_a_cut_answer_and_its_continuation_are_one_message(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    first, second = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
-    messages = await kept(first.conversation, ada)
+    messages = await stored_messages(first.conversation, ada)
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two are four."]
     assert (messages[-1].is_complete, messages[-1].terminator, messages[-1].turn_id) == (True, "<|return|>", second.pk)
     left = await Message.objects.aget(turn=first, channel="final")
@@ -114,7 +114,7 @@ async def test_a_reasoning_summary_is_no_part_of_the_continued_answer(ada: User,
 
 @pytest.mark.asyncio
 async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
-    await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     request = backend.requests[-1]
     assert [(one.header.role, one.header.channel, one.body) for one in request.frames] == [
         ("user", None, "What is 2 + 2?"),
@@ -126,16 +126,16 @@ async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: Us
 @pytest.mark.asyncio
 async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
     scripts = ([*frame(ANALYSIS, SECRET), ended()], continuation_steps("Four."))
-    first, second = await asked_and_continued(ada, backend, *scripts)
+    first, second = await ask_and_continue(ada, backend, *scripts)
     assert (first.state, first.error_code, second.state) == ("failed", "E-X-ONLY-THINKING", "completed")
     assert backend.requests[-1].cut_answer == Frame(Header("assistant", "final"), "")
     assert [one.header.channel for one in backend.requests[-1].frames] == [None, "analysis"]
-    assert [body(message) for message in (await kept(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]
+    assert [body(message) for message in (await stored_messages(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]
 
 
 @pytest.mark.asyncio
 async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
-    first, _ = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    first, _ = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     backend.script = answer()
     await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
     assert [(one.header.role, one.body) for one in backend.requests[-1].frames] == [
@@ -149,8 +149,8 @@ async def test_the_later_history_holds_one_whole_answer(ada: User, backend: Scri
 @pytest.mark.asyncio
 async def test_an_answer_can_be_continued_several_times(ada: User, backend: ScriptedBackend) -> None:
     more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
-    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, continuation_steps("are four."))
-    assert body((await kept(turns[0].conversation, ada))[-1]) == "Two and two two are four."
+    turns = await ask_and_continue(ada, backend, cut_answer(), more, more, continuation_steps("are four."))
+    assert body((await stored_messages(turns[0].conversation, ada))[-1]) == "Two and two two are four."
     answer = await shown_answer(ada, turns[-1])
     assert [part.kind for part in answer.parts] == ["final"]
     assert answer.siblings is not None and (answer.siblings.index, answer.siblings.count) == (4, 4)
@@ -163,7 +163,7 @@ async def test_an_answer_can_be_continued_several_times(ada: User, backend: Scri
 
 @pytest.mark.asyncio
 async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: ScriptedBackend) -> None:
-    turns = await asked_and_continued(
+    turns = await ask_and_continue(
         ada, backend, cut_answer("Look:\n\n```python\nfor x in "), continuation_steps("y:\n    print(x)\n```\n\nDone.")
     )
     answer = await shown_answer(ada, turns[-1])
@@ -180,7 +180,7 @@ async def test_a_cut_code_block_continues_as_one_block(ada: User, backend: Scrip
 @pytest.mark.asyncio
 async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stays_visible(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = [*frame(ANALYSIS, "again"), gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
@@ -189,7 +189,7 @@ async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stay
     assert [part.blocks for part in meanwhile.parts] == [html.render_blocks(body(await Message.objects.aget(channel="final")))]
     gate.set()
     await running.settle()
-    messages = await kept(first.conversation, ada)
+    messages = await stored_messages(first.conversation, ada)
     assert [(message.channel, body(message)) for message in messages[1:]] == [
         ("analysis", f"{SECRET} "),
         ("analysis", "again "),
@@ -213,7 +213,7 @@ async def test_reasoning_before_the_continuation_is_hidden_and_the_cut_text_stay
 async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_sentence(
     script: list[Step], state: str, code: str, ada: User, backend: ScriptedBackend
 ) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), script)
+    first, second = await ask_and_continue(ada, backend, cut_answer(), script)
     assert (second.state, second.error_code) == (state, code)
     assert await Message.objects.filter(channel="final").acount() == 1
     answer = await shown_answer(ada, first)
@@ -223,12 +223,12 @@ async def test_e_x_no_more_an_empty_continuation_leaves_the_cut_answer_with_a_se
     if answer.continuation:
         backend.script = continuation_steps()
         await run(ada, continued(second))
-        assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
+        assert body((await stored_messages(first.conversation, ada))[-1]) == "Two and two are four."
 
 
 @pytest.mark.asyncio
 async def test_each_version_can_be_reopened_and_continued_again(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    first, second = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     before = (await shown_answer(ada, second)).siblings
     assert before is not None and before.previous_id is not None and before.next_id is None
     await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{first.conversation_id}/branch/", {"message": before.previous_id}))()
@@ -237,18 +237,21 @@ async def test_each_version_can_be_reopened_and_continued_again(ada: User, backe
     assert old.siblings is not None and (old.siblings.index, old.siblings.count) == (1, 2)
     backend.script = continuation_steps("two make four.")
     await run(ada, continued(first))
-    assert body((await kept(first.conversation, ada))[-1]) == "Two and two make four."
+    assert body((await stored_messages(first.conversation, ada))[-1]) == "Two and two make four."
     assert await Message.objects.filter(channel="final").acount() == 3
 
 
 @pytest.mark.asyncio
 async def test_a_question_after_a_cut_answer_stays_on_its_own_branch(ada: User, backend: ScriptedBackend) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = answer("You are welcome.")
     later = await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
     backend.script = continuation_steps()
     await run(ada, continued(first))
-    assert [body(message) for message in (await kept(first.conversation, ada))[::2]] == ["What is 2 + 2?", "Two and two are four."]
+    assert [body(message) for message in (await stored_messages(first.conversation, ada))[::2]] == [
+        "What is 2 + 2?",
+        "Two and two are four.",
+    ]
     assert await Message.objects.filter(turn=later, channel="final").aexists()
 
 
@@ -267,7 +270,7 @@ async def test_a_stopped_answer_can_be_continued(header: Header, way: str, ada: 
     assert f"<span>{label}</span>" in await page(ada, turn)
     backend.script = continuation_steps("of it.")
     await run(ada, continued(turn))
-    assert body((await kept(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
+    assert body((await stored_messages(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
 
 
 @pytest.mark.asyncio
@@ -290,7 +293,7 @@ async def test_an_empty_answer_can_only_be_retried(ada: User, backend: ScriptedB
 
 @pytest.mark.asyncio
 async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     other = await run(bela, ask())
     with pytest.raises(access.NotFoundError):
         await begin(bela, continued(first))
@@ -302,7 +305,7 @@ async def test_nobody_continues_somebody_elses_answer(ada: User, bela: User, bac
 
 @pytest.mark.asyncio
 async def test_a_continuation_cannot_name_a_message(ada: User, backend: ScriptedBackend) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     async for message in Message.objects.filter(conversation=first.conversation_id):
         with pytest.raises(access.NotFoundError):
             await begin(ada, Ask(Kind.CONTINUE, uuid4(), "", first.conversation_id, continued_turn=message.pk))
@@ -312,7 +315,7 @@ async def test_a_continuation_cannot_name_a_message(ada: User, backend: Scripted
 @pytest.mark.asyncio
 async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = [gate, *continuation_steps()]
     started = await begin(ada, continued(first))
     for turn in (first, started.turn):
@@ -326,20 +329,20 @@ async def test_e_x_busy_a_running_answer_is_not_continued(ada: User, backend: Sc
 
 @pytest.mark.asyncio
 async def test_a_repeated_continue_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = continuation_steps()
-    wanted = continued(first)
-    one, two = await begin(ada, wanted), await begin(ada, wanted)
+    question = continued(first)
+    one, two = await begin(ada, question), await begin(ada, question)
     await running.settle()
     assert one.turn.pk == two.turn.pk and not two.is_new and one.continued_turn == two.continued_turn == first.pk
-    assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
+    assert body((await stored_messages(first.conversation, ada))[-1]) == "Two and two are four."
 
 
 @pytest.mark.asyncio
 async def test_leaked_reasoning_in_hidden_frames_of_a_continuation_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
     leak = Header("assistant", channel="analysis", intent="debug")
     script = [*frame(leak, f"analysis {SECRET}"), *cut(FINAL, "two"), *frame(ANALYSIS, SECRET), ended(EndReason.LENGTH)]
-    first, second = await asked_and_continued(ada, backend, cut_answer(), script)
+    first, second = await ask_and_continue(ada, backend, cut_answer(), script)
     assert SECRET not in await page(ada, first)
     assert body(await Message.objects.aget(turn=second, channel="final")) == "Two and two"
 
@@ -349,12 +352,12 @@ async def _swept(person: User, text: str) -> tuple[list[Message], Started]:
     started = await stored(person, continued(first), "a process that died")
     await database_sync_to_async(pieces.leave)(started.turn.pk, text)
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
-    return await kept(await Conversation.objects.aget(), person), started
+    return await stored_messages(await Conversation.objects.aget(), person), started
 
 
 @pytest.mark.asyncio
 async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
-    await asked_and_continued(ada, backend, cut_answer())
+    await ask_and_continue(ada, backend, cut_answer())
     messages, started = await _swept(ada, "Two and two")
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
@@ -364,7 +367,7 @@ async def test_the_saved_continuation_of_a_dead_process_replaces_the_cut_answer(
 
 @pytest.mark.asyncio
 async def test_saved_pieces_without_new_text_are_not_stored_again(ada: User, backend: ScriptedBackend) -> None:
-    await asked_and_continued(ada, backend, cut_answer())
+    await ask_and_continue(ada, backend, cut_answer())
     messages, _ = await _swept(ada, "Two and ")
     assert body(messages[-1]) == "Two and " and await Message.objects.filter(channel="final").acount() == 1
 
@@ -374,7 +377,7 @@ LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
 
 @pytest.mark.asyncio
 async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, backend: ScriptedBackend) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer(LONG))
+    [first] = await ask_and_continue(ada, backend, cut_answer(LONG))
     old = await Message.objects.aget(channel="final")
     backend.script = continuation_steps("'x')\n```\n\nThe end.")
     async with BrowserSocket(ada) as socket:
@@ -384,8 +387,8 @@ async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, back
         events = await socket.until(*ENDS)
     created = next(event for event in events if event["type"] == "response.created")
     assert (created["kind"], created["continued_turn"]) == ("continue", str(first.pk))
-    began = next(event for event in events if event["type"] == "chatui:message")
-    assert (began["continued_message"], began["blocks"]) == (str(old.pk), 3)
+    opening = next(event for event in events if event["type"] == "chatui:message")
+    assert (opening["continued_message"], opening["blocks"]) == (str(old.pk), 3)
     assert min(event["block"] for event in events if "block" in event) == 3, "final text is not sent again"
     whole = [block.html for block in html.render_blocks(f"{LONG}'x')\n```\n\nThe end.")]
     assert "".join(whole[:3]) + shown_text(events) == "".join(whole)
@@ -396,7 +399,7 @@ async def test_a_page_with_the_cut_answer_gets_only_the_new_text(ada: User, back
 async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: ScriptedBackend) -> None:
     thinking, writing = asyncio.Event(), asyncio.Event()
     script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
-    [first] = await asked_and_continued(ada, backend, script)
+    [first] = await ask_and_continue(ada, backend, script)
     backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *continuation_steps("")[2:]]
     await begin(ada, continued(first))
     await asyncio.wait_for(backend.waiting.wait(), 5)
@@ -416,7 +419,7 @@ async def test_a_page_that_comes_late_gets_the_whole_text(ada: User, backend: Sc
 @pytest.mark.asyncio
 async def test_a_reader_of_another_branch_stays_there(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     backend.script = [gate, *continuation_steps()]
     await begin(ada, continued(first))
     question: UUID = first.question_id
@@ -447,30 +450,30 @@ def test_stream_readers_get_one_relabelling_after_the_text() -> None:
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE)):
         stream.take(event, key, 0)
-    told = [numbered.as_json() for numbered in stream.flush()]
-    assert [(event["type"], event.get("kind")) for event in told][-1] == ("chatui:relabelled", "preamble")
-    assert [event["type"] for event in told].count("chatui:relabelled") == 1
-    assert [event["kind"] for event in told if event["type"] == "chatui:message"] == ["final"]
+    events = [numbered.as_json() for numbered in stream.flush()]
+    assert [(event["type"], event.get("kind")) for event in events][-1] == ("chatui:relabelled", "preamble")
+    assert [event["type"] for event in events].count("chatui:relabelled") == 1
+    assert [event["kind"] for event in events if event["type"] == "chatui:message"] == ["final"]
 
 
 @pytest.mark.asyncio
 async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_for_the_cut_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
     gate = asyncio.Event()
     backend.script = [gate, *continuation_steps()]
     second = (await begin(ada, continued(first))).turn
     await asyncio.wait_for(backend.waiting.wait(), 5)
 
-    def kept_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
+    def stored_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
         old = Message.objects.get(turn=first, channel="final")
         if not Message.objects.filter(turn=second).exists():
             transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.FrameMetadata(turn=second))
         return branch(conversation, leaf, since)
 
     branch = transcripts.branch
-    monkeypatch.setattr(transcripts, "branch", kept_meanwhile)
+    monkeypatch.setattr(transcripts, "branch", stored_meanwhile)
     shown_now = (await database_sync_to_async(shown_exchange)(first.conversation, second)).answer
     monkeypatch.setattr(transcripts, "branch", branch)
     assert shown_now is not None and (shown_now.turn_id, shown_now.state) == (str(second.pk), "running")
@@ -482,7 +485,7 @@ async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_
 async def test_losing_access_to_the_model_refuses_the_continuation(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [first] = await asked_and_continued(ada, backend, cut_answer())
+    [first] = await ask_and_continue(ada, backend, cut_answer())
 
     def refuse(person: User, choice: str) -> str:
         raise model_choice.NoSuchModelError

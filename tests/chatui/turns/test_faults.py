@@ -22,7 +22,7 @@ from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, said
+from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, message_event
 from tests.chatui.conftest import signed_in
 from tests.chatui.store import pieces
 from tests.support import stub
@@ -57,7 +57,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
         return Dialect(thought, thought + chunk(content=WORDS), {"kind": "chat"})
     if request.param == "responses":
         thought = THOUGHT.replace(b"SECRET", SECRET.encode())
-        return Dialect(thought, thought + BEGUN.removeprefix(SSE_HEAD) + said(WORDS), {"kind": "responses"})
+        return Dialect(thought, thought + BEGUN.removeprefix(SSE_HEAD) + message_event(WORDS), {"kind": "responses"})
     words: Vocabulary = request.getfixturevalue("vocabulary")
     hidden = ids_of(words, f"<|channel|>analysis<|message|>{SECRET}")
     shown = ids_of(words, f"<|end|><|start|>assistant<|channel|>final<|message|>{WORDS}")
@@ -78,7 +78,7 @@ class ObservedResult:
     pieces: list[tuple[str, str]]
 
 
-async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
+async def ask_model_at(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
     backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
@@ -167,7 +167,7 @@ LATER: dict[str, Fault] = {
 }
 
 
-def assert_told(seen: ObservedResult, code: ErrorCode) -> None:
+def assert_reported(seen: ObservedResult, code: ErrorCode) -> None:
     """One sentence with its code, the question still there, and nothing from the server except for staff."""
     assert (seen.end["type"], seen.end["code"]) == ("response.failed", code) and escape(code.sentence) in seen.end["html"]
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)
@@ -180,8 +180,8 @@ def assert_told(seen: ObservedResult, code: ErrorCode) -> None:
 async def test_an_unreachable_server(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        seen = await asked_of(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)
-    assert_told(seen, ProductCode.BACKEND_UNREACHABLE)
+        seen = await ask_model_at(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)
+    assert_reported(seen, ProductCode.BACKEND_UNREACHABLE)
     assert seen.messages == [] and seen.visible == ""
 
 
@@ -189,25 +189,25 @@ async def test_an_unreachable_server(ada: User, monkeypatch: pytest.MonkeyPatch,
 async def test_a_server_that_fails_before_its_answer(fault: str, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
     make, code, limits = BEFORE[fault]
     async with stub.running(make(dialect), **dialect.server) as server:
-        seen = await asked_of(ada, monkeypatch, server.url, dialect, limits)
-    assert_told(seen, code)
-    assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is kept"
+        seen = await ask_model_at(ada, monkeypatch, server.url, dialect, limits)
+    assert_reported(seen, code)
+    assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is stored"
     thought = [message.text for message in seen.messages]
     assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "the reasoning is stored for staff"
     if code in (ProductCode.BACKEND_BUSY, ProductCode.BACKEND) and fault.startswith("answers"):
         assert SECRET in seen.turn.error_detail, "the server's error is for staff"
-    asked = sum(request.method == "POST" for request in server.requests)
-    assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)), "asked again only where that can help"
+    request_count = sum(request.method == "POST" for request in server.requests)
+    assert (request_count > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)), "asked again only where that can help"
 
 
 @pytest.mark.parametrize("fault", LATER)
 async def test_a_server_that_fails_in_its_answer(fault: str, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:
     make, code, limits = LATER[fault]
     async with stub.running(make(dialect), **dialect.server) as server:
-        seen = await asked_of(ada, monkeypatch, server.url, dialect, limits)
-    assert_told(seen, code)
+        seen = await ask_model_at(ada, monkeypatch, server.url, dialect, limits)
+    assert_reported(seen, code)
     assert WORDS in seen.visible and WORDS in seen.page, "what was shown stays"
     shown = [message for message in seen.messages if message.is_visible]
     assert len(shown) == 1 and WORDS in shown[0].text and not shown[0].is_complete
     assert SECRET in "".join(message.text for message in seen.messages if not message.is_visible)
-    assert sum(request.method == "POST" for request in server.requests) == 1, "a second answer could say something else"
+    assert sum(request.method == "POST" for request in server.requests) == 1, "a second answer could differ"

@@ -35,20 +35,20 @@ async def test_each_event_is_published_once_and_each_frame_stored_once(
     happened: list[str] = []
     keep, take = ledger.store_frames, Publisher.take
 
-    def noted_keep(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
-        happened.extend("kept" for _ in written)
+    def recorded_store(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> list[Message]:
+        happened.extend("stored" for _ in written)
         return keep(job, parents, written)
 
-    def noted_take(publisher: Publisher, event: RawEvent, key: UUID) -> None:
+    def recorded_take(publisher: Publisher, event: RawEvent, key: UUID) -> None:
         happened.append(type(event).__name__)
         take(publisher, event, key)
 
-    monkeypatch.setattr(ledger, "store_frames", noted_keep)
-    monkeypatch.setattr(Publisher, "take", noted_take)
+    monkeypatch.setattr(ledger, "store_frames", recorded_store)
+    monkeypatch.setattr(Publisher, "take", recorded_take)
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Four.", Terminator.RETURN), ended()]
     await run(ada, ask())
-    assert happened.count("kept") == 2
-    assert [step for step in happened if step != "kept"] == ["FrameOpened", "FrameText", "FrameClosed"] * 2
+    assert happened.count("stored") == 2
+    assert [step for step in happened if step != "stored"] == ["FrameOpened", "FrameText", "FrameClosed"] * 2
 
 
 async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_stored(
@@ -70,7 +70,7 @@ async def test_text_streams_while_the_database_is_locked_and_the_turn_ends_once_
             events = await socket.until("response.delta.flush", timeout=10)
             events += await socket.silence(0.5)
             assert not any(event["type"] in ENDS for event in events), "no end before the answer is stored"
-            assert saving, "people are told why it takes so long"
+            assert saving, "people see why it takes so long"
             assert not await Message.objects.filter(channel="final").aexists(), "the premise"
         events += await socket.until(*ENDS)
         assert await Message.objects.filter(channel="final").aexists()
@@ -93,8 +93,8 @@ async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "TICK_SECONDS", 0.05)
-    withdrawn, may_go_on = asyncio.Event(), asyncio.Event()
-    backend.script = [FrameOpened(FINAL), FrameText("SECRET thoughts, "), withdrawn, FrameWithdrawn(), may_go_on, *answer()[-1:]]
+    withdrawn, may_continue = asyncio.Event(), asyncio.Event()
+    backend.script = [FrameOpened(FINAL), FrameText("SECRET thoughts, "), withdrawn, FrameWithdrawn(), may_continue, *answer()[-1:]]
     turn_id = (await begin(ada, ask())).turn.pk
     async with asyncio.timeout(10):
         while not await saved(turn_id):
@@ -112,16 +112,16 @@ async def test_withdrawn_text_is_hidden_in_the_pieces_of_a_dead_process(
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     [message] = [row async for row in Message.objects.filter(turn=turn_id)]
     assert "SECRET" in message.text and not message.is_visible
-    may_go_on.set()
+    may_continue.set()
     await running.settle()
 
 
 async def test_an_answer_cannot_be_edited_or_regenerated_as_a_question(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
-    said = await Message.objects.aget(turn=turn, channel="final")
-    assert said.is_visible, "the premise"
+    answer = await Message.objects.aget(turn=turn, channel="final")
+    assert answer.is_visible, "the premise"
     for kind in (Kind.EDIT, Kind.REGENERATE):
-        wanted = Ask(kind, turn.pk, "low", turn.conversation_id, question=said.pk, text="mine" if kind is Kind.EDIT else "")
+        question = Ask(kind, turn.pk, "low", turn.conversation_id, question=answer.pk, text="mine" if kind is Kind.EDIT else "")
         with pytest.raises(NotFoundError):
-            await stored(ada, wanted)
+            await stored(ada, question)
     assert await Turn.objects.acount() == 1

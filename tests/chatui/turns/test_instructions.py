@@ -25,7 +25,7 @@ IMPORTED = """version: 2.2
 """
 
 
-def orders(backend: ScriptedBackend) -> list[list[str]]:
+def sent_instructions(backend: ScriptedBackend) -> list[list[str]]:
     """The leading system and developer frames of each request; there are none further down."""
     for request in backend.requests:
         roles = [item.header.role in ("system", "developer") for item in request.frames]
@@ -43,7 +43,7 @@ async def test_an_imported_conversation_gets_them_instead_of_its_own(
     say(settings, "Be kind.")
     imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
     await run(ada, ask(text="And now?", conversation=imported.pk))
-    assert orders(backend) == [["Be kind."]]
+    assert sent_instructions(backend) == [["Be kind."]]
     assert [item.body for item in backend.requests[0].frames] == ["Be kind.", "Hello", "Ahoy", "And now?"]
 
 
@@ -57,7 +57,7 @@ async def test_a_change_applies_from_the_next_request_in_old_conversations_too(
     await run(ada, ask(text="And 4 + 4?", conversation=first.conversation_id))
     say(settings, "")
     await run(ada, ask(text="And 5 + 5?", conversation=first.conversation_id))
-    assert orders(backend) == [[], ["Be kind."], ["Be brief."], []]
+    assert sent_instructions(backend) == [[], ["Be kind."], ["Be brief."], []]
 
 
 async def test_edited_regenerated_and_continued_answers_get_them(
@@ -71,4 +71,4 @@ async def test_edited_regenerated_and_continued_answers_get_them(
     await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
     await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
     await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
-    assert orders(backend) == [["Be kind."], ["Be brief."], ["Be brief."], ["Be brief."]]
+    assert sent_instructions(backend) == [["Be kind."], ["Be brief."], ["Be brief."], ["Be brief."]]

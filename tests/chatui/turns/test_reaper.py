@@ -43,8 +43,8 @@ async def test_pages_waiting_for_a_dead_process_are_told(ada: User, backend: Scr
         assert await socket.silence(0.2) == [], "the premise: it waits"
         await database_sync_to_async(pieces.leave)(turn.pk, "Half")
         await running._reap()
-        told = (await socket.until("chatui:idle"))[-1]
-    assert (told["turn"], told["state"]) == (str(turn.pk), "interrupted")
+        event = (await socket.until("chatui:idle"))[-1]
+    assert (event["turn"], event["state"]) == (str(turn.pk), "interrupted")
     message = await Message.objects.aget(turn=turn)
     assert message.text.endswith("Half<|end|>") and not message.is_complete
     assert not await database_sync_to_async(pieces.saved)(turn.pk)
@@ -59,8 +59,8 @@ async def test_of_several_unstored_frames_only_the_last_is_incomplete(ada: User,
     ):
         await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
     await running._reap()
-    kept = [(row.channel, row.is_complete) async for row in Message.objects.filter(turn=turn).order_by("position")]
-    assert kept == [("analysis", True), ("final", False)]
+    rows = [(row.channel, row.is_complete) async for row in Message.objects.filter(turn=turn).order_by("position")]
+    assert rows == [("analysis", True), ("final", False)]
 
 
 @pytest.mark.parametrize(("terminator", "state"), [(Terminator.RETURN, "completed"), (Terminator.END, "interrupted")])
@@ -102,8 +102,8 @@ async def test_a_continuation_that_was_never_launched_continues_its_answer(ada: 
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await running.stop(Place(first.turn.pk, PROCESS))
     await running.settle()
-    wanted = Ask(Kind.CONTINUE, ask().client_id, "", conversation=first.turn.conversation_id, continued_turn=first.turn.pk)
-    forgotten = (await stored(ada, wanted)).turn
+    question = Ask(Kind.CONTINUE, ask().client_id, "", conversation=first.turn.conversation_id, continued_turn=first.turn.pk)
+    forgotten = (await stored(ada, question)).turn
     await set_lease(forgotten, 9)
     backend.script = answer("two.")
     await running._reap()

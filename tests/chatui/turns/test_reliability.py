@@ -39,12 +39,12 @@ def ask(text: str = "What is 2 + 2?", kind: Kind = Kind.SEND, **fields: object) 
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
 
 
-async def keep_question(person: User, wanted: Ask | None = None) -> Started:
-    return await stored(person, wanted or ask())
+async def keep_question(person: User, question: Ask | None = None) -> Started:
+    return await stored(person, question or ask())
 
 
-async def begin(person: User, wanted: Ask | None = None) -> Started:
-    started = await keep_question(person, wanted)
+async def begin(person: User, question: Ask | None = None) -> Started:
+    started = await keep_question(person, question)
     running.launch(started)
     return started
 
@@ -139,14 +139,14 @@ async def test_a_short_database_failure_loses_no_text(ada: User, backend: Script
 async def test_a_frame_whose_commit_was_not_confirmed_is_stored_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep, unheard = ledger.store_frames, [True]
+    keep, is_lost = ledger.store_frames, [True]
 
     def keep_and_break(*arguments: Any) -> Any:
-        kept = keep(*arguments)
-        if unheard:
-            unheard.clear()
+        result = keep(*arguments)
+        if is_lost:
+            is_lost.clear()
             raise OperationalError("server closed the connection unexpectedly")
-        return kept
+        return result
 
     monkeypatch.setattr(ledger, "store_frames", keep_and_break)
     turn = await end_of(await begin(ada))
@@ -229,19 +229,19 @@ async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(a
 
 
 async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
-    wanted = ask()
-    thread_each = [asyncio.to_thread(_start_and_close, ada, wanted) for _ in range(3)]
+    question = ask()
+    thread_each = [asyncio.to_thread(_start_and_close, ada, question) for _ in range(3)]
     started = await asyncio.gather(*thread_each)
     assert len({item.turn.pk for item in started}) == 1
     assert sorted(item.is_new for item in started) == [False, False, True]
 
 
-def _start_and_close(person: User, wanted: Ask) -> Started:
-    """Run in a thread of its own, as if in another process."""
+def _start_and_close(person: User, question: Ask) -> Started:
+    """Run in a separate thread, as if in another process."""
     try:
-        return store(person, wanted)
+        return store(person, question)
     except IntegrityError:
-        return start.started_before(person, wanted)
+        return start.started_before(person, question)
     finally:
         connection.close()
 
@@ -268,7 +268,7 @@ async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
     backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), gate, *answer()[-1:]]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await database_sync_to_async(running.let_go)()
+    await database_sync_to_async(running.release_turns)()
     assert await database_sync_to_async(sweep.interrupt_abandoned)() == [], "nobody sweeps what this process runs"
     monkeypatch.setattr(leases.leases, "keys", list)  # as another process
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1

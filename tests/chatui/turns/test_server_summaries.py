@@ -13,7 +13,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.summary import frame as summary_frame
-from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
+from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.cost import costs_at_most
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.summarizer import Summarizer, install, thinks
@@ -122,8 +122,8 @@ async def test_a_trusted_server_that_sends_reasoning_shows_none_of_it(
     watched = await watch(ada, gate, lambda: backend.waiting.is_set())
     assert watched.steps == []
     assert not await Message.objects.filter(name="reasoning_summary", is_visible=True).aexists()
-    hidden = [message for message in await kept(watched.turn) if message.name == "reasoning_summary"]
-    assert "We need to weigh" in hidden[0].text, "the premise: it came, and staff can see it"
+    hidden = [message for message in await stored_messages(watched.turn) if message.name == "reasoning_summary"]
+    assert "We need to weigh" in hidden[0].text, "the premise: it arrived, and staff can see it"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -143,5 +143,5 @@ def test_a_summarizer_gets_reasoning_without_calls_or_staff_only_text() -> None:
     for header in (ANALYSIS, BROKEN, Header(Role.ASSISTANT, "analysis", recipient="functions.look"), Header(Role.TOOL, name="look")):
         for event in (FrameOpened(header), FrameText(f"Written as {header.role}, {header.intent}, {header.recipient}."), FrameClosed(None)):
             notes.feed(event)
-    asked = notes.request(None, []).frames[-1].body
-    assert asked.endswith("## New notes\n\nWritten as assistant, None, None.")
+    request_text = notes.request(None, []).frames[-1].body
+    assert request_text.endswith("## New notes\n\nWritten as assistant, None, None.")

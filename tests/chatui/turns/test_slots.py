@@ -1,4 +1,4 @@
-"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is lost."""
+"""The queue of turns and the limits of groups: who waits, in which order, which places are reported, and that no slot is lost."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 
-async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[int]], until: asyncio.Event) -> None:
-    async with slots.acquire(told.setdefault(name, []).append):
+async def hold(slots: Slots, name: str, done: list[str], places: dict[str, list[int]], until: asyncio.Event) -> None:
+    async with slots.acquire(places.setdefault(name, []).append):
         done.append(name)
         await until.wait()
 
@@ -35,27 +35,27 @@ async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[in
 @pytest.mark.asyncio
 async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
-    slots, done, told = Slots(1), list[str](), dict[str, list[int]]()
+    slots, done, places = Slots(1), list[str](), dict[str, list[int]]()
     ends = {name: asyncio.Event() for name in "abcd"}
     tasks = []
     for name in "abcd":
-        tasks.append(asyncio.create_task(hold(slots, name, done, told, ends[name])))
+        tasks.append(asyncio.create_task(hold(slots, name, done, places, ends[name])))
         await asyncio.sleep(0)
-    assert (done, told) == (["a"], {"a": [], "b": [1], "c": [2], "d": [3]})
+    assert (done, places) == (["a"], {"a": [], "b": [1], "c": [2], "d": [3]})
     for name in "abc":
         ends[name].set()
         await asyncio.sleep(0.03)
     assert done == list("abcd")
-    assert told["d"][-1] == 0 and sorted(told["d"], reverse=True) == told["d"], "a place in the queue only improves"
-    assert set(told["d"]) == {3, 2, 1, 0}
+    assert places["d"][-1] == 0 and sorted(places["d"], reverse=True) == places["d"], "a place in the queue only improves"
+    assert set(places["d"]) == {3, 2, 1, 0}
     ends["d"].set()
     await asyncio.gather(*tasks)
 
 
 @pytest.mark.asyncio
 async def test_giving_up_leaves_the_queue() -> None:
-    slots, done, told, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
-    first, second, third = (asyncio.create_task(hold(slots, name, done, told, end)) for name in "abc")
+    slots, done, places, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
+    first, second, third = (asyncio.create_task(hold(slots, name, done, places, end)) for name in "abc")
     await asyncio.sleep(0)
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
@@ -104,9 +104,9 @@ async def test_a_waiting_question_is_stored_shows_its_place_and_can_be_stopped(
         assert (await third.until("chatui:queued"))[-1]["place"] == 1
         gate.set()
         assert (await first.until(*ENDS))[-1]["state"] == "completed"
-        told = await third.until(*ENDS)
-        assert [event["place"] for event in told if event["type"] == "chatui:queued"] == [0]
-        assert told[-1]["state"] == "completed"
+        received = await third.until(*ENDS)
+        assert [event["place"] for event in received if event["type"] == "chatui:queued"] == [0]
+        assert received[-1]["state"] == "completed"
     assert await Turn.objects.filter(state="running").acount() == 0
 
 
@@ -124,13 +124,13 @@ LIMITS = {"students": 2, "staff": 1, "guests": 1}
 @dataclass(eq=False)
 class Person:
     groups: frozenset[str]
-    told: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     runs: bool = False
     end: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
     async def ask(self, slots: Slots) -> None:
-        async with slots.acquire(self.told.append, self.groups):
+        async with slots.acquire(self.places.append, self.groups):
             self.runs = True
             try:
                 await self.end.wait()
@@ -187,15 +187,15 @@ class Queue:
     def check(self) -> None:
         by_group = Counter(group for person in self.running for group in person.groups if group in self.limits)
         assert len(self.running) <= self.most and all(count <= self.limits[group] for group, count in by_group.items())
-        assert self.slots._free == self.most - len(self.running), "a slot was lost or made"
+        assert self.slots._free == self.most - len(self.running), "a slot was lost or added"
         left = {group: limit - by_group[group] for group, limit in self.limits.items()}
         for person in self.waiting:
-            mine = person.groups & self.limits.keys()
-            assert len(self.running) == self.most or any(left[group] <= 0 for group in mine), "somebody waits for nothing"
-            for group in mine:
+            limited_groups = person.groups & self.limits.keys()
+            assert len(self.running) == self.most or any(left[group] <= 0 for group in limited_groups), "somebody waits for nothing"
+            for group in limited_groups:
                 left[group] -= 1
-            assert person.told and person.told == sorted(person.told, reverse=True), "a place in the queue only improves"
-            assert 1 <= person.told[-1] <= len(self.people)
+            assert person.places and person.places == sorted(person.places, reverse=True), "a place in the queue only improves"
+            assert 1 <= person.places[-1] <= len(self.people)
             later = self.people[self.people.index(person) :]
             assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"
 
@@ -207,11 +207,11 @@ async def test_members_of_a_full_group_wait_without_blocking_other_groups() -> N
     third, fourth = await queue.ask("students"), await queue.ask("students")
     staff, nobody = await queue.ask("staff"), await queue.ask()
     assert [person.runs for person in (first, second, third, fourth, staff, nobody)] == [True, True, False, False, True, True]
-    assert (third.told, fourth.told) == ([1], [2])
+    assert (third.places, fourth.places) == ([1], [2])
     await queue.end(staff)
-    assert not third.runs, "a place of another group is none of theirs"
+    assert not third.runs, "a place of another group does not count for them"
     await queue.end(second)
-    assert third.runs and not fourth.runs and third.told == [1, 0]
+    assert third.runs and not fourth.runs and third.places == [1, 0]
     for person in queue.people:
         person.end.set()
     await queue.settle()
@@ -225,13 +225,13 @@ async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_gr
     student, other = await queue.ask("students"), await queue.ask()
     waiting = [await queue.ask("students") for _ in range(3)]
     late, later = await queue.ask(), await queue.ask()
-    assert [person.told[0] for person in (*waiting, late, later)] == [1, 2, 3, 1, 2]
+    assert [person.places[0] for person in (*waiting, late, later)] == [1, 2, 3, 1, 2]
     await queue.end(other)
     assert late.runs and not later.runs and not waiting[0].runs
     await queue.end(student)
     assert waiting[0].runs, "those who came first are first once their group has room"
     async with asyncio.timeout(20):
-        while waiting[1].told[-1] != 1:
+        while waiting[1].places[-1] != 1:
             await asyncio.sleep(0.01)
     queue.check()
     for person in list(queue.people):
@@ -251,7 +251,7 @@ async def test_a_member_of_two_groups_is_not_starved() -> None:
         student = behind
         if both.runs:
             break
-    assert not behind.runs, "the place is kept for who came first"
+    assert not behind.runs, "the place is reserved for the first in the queue"
     await queue.end(staff)
     assert both.runs
     await queue.end(both)

@@ -80,11 +80,11 @@ class Statements(list[str]):
 def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
     found, execute, executemany = Statements(), CursorWrapper.execute, CursorWrapper.executemany
 
-    def noted(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
+    def recorded(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
         found.append(sql)
         return execute(cursor, sql, params)
 
-    def noted_many(cursor: CursorWrapper, sql: str, params: Any) -> Any:
+    def recorded_many(cursor: CursorWrapper, sql: str, params: Any) -> Any:
         found.append(sql)
         return executemany(cursor, sql, params)
 
@@ -92,15 +92,15 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
     monkeypatch.setattr(limits, "_by_group", dict)
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
-    monkeypatch.setattr(CursorWrapper, "execute", noted)
-    monkeypatch.setattr(CursorWrapper, "executemany", noted_many)
+    monkeypatch.setattr(CursorWrapper, "execute", recorded)
+    monkeypatch.setattr(CursorWrapper, "executemany", recorded_many)
     return found
 
 
 async def turn(
     socket: BrowserSocket, backend: ScriptedBackend, statements: Statements, command: dict[str, Any]
 ) -> tuple[dict[str, Any], int, int]:
-    """One turn as a page asks for it: its acceptance, and the number of statements until the first token and in total."""
+    """One turn as a page requests it: its acceptance, and the number of statements until the first token and in total."""
     gate = asyncio.Event()
     backend.script = [gate, *answer("Four.")]
     backend.waiting.clear()
@@ -112,7 +112,7 @@ async def turn(
     accepted = (await socket.until("chatui:accepted"))[-1]
     gate.set()
     end = (await socket.until(*ENDS))[-1]
-    assert "plain" in end or "Regenerate" in end["html"], "the page need not fetch what stands below the answer"
+    assert "plain" in end or "Regenerate" in end["html"], "the page need not fetch the part below the answer"
     await running.settle()
     everything = len(statements) - mark
     assert everything <= IN_ALL, statements.since(mark)
@@ -141,15 +141,15 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
     assert await Turn.objects.filter(state="completed").acount() == 5
 
 
-@pytest.mark.parametrize(("is_new", "asked"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
+@pytest.mark.parametrize(("is_new", "expected"), [(True, NEW_CONVERSATION), (False, NEXT_QUESTION)])
 async def test_a_turn_sends_exactly_these_statements(
-    ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, asked: str
+    ada: User, backend: ScriptedBackend, statements: Statements, is_new: bool, expected: str
 ) -> None:
     async with BrowserSocket(ada) as socket:
         accepted, *_ = await turn(socket, backend, statements, send(None))
         mark = len(statements)
         _, first, _ = await turn(socket, backend, statements, send(None if is_new else accepted["conversation"]))
-    assert [named(sql) for sql in statements[mark : mark + first]] == [*listed(asked), *listed(SWITCHED_OFF)]
+    assert [named(sql) for sql in statements[mark : mark + first]] == [*listed(expected), *listed(SWITCHED_OFF)]
     assert [named(sql) for sql in statements[mark + first :]] == listed(ANSWERED)
     counted = [sql for sql in statements[mark:] if named(sql) != "BEGIN"]
     assert len(counted) <= 20, "as docs/benchmarks.md counts them"
@@ -159,24 +159,24 @@ async def test_a_first_answer_waits_for_few_threads(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
-    waits: list[str] = []
+    calls: list[str] = []
     run, post = Pool.run, Writer.post
 
-    def noted(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
-        waits.append(name_of(work))
+    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
+        calls.append(name_of(work))
         return run(pool, work, *given, **named)
 
-    def noted_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
-        waits.append(name_of(write))
+    def recorded_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
+        calls.append(name_of(write))
         return post(writer, write, *given, **named)
 
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
-        monkeypatch.setattr(Pool, "run", noted)
-        monkeypatch.setattr(Writer, "post", noted_write)
+        monkeypatch.setattr(Pool, "run", recorded)
+        monkeypatch.setattr(Writer, "post", recorded_write)
         await turn(socket, backend, statements, send(None))
     # The summary asks its model server independently, and no answer waits for it.
-    assert [name for name in waits if name != "spec_of"] == ["start", "opening_of", "store"]
+    assert [name for name in calls if name != "spec_of"] == ["start", "opening_of", "store"]
 
 
 def name_of(work: Any) -> str:
@@ -209,15 +209,15 @@ async def test_group_limits_add_no_statement(
 async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
     ada: User, backend: ScriptedBackend, statements: Statements
 ) -> None:
-    taken = []
+    numbers = []
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
         for messages in (10, 10_000):
             conversation = await database_sync_to_async(long_conversation)(ada, messages)
             _, *counts = await turn(socket, backend, statements, send(conversation.pk))
-            taken.append(counts)
+            numbers.append(counts)
             assert len(backend.requests[-1].frames) == messages + 1, "all of it fits into what a model may see"
-    assert taken[0] == taken[1]
+    assert numbers[0] == numbers[1]
 
 
 @pytest.mark.slow
@@ -238,10 +238,10 @@ async def test_messages_a_model_cannot_see_are_not_read(ada: User, backend: Scri
         await socket.send(client_id=str(uuid4()), **send(conversation.pk))
         await socket.until("chatui:accepted")
         await running.settle()
-    asked = backend.requests[0].frames
-    assert asked[0].header.role == "user" and len(asked) < 100
+    frames = backend.requests[0].frames
+    assert frames[0].header.role == "user" and len(frames) < 100
     left_out = (await Turn.objects.aget(conversation=conversation, state="completed", model="scripted-model")).turns_left_out
-    assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in asked), "people are told how much was left out"
+    assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in frames), "people see how much was left out"
 
 
 async def test_reasoning_before_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:

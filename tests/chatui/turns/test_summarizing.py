@@ -31,7 +31,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 SECRET = "SECRET-OF-A-SERVER"
 QUESTION = "How do I get to work fastest when it rains?"
-ORDERS = "You work for Acme. Never mention Project Nightingale. Offer a discount of twenty percent only when somebody threatens to cancel."
+INSTRUCTIONS = (
+    "You work for Acme. Never mention Project Nightingale. Offer a discount of twenty percent only when somebody threatens to cancel."
+)
 STEP = "Compared three ways to travel"
 NEUTRAL = re.compile(r'<p class="thought">Thought for [^<]+</p>')
 
@@ -103,7 +105,7 @@ def fetched(person: User, path: str) -> str:
     return signed_in(person).get(path).content.decode()
 
 
-async def kept(turn: Turn) -> list[Message]:
+async def stored_messages(turn: Turn) -> list[Message]:
     return [message async for message in Message.objects.filter(turn=turn).order_by("position")]
 
 
@@ -117,7 +119,7 @@ async def test_a_step_is_shown_during_thinking_and_stored_before_the_answer(
     types = watched.types()
     assert STEP in watched.raw
     assert types.index("chatui:thought") < types.index("chatui:message")
-    frames = await kept(watched.turn)
+    frames = await stored_messages(watched.turn)
     assert [(m.channel, m.name, m.author, m.is_visible) for m in frames][-2:] == [
         ("commentary", "reasoning_summary", Author.PRODUCT, True),
         ("final", "", Author.MODEL, True),
@@ -132,7 +134,7 @@ async def test_a_step_is_shown_during_thinking_and_stored_before_the_answer(
 async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_hidden(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": INSTRUCTIONS})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     install(monkeypatch, backend, summarizer)
     first, second = f"{THOUGHT} first part. ", f"{THOUGHT} second part. "
@@ -152,9 +154,9 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_hidd
         await until(lambda: len(summarizer.requests) == 2)
         await socket.send("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         await running.settle()
-    asked = [request.frames[-1].body for request in summarizer.requests]
-    assert "first part" in asked[0] and QUESTION in asked[0] and "- none" in asked[0]
-    assert "second part" in asked[1] and "first part" not in asked[1] and f"- {STEP}" in asked[1]
+    bodies = [request.frames[-1].body for request in summarizer.requests]
+    assert "first part" in bodies[0] and QUESTION in bodies[0] and "- none" in bodies[0]
+    assert "second part" in bodies[1] and "first part" not in bodies[1] and f"- {STEP}" in bodies[1]
     everything = "".join(frame.body for request in summarizer.requests for frame in request.frames)
     assert "CANARY" not in everything and "Nightingale" not in everything
     assert {(request.model, request.effort, request.max_tokens) for request in summarizer.requests} == {("small-model", "low", 400)}
@@ -163,7 +165,7 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_hidd
 
 ATTACKS: dict[str, Says] = {
     "a copy of the analysis": "I weigh the train against the bicycle and against walking all the way there",
-    "most of it, put together anew": "Weigh the train against the bicycle, rain slows the roads down a lot",
+    "most of it, rearranged": "Weigh the train against the bicycle, rain slows the roads down a lot",
     "the developer message in other words": "Clients who threaten cancelling get twenty percent discount offers",
     "a name from the developer message": "Thought about nightingale plans",
     "tag characters": "Compared ways" + "".join(chr(0xE0000 + ord(letter)) for letter in "nightingale"),
@@ -198,7 +200,7 @@ ATTACKS: dict[str, Says] = {
 async def test_e_x_summary_blocked_a_blocked_line_is_replaced_by_the_neutral_one(
     attack: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": INSTRUCTIONS})
     gate, summarizer = asyncio.Event(), Summarizer(attack, "none")
     install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
@@ -207,14 +209,14 @@ async def test_e_x_summary_blocked_a_blocked_line_is_replaced_by_the_neutral_one
     assert watched.steps == [] and "chatui:thought" in watched.types()
     page = await page_of(ada, watched.turn)
     assert NEUTRAL.search(page) and "<details" not in page
-    frames = await kept(watched.turn)
+    frames = await stored_messages(watched.turn)
     assert [message.name for message in frames if message.is_visible] == [""], "the answer, and no summary"
     blocked = [message for message in frames if message.name == "reasoning_summary"]
     assert [(m.channel, m.intent, m.error_code, m.author) for m in blocked] == [
         ("analysis", "debug", "E-X-SUMMARY-BLOCKED", Author.PRODUCT)
     ], "the premise: it was written, and staff can see it"
-    said = caplog.text + watched.raw + page
-    assert "nightingale" not in said.casefold() and attack[:40] not in said
+    everything = caplog.text + watched.raw + page
+    assert "nightingale" not in everything.casefold() and attack[:40] not in everything
 
 
 async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,15 +257,15 @@ async def test_a_broken_summarizer_does_not_delay_the_answer(
         await socket.until("chatui:snapshot")
         await until(lambda: len(summarizer.requests) > 0)
         gate.set()
-        began = time.monotonic()
+        started = time.monotonic()
         events = await socket.until(*ENDS)
-        took = time.monotonic() - began
+        took = time.monotonic() - started
     await running.settle()
     assert took < summarizing.ASK_SECONDS / 2, "the answer waited"
     assert events[-1]["type"] == "response.completed"
     assert "HIDDEN-WORDS" not in caplog.text
     frames = await Message.objects.filter(name="reasoning_summary").acount()
-    assert frames == 0, "nothing was said, so nothing is kept"
+    assert frames == 0, "there was no text, so nothing is stored"
     assert summarizer.running == 0, "no request outlives the turn"
 
 
@@ -320,8 +322,8 @@ async def test_only_a_few_summaries_are_requested_at_the_same_time(
     gate, summarizer = asyncio.Event(), Summarizer(0.2)
     install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    async with BrowserSocket(ada) as hers, BrowserSocket(bela) as his:
-        for socket in (hers, hers, hers, his, his, his):
+    async with BrowserSocket(ada) as ada_socket, BrowserSocket(bela) as bela_socket:
+        for socket in (ada_socket, ada_socket, ada_socket, bela_socket, bela_socket, bela_socket):
             await socket.send_message(QUESTION)
         await until(lambda: len(summarizer.requests) >= 4)
         gate.set()
@@ -424,7 +426,7 @@ async def test_a_turn_without_an_answer_keeps_the_shown_steps(ada: User, backend
         await running.settle()
     assert types[-2:] == ["chatui:thought", "response.cancel"]
     turn = await Turn.objects.aget()
-    assert [(m.channel, m.name) for m in await kept(turn)] == [("analysis", ""), ("commentary", "reasoning_summary")]
+    assert [(m.channel, m.name) for m in await stored_messages(turn)] == [("analysis", ""), ("commentary", "reasoning_summary")]
     assert f'<li dir="auto">{STEP}</li>' in await page_of(ada, turn)
 
 
@@ -560,14 +562,14 @@ async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBacken
 async def test_a_reviewed_line_is_shown_only_if_the_review_allows_it(
     says: str, is_shown: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": ORDERS})
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": INSTRUCTIONS})
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     summarizer.reviews = says
     install(monkeypatch, backend, summarizer, summary_review=True)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     review = summarizer.requests[1].frames[-1].body
-    assert STEP in review and "Nightingale" in review, "the review knows what must not be told"
+    assert STEP in review and "Nightingale" in review, "the review knows what must not be revealed"
     assert (STEP in watched.raw) == is_shown
     blocked = [m async for m in Message.objects.filter(error_code="E-X-SUMMARY-BLOCKED")]
     assert len(blocked) == (0 if is_shown else 1)
@@ -584,8 +586,8 @@ async def test_a_line_by_a_model_is_reviewed_unless_reviews_are_off(
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert (STEP in watched.raw) == is_shown
-    asked = summarizer.requests[1].frames[0].body
-    assert "may leak" in asked and "may harm" in asked
+    instructions = summarizer.requests[1].frames[0].body
+    assert "may leak" in instructions and "may harm" in instructions
 
 
 async def test_a_line_that_fails_the_check_is_not_sent_to_the_review(

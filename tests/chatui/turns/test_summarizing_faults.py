@@ -13,7 +13,7 @@ from chatui.turns import ledger, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
-from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
+from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 
@@ -39,7 +39,7 @@ async def test_a_line_that_cannot_be_stored_is_blocked_and_the_answer_stored(
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
-    assert [message.error_code for message in await kept(watched.turn)] == ["", "E-X-SUMMARY-BLOCKED", ""]
+    assert [message.error_code for message in await stored_messages(watched.turn)] == ["", "E-X-SUMMARY-BLOCKED", ""]
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800"])
@@ -76,7 +76,7 @@ async def test_a_summary_that_cannot_be_stored_does_not_lose_the_answer(
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
-    assert [(message.name, message.channel) for message in await kept(watched.turn)] == [("", "analysis"), ("", "final")]
+    assert [(message.name, message.channel) for message in await stored_messages(watched.turn)] == [("", "analysis"), ("", "final")]
 
 
 async def test_a_check_that_fails_as_the_answer_begins_does_not_lose_the_answer(
@@ -132,4 +132,4 @@ async def test_a_server_summary_too_late_for_its_review_is_not_shown(
     backend.script = [*frame(ANALYSIS, THOUGHT), gate, *server_summary("**Comparing ways**"), *answer()[-5:]]
     watched = await watch(ada, gate, backend.waiting.is_set)
     assert watched.steps == [] and "chatui:thought" in watched.types()
-    assert not [message for message in await kept(watched.turn) if message.name == SUMMARY_NAME and message.is_visible]
+    assert not [message for message in await stored_messages(watched.turn) if message.name == SUMMARY_NAME and message.is_visible]

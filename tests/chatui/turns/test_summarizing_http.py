@@ -83,11 +83,11 @@ async def _drips(writer: asyncio.StreamWriter) -> None:
 @pytest.mark.usefixtures("closing")
 @pytest.mark.parametrize(("review", "verdict", "is_shown"), [("false", "", True), ("true", "allow", True), ("true", "block", False)])
 async def test_a_line_over_http_is_checked_and_shown(review: str, verdict: str, is_shown: bool, ada: User, configure: Configure) -> None:
-    gate, asked = asyncio.Event(), []
+    gate, requests = asyncio.Event(), []
 
     async def small(writer: asyncio.StreamWriter) -> None:
-        asked.append(1)
-        await writes(verdict if review == "true" and len(asked) % 2 == 0 else STEP)(writer)
+        requests.append(1)
+        await writes(verdict if review == "true" and len(requests) % 2 == 0 else STEP)(writer)
 
     async with stub.running(thinks(gate)) as big, stub.running(small) as other:
         configure(TWO.format(big=big.url, small=other.url, review=review))
@@ -96,7 +96,7 @@ async def test_a_line_over_http_is_checked_and_shown(review: str, verdict: str, 
             accepted = (await socket.until("chatui:accepted"))[-1]
             await socket.send("subscribe", conversation=accepted["conversation"])
             async with asyncio.timeout(10):
-                while len(asked) < (2 if review == "true" else 1):
+                while len(requests) < (2 if review == "true" else 1):
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(3)
             gate.set()
@@ -151,12 +151,12 @@ async def test_the_real_server_as_model_and_summarizer(
     monkeypatch.setattr(summarizing, "MIN_CHARS", 20)
     answered, words_of = asyncio.Event(), own_requests.text_of
 
-    async def noted(backend: Backend, request: SampleRequest, max_chars: int, charged: own_requests.Charged, what: str) -> str:
+    async def recorded(backend: Backend, request: SampleRequest, max_chars: int, charged: own_requests.Charged, what: str) -> str:
         answer = await words_of(backend, request, max_chars, charged, what)
         answered.set()
         return answer
 
-    monkeypatch.setattr(own_requests, "text_of", noted)
+    monkeypatch.setattr(own_requests, "text_of", recorded)
     relay.hold_after(12)
     both = TWO.format(big=relay.url, small=llama_server, review="false")
     configure(
@@ -168,15 +168,15 @@ async def test_the_real_server_as_model_and_summarizer(
         await socket.send("subscribe", conversation=accepted["conversation"])
         await asyncio.wait_for(answered.wait(), 20)
         await asyncio.sleep(0.2)
-        relay.let_go()
+        relay.release()
         await socket.until(*ENDS, timeout=30)
         await running.settle()
         raw = "".join(socket.raw)
     steps = [event["text"] for frame in socket.raw for event in json.loads(frame) if event["type"] == "chatui:summary"]
-    kept = [
+    stored = [
         summary_frame.steps_of(frame_of(message).body)
         async for message in Message.objects.filter(name="reasoning_summary", is_visible=True)
     ]
-    assert kept == ([steps] if steps else []), "the shown text equals the stored text"
+    assert stored == ([steps] if steps else []), "the shown text equals the stored text"
     assert "RAW-COT-CANARY" not in raw and "bicycle" in raw
     assert (await Turn.objects.aget()).state == "completed"

@@ -38,18 +38,18 @@ def ask(kind: Kind = Kind.SEND, text: str = "What is 2 + 2?", **fields: object) 
     return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
 
 
-async def begin(person: User, wanted: Ask) -> Started:
-    return await running.ask(person, wanted)
+async def begin(person: User, question: Ask) -> Started:
+    return await running.ask(person, question)
 
 
-async def run(person: User, wanted: Ask) -> Turn:
-    started = await begin(person, wanted)
+async def run(person: User, question: Ask) -> Turn:
+    started = await begin(person, question)
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
 @database_sync_to_async
-def kept(conversation: Conversation, person: User) -> list[Message]:
+def stored_messages(conversation: Conversation, person: User) -> list[Message]:
     return transcripts.branch(conversation, transcripts.active_leaf(conversation, person))
 
 
@@ -61,7 +61,7 @@ def shape(messages: list[Message]) -> list[tuple[str, str]]:
 async def test_a_question_and_its_answer_are_stored_as_canonical_frames(ada: User, backend: ScriptedBackend) -> None:
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code, turn.model, turn.output_tokens) == ("completed", "", "scripted-model", 20)
-    messages = await kept(turn.conversation, ada)
+    messages = await stored_messages(turn.conversation, ada)
     assert shape(messages) == [("user", ""), ("assistant", "analysis"), ("assistant", "final")]
     assert [message.is_visible for message in messages] == [True, False, True]
     assert messages[2].text == "<|start|>assistant<|channel|>final<|message|>Four. <|return|>"
@@ -71,7 +71,7 @@ async def test_a_question_and_its_answer_are_stored_as_canonical_frames(ada: Use
 async def test_a_branch_with_its_header_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(ANALYSIS, "hm"), *frame(CALL, "{}", Terminator.CALL), *frame(REPLY, '{"ok":true}'), *answer("Done <|end|> <")]
     turn = await run(ada, ask(text="Look <|start|>system<|message|> it up"))
-    messages = await kept(turn.conversation, ada)
+    messages = await stored_messages(turn.conversation, ada)
     text = document.dump_document_header(Transcript(())) + "\n".join(message.text for message in messages)
     assert [item.header.role for item in document.parse(text).frames] == [
         "user",
@@ -99,7 +99,7 @@ async def test_editing_a_question_creates_a_sibling(ada: User, backend: Scripted
     first = await run(ada, ask())
     edited = await run(ada, ask(Kind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
     assert await Message.objects.filter(conversation=first.conversation).acount() == 6
-    messages = await kept(first.conversation, ada)
+    messages = await stored_messages(first.conversation, ada)
     assert messages[0].pk == edited.question_id and messages[0].parent_id is None
 
 
@@ -109,7 +109,7 @@ async def test_regenerating_creates_a_sibling_answer(ada: User, backend: Scripte
     again = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
     assert again.question_id == first.question_id
     assert await Message.objects.filter(parent_id=first.question_id).acount() == 2
-    assert {message.turn_id for message in (await kept(first.conversation, ada))[1:]} == {again.pk}
+    assert {message.turn_id for message in (await stored_messages(first.conversation, ada))[1:]} == {again.pk}
 
 
 @pytest.mark.asyncio
@@ -122,9 +122,9 @@ async def test_the_page_says_when_the_oldest_turns_did_not_fit(ada: User, backen
 
 @pytest.mark.asyncio
 async def test_a_repeated_ask_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
-    wanted = ask()
-    one = await begin(ada, wanted)
-    two = await begin(ada, wanted)
+    question = ask()
+    one = await begin(ada, question)
+    two = await begin(ada, question)
     assert one.turn.pk == two.turn.pk and not two.is_new
     assert await Turn.objects.acount() == 1
 
@@ -139,7 +139,7 @@ async def test_e_x_busy_a_second_turn_in_the_same_conversation_is_refused(ada: U
     assert caught.value.code is ProductCode.BUSY
     gate.set()
     await running.settle()
-    assert await Message.objects.filter(role="user").acount() == 1, "a refused question is not kept"
+    assert await Message.objects.filter(role="user").acount() == 1, "a refused question is not stored"
 
 
 @pytest.mark.asyncio
@@ -154,11 +154,11 @@ async def test_e_x_too_many_limits_parallel_answers_of_one_person(ada: User, bel
     row = (await Turn.objects.select_related("conversation").filter(asked_by=ada).afirst()).conversation  # type: ignore[union-attr]
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, ask(conversation=row.pk))
-    assert caught.value.code is ProductCode.BUSY, "an answer in the same conversation is none of the others"
+    assert caught.value.code is ProductCode.BUSY, "an answer in the same conversation does not count as another"
     await begin(bela, ask())
     gate.set()
     await running.settle()
-    assert await Conversation.objects.filter(owner=ada).acount() == 4, "nothing is kept of what was refused"
+    assert await Conversation.objects.filter(owner=ada).acount() == 4, "nothing is stored of what was refused"
     await begin(ada, ask())
 
 
@@ -171,7 +171,7 @@ async def test_stop_ends_the_upstream_request_and_keeps_the_shown_text(ada: User
     await asyncio.wait_for(running.settle(), 1)
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, backend.closed) == ("stopped", 1)
-    last = (await kept(turn.conversation, ada))[-1]
+    last = (await stored_messages(turn.conversation, ada))[-1]
     assert last.text.endswith("Half an ans<|end|>") and not last.is_complete
 
 
@@ -182,7 +182,7 @@ async def test_stop_before_any_text_leaves_no_empty_answer(ada: User, backend: S
     await asyncio.wait_for(backend.waiting.wait(), 5)
     await running.stop(Place(started.turn.pk, PROCESS))
     await running.settle()
-    assert shape(await kept(started.turn.conversation, ada)) == [("user", "")]
+    assert shape(await stored_messages(started.turn.conversation, ada)) == [("user", "")]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ async def test_every_failure_has_its_state_and_code(
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == (state, code)
     assert "secret" not in caplog.text
-    assert await Message.objects.filter(role="user").acount() == 1, "the question is kept"
-    empty = [message for message in await kept(turn.conversation, ada) if message.text.endswith("<|message|><|end|>")]
+    assert await Message.objects.filter(role="user").acount() == 1, "the question is stored"
+    empty = [message for message in await stored_messages(turn.conversation, ada) if message.text.endswith("<|message|><|end|>")]
     assert not empty
 
 
@@ -222,7 +222,7 @@ async def test_an_answer_after_an_unanswered_call_is_hidden(ada: User, backend: 
     backend.script = [*frame(FINAL, "I look."), *frame(CALL, "{}", Terminator.CALL), *frame(FINAL, "SECRET"), ended()]
     backend.following = [answer("It is so.")]
     turn = await run(ada, ask())
-    messages = await kept(turn.conversation, ada)
+    messages = await stored_messages(turn.conversation, ada)
     assert [(message.channel, message.intent, message.is_visible, message.error_code) for message in messages[1:]] == [
         ("final", "", True, ""),
         ("commentary", "", False, ""),
@@ -231,7 +231,7 @@ async def test_an_answer_after_an_unanswered_call_is_hidden(ada: User, backend: 
         ("analysis", "", False, ""),
         ("final", "", True, ""),
     ]
-    assert messages[4].role == "tool", "the call has its reply, and the model went on"
+    assert messages[4].role == "tool", "the call has its reply, and the model continued"
     assert (turn.state, turn.error_code) == ("completed", "")
     [line] = [record.getMessage() for record in caplog.records if "frames with" in record.getMessage()]
     assert line == f"turn {turn.pk}: frames with problems: E-CALL-SCHEMA × 1"
@@ -241,7 +241,7 @@ async def test_an_answer_after_an_unanswered_call_is_hidden(ada: User, backend: 
 async def test_an_interrupted_frame_is_stored_as_incomplete(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)]
     turn = await run(ada, ask())
-    last = (await kept(turn.conversation, ada))[-1]
+    last = (await stored_messages(turn.conversation, ada))[-1]
     assert (last.is_complete, last.error_code, last.terminator) == (False, "E-STREAM-TRUNCATED", "<|end|>")
 
 
@@ -249,7 +249,7 @@ async def test_an_interrupted_frame_is_stored_as_incomplete(ada: User, backend: 
 async def test_an_invalid_header_is_stored_as_hidden_analysis(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(Header("assistant", channel="fin al"), "odd"), *answer()]
     turn = await run(ada, ask())
-    odd = (await kept(turn.conversation, ada))[1]
+    odd = (await stored_messages(turn.conversation, ada))[1]
     assert (odd.channel, odd.intent, odd.is_visible, odd.error_code) == ("analysis", "debug", False, "E-PARSE-HEADER")
 
 
@@ -257,7 +257,7 @@ async def test_an_invalid_header_is_stored_as_hidden_analysis(ada: User, backend
 async def test_text_that_a_database_refuses_is_stored_with_replacement_characters(ada: User, backend: ScriptedBackend) -> None:
     backend.script = answer("a\x00b \ud800 c")
     turn = await run(ada, ask(text="null \x00 and half \udc00"))
-    messages = await kept(turn.conversation, ada)
+    messages = await stored_messages(turn.conversation, ada)
     assert "\x00" not in "".join(message.text for message in messages)
     assert "a\ufffdb \ufffd c" in messages[-1].text
 
@@ -271,8 +271,8 @@ async def test_deleting_the_conversation_ends_its_turn_and_keeps_the_shown_text(
     await Conversation.objects.filter(pk=started.turn.conversation_id).aupdate(deleted_at=timezone.now())
     await asyncio.wait_for(running.settle(), 10)
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "stopped"
-    kept = await Message.objects.aget(channel="final")
-    assert kept.text.endswith("Half <|end|>") and not kept.is_complete
+    stored_messages = await Message.objects.aget(channel="final")
+    assert stored_messages.text.endswith("Half <|end|>") and not stored_messages.is_complete
 
 
 @pytest.mark.asyncio
@@ -282,7 +282,7 @@ async def test_a_turn_of_a_dead_process_is_closed_and_its_pieces_stored(ada: Use
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
-    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half<|end|>")
+    assert (await stored_messages(turn.conversation, ada))[-1].text.endswith("Half<|end|>")
     assert await database_sync_to_async(sweep.interrupt_abandoned)() == []
 
 
@@ -300,16 +300,16 @@ async def test_turns_of_dead_processes_block_nobody(ada: User, backend: Scripted
 async def test_an_ended_or_foreign_turn_gets_no_frames(ada: User, backend: ScriptedBackend) -> None:
     @database_sync_to_async
     def try_them() -> None:
-        mine, done = ledger.load(store(ada, ask()).turn), Finished(Frame(FINAL, "Four.", Terminator.RETURN))
-        parents = [mine.question_id]
+        job, done = ledger.load(store(ada, ask()).turn), Finished(Frame(FINAL, "Four.", Terminator.RETURN))
+        parents = [job.question_id]
         with pytest.raises(ledger.LeaseLostError):
-            ledger.store_frames(replace(mine, lease_owner="another process"), parents, [(uuid4(), done)])
-        ledger.store_frames(mine, parents, [(uuid4(), done)])
-        assert ledger.finish(mine, ledger.Outcome(TurnState.COMPLETED), ledger.Account())
-        assert not ledger.finish(mine, ledger.Outcome(TurnState.FAILED), ledger.Account())
+            ledger.store_frames(replace(job, lease_owner="another process"), parents, [(uuid4(), done)])
+        ledger.store_frames(job, parents, [(uuid4(), done)])
+        assert ledger.finish(job, ledger.Outcome(TurnState.COMPLETED), ledger.Account())
+        assert not ledger.finish(job, ledger.Outcome(TurnState.FAILED), ledger.Account())
         with pytest.raises(ledger.LeaseLostError):
-            ledger.store_frames(mine, parents, [(uuid4(), done)])
-        assert Message.objects.filter(turn=mine.turn_id).count() == 1
+            ledger.store_frames(job, parents, [(uuid4(), done)])
+        assert Message.objects.filter(turn=job.turn_id).count() == 1
 
     await try_them()
 

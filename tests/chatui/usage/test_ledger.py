@@ -69,15 +69,15 @@ async def test_counts_that_a_server_does_not_report_are_estimated_and_marked(ada
     assert entry.is_estimate and 100 < entry.output_tokens < 300 and 5 < entry.input_tokens < 500
 
 
-@pytest.mark.parametrize("said", [Usage(-5, 20), Usage(10**15, 20), Usage(None, 20)])
-async def test_an_implausible_token_count_is_ignored(said: Usage, ada: User, backend: ScriptedBackend) -> None:
-    spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
+@pytest.mark.parametrize("usage", [Usage(-5, 20), Usage(10**15, 20), Usage(None, 20)])
+async def test_an_implausible_token_count_is_ignored(usage: Usage, ada: User, backend: ScriptedBackend) -> None:
+    spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), usage, 7.0)
     assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
 
 
-@pytest.mark.parametrize("said", [Usage(-5, -1), Usage(10**15, 2**31)])
-async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said: Usage, ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, said, "m\x00<|end|>")]
+@pytest.mark.parametrize("usage", [Usage(-5, -1), Usage(10**15, 2**31)])
+async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(usage: Usage, ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, usage, "m\x00<|end|>")]
     await running.ask(ada, ask())
     await running.settle()
     turn = await Turn.objects.aget()
@@ -88,19 +88,19 @@ async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said:
 
 async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
     def sampling() -> Sampling:
-        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        made._ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
-        return made
+        samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        samples._ended = SampleEnded(EndReason.STOP, Usage(MAX_TOKENS, 7))
+        return samples
 
     account = account_of([sampling() for _ in range(3)], None)
     assert (account.input_tokens, account.output_tokens) == (2**31 - 1, 21)
 
 
 async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_stored(backend: ScriptedBackend) -> None:
-    told: list[str] = []
+    names: list[str] = []
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
-    await own_requests.text_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model), "title")
-    assert told == ["m\ufffd<end|>"]
+    await own_requests.text_of(backend, SampleRequest(()), 100, lambda _, model: names.append(model), "title")
+    assert names == ["m\ufffd<end|>"]
 
 
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
@@ -128,9 +128,9 @@ async def test_a_turn_stopped_before_the_server_reported_its_model_is_booked_as_
 
 async def test_a_turn_has_the_last_reported_model_if_its_last_sample_was_stopped() -> None:
     def sampling(model: str | None) -> Sampling:
-        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
-        made._ended = SampleEnded(EndReason.STOP, model=model) if model else None
-        return made
+        samples = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        samples._ended = SampleEnded(EndReason.STOP, model=model) if model else None
+        return samples
 
     assert account_of([sampling("first"), sampling("second"), sampling(None)], None).model == "second"
     assert account_of([sampling(None)], None).model == ""

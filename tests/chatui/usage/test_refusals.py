@@ -33,10 +33,10 @@ async def test_a_page_receives_the_limit_its_end_and_whom_to_ask(
     change(monkeypatch, {"usage_contact": "Ask it@example.org for more."})
     await limit(day_turns=0)
     async with BrowserSocket(ada) as socket:
-        asked = str(uuid4())
-        await socket.send("send", client_id=asked, conversation=None, text="Hello?", effort="low")
+        client_id = str(uuid4())
+        await socket.send("send", client_id=client_id, conversation=None, text="Hello?", effort="low")
         refused = (await socket.until("chatui:refused"))[-1]
-    assert (refused["client_id"], refused["code"], refused["contact"]) == (asked, "E-X-QUOTA-DAY", "Ask it@example.org for more.")
+    assert (refused["client_id"], refused["code"], refused["contact"]) == (client_id, "E-X-QUOTA-DAY", "Ask it@example.org for more.")
     until = parse_datetime(refused["until"])
     assert until == periods.now().day_ends and backend.requests == []
 

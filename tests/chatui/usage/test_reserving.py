@@ -185,8 +185,8 @@ def test_a_person_who_has_used_most_of_a_limit_is_told_how_much(ada: User, today
 async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, backend: ScriptedBackend) -> None:
     await database_sync_to_async(limit)(day_turns=1)
     backend.script = [asyncio.Event()]
-    asked = await asyncio.gather(*(running.ask(ada, ask()) for _ in range(20)), return_exceptions=True)
-    refused = [each.code for each in asked if isinstance(each, AskRefusedError)]
+    results = await asyncio.gather(*(running.ask(ada, ask()) for _ in range(20)), return_exceptions=True)
+    refused = [each.code for each in results if isinstance(each, AskRefusedError)]
     assert refused == [ProductCode.QUOTA_DAY] * 19
     assert await Turn.objects.acount() == 1 and await Conversation.objects.acount() == 1
 

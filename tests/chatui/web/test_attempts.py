@@ -1,4 +1,4 @@
-"""Attempts to see hidden channels: telling requests of a user from those caused by another site or by the browser itself."""
+"""Attempts to see hidden channels: distinguishing requests of a user from those caused by another site or by the browser itself."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_cross_site_request_does_not_count_as_the_persons_attempt(bela: User, 
     page = signed_in(grace).get("/audit/").content.decode()
     table = page.partition('class="audit-tallies"')[2].partition("</table>")[0]
     assert table.count('<td class="audit-count">3</td>') == 1
-    assert "another site&#x27;s link" in page, "it is on the page all the same"
+    assert "another site&#x27;s link" in page, "it is still on the page"
 
 
 @pytest.mark.parametrize("place", ["open", "close"])

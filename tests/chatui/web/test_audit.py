@@ -44,7 +44,7 @@ def shown_actions(client: Client, query: str = "", status: int = 200) -> list[st
 def test_permitted_staff_read_every_line_newest_first(grace: User) -> None:
     page = signed_in(grace).get("/audit/").content.decode()
     assert shown_actions(signed_in(grace)) == ["third thing", "second thing", "first thing"]
-    for said in (
+    for expected in (
         "words of a reason",
         "E-PERM-VISIBILITY",
         "192.0.2.8",
@@ -53,7 +53,7 @@ def test_permitted_staff_read_every_line_newest_first(grace: User) -> None:
         "Time (UTC)",
         AuditEvent.objects.get(number=3).hash,
     ):
-        assert said in page
+        assert expected in page
 
 
 @pytest.mark.usefixtures("log")

@@ -154,8 +154,8 @@ def test_a_second_person_approves_on_the_page_of_requests(grace: User, vera: Use
     assert "HIDDEN" in asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
     assert deciding.post(approve).status_code == 404, "played again"
     assert "No requests are waiting" in deciding.get("/debug/requests/").content.decode()
-    told = AuditEvent.objects.order_by("number").values_list("action", "code", "actor_name")
-    assert list(told) == [
+    events = AuditEvent.objects.order_by("number").values_list("action", "code", "actor_name")
+    assert list(events) == [
         ("ask for debug view", "", "grace"),
         ("approve debug view", "E-PERM-VISIBILITY", "grace"),
         ("approve debug view", "", "vera"),
@@ -194,9 +194,9 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
 
 
 def test_the_owners_page_does_not_load_whole_requests(ada: User, turn: Turn) -> None:
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert b"That." in signed_in(ada).get(f"/c/{turn.conversation_id}/").content
-    loaded = [query["sql"] for query in asked if '"chatui_turn"."request"' in query["sql"]]
+    loaded = [query["sql"] for query in queries if '"chatui_turn"."request"' in query["sql"]]
     # Turns of dead processes are read completely, but a running turn has stored no request yet.
     assert [query for query in loaded if "'running'" not in query] == []
 

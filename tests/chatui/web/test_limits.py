@@ -39,7 +39,7 @@ def test_share_links_are_rate_limited(question: Message, ada: User) -> None:
     path, client = f"/c/{question.conversation_id}/share/", signed_in(ada)
     assert statuses(client, 32, "POST", path, leaf=str(question.pk), days="7") == [302] * 30 + [REFUSED] * 2
     assert ShareLink.objects.count() == 30
-    assert client.get(path).status_code == 200, "looking at them is not making them"
+    assert client.get(path).status_code == 200, "viewing them does not count as creating them"
 
 
 def test_exports_of_everything_are_rate_limited(question: Message, ada: User, bela: User) -> None:

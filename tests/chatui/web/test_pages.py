@@ -237,10 +237,10 @@ def test_a_form_has_an_error_summary_with_links(ada: User) -> None:
     fields = {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"}
     client = signed_in(ada)
     assert summary(client.get("/password/")) == ""
-    said = summary(client.post("/password/", fields))
-    assert '<a href="#id_new_password1">' in said and "This password has 5 characters" in said
-    said = summary(client.post("/password/", fields | {"old_password": ""}))
-    assert '<a href="#id_old_password">Old password</a>: This field is required.' in said
+    errors = summary(client.post("/password/", fields))
+    assert '<a href="#id_new_password1">' in errors and "This password has 5 characters" in errors
+    errors = summary(client.post("/password/", fields | {"old_password": ""}))
+    assert '<a href="#id_old_password">Old password</a>: This field is required.' in errors
     ids = re.findall(r' id="(\w+)"', client.post("/password/", fields).content.decode())
     assert ids.count("id_new_password1") == 1, "the place that the link leads to"
 
@@ -250,8 +250,8 @@ def test_the_first_account_and_password_forms_have_it_as_well(ada: User) -> None
     assert '<a href="#id_new_password1">' in summary(Client().post(link, {"new_password1": "short", "new_password2": "short"}))
     assert "correct username and password" in summary(Client().post("/sign-in/", {"username": "ada", "password": "wrong"}))
     User.objects.all().delete()
-    said = summary(Client().post("/setup/", NEW | {"password1": "short", "password2": "short", "code": first_account.new_code()}))
-    assert '<a href="#id_password1">Password</a>: This password has 5 characters' in said
+    errors = summary(Client().post("/setup/", NEW | {"password1": "short", "password2": "short", "code": first_account.new_code()}))
+    assert '<a href="#id_password1">Password</a>: This password has 5 characters' in errors
 
 
 def test_a_wrong_setup_code_makes_no_account_and_guesses_are_limited() -> None:

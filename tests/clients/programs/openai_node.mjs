@@ -13,8 +13,8 @@ for await (const event of stream) {
 }
 const call = first.output.find((item) => item.type === "function_call");
 const output = { type: "function_call_output", call_id: call.call_id, output: `22 degrees for ${call.arguments}` };
-const asked = { model: "demo", input: [output], previous_response_id: first.id, tools };
-const second = await client.responses.stream(asked).finalResponse();
+const question = { model: "demo", input: [output], previous_response_id: first.id, tools };
+const second = await client.responses.stream(question).finalResponse();
 console.log(second.output_text);
 const third = await client.responses.create({ model: "demo", input: "Thank you.", previous_response_id: second.id });
 if (!third.output_text) throw new Error("no answer");

@@ -21,7 +21,7 @@ class RecordingProxy:
         self.url = ""
         self._talks: list[tuple[bytearray, bytearray]] = []
 
-    def asked(self) -> list[dict[str, Any]]:
+    def requests(self) -> list[dict[str, Any]]:
         """The bodies of all streaming requests, in the order of their connections."""
         found: list[dict[str, Any]] = []
         for sent, _ in self._talks:
@@ -49,10 +49,10 @@ class RecordingProxy:
         await asyncio.gather(_passed(reader, upstream_writer, sent), _passed(upstream_reader, writer, answered))
 
 
-async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray) -> None:
+async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, recorded: bytearray) -> None:
     with suppress(ConnectionError):
         while data := await reader.read(65536):
-            kept += data
+            recorded += data
             writer.write(data)
             await writer.drain()
     writer.close()

@@ -22,7 +22,7 @@ from chatui.turns import running, summarizing
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run
 from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT
@@ -36,10 +36,10 @@ CONTROL_TOKENS = 199_998
 LONG = "\n".join(f"Line {number} of a report that nobody can read at once." for number in range(2000))
 TRIES = 100
 """How often an answer is regenerated: on an unknown document, some of the tiny model's output cannot be parsed."""
-READ_TO_THE_END = {"", ProductCode.ONLY_THINKING}
+ANSWERED = {"", ProductCode.ONLY_THINKING}
 """The codes of turns whose request the server has read and answered. These tests are about the request: on an unknown document, the tiny
 model mostly writes only reasoning, and whether it ever writes more is left to chance."""
-bring = database_sync_to_async(brought)
+bring = database_sync_to_async(uploaded)
 
 
 @pytest_asyncio.fixture(params=["chat", "responses", "harmony-llamacpp"])
@@ -58,16 +58,16 @@ async def server(
         await backend.aclose()
 
 
-async def answered(person: User, wanted: Ask) -> Turn:
+async def answered(person: User, question: Ask) -> Turn:
     """The first turn to whose request the model has written something that can be parsed, at least reasoning."""
-    turn = await run(person, wanted)
+    turn = await run(person, question)
     for _ in range(TRIES):
-        if turn.error_code in READ_TO_THE_END:
+        if turn.error_code in ANSWERED:
             break
         place = {"conversation": turn.conversation_id, "question": turn.question_id}
         turn = await run(person, ask(Kind.REGENERATE, "", **place))
     written = [message async for message in Message.objects.filter(turn=turn, role="assistant")]
-    assert turn.error_code in READ_TO_THE_END and written, turn.error_code
+    assert turn.error_code in ANSWERED and written, turn.error_code
     return turn
 
 
@@ -78,11 +78,11 @@ def texts_of(body: dict[str, Any], vocabulary: Vocabulary) -> str:
     return "\n".join(str(message["content"]) for message in body.get("messages") or body["input"])
 
 
-async def read_anew(llama_server: str) -> int:
+async def prompt_tokens_read(llama_server: str) -> int:
     """How many prompt tokens the server has processed since it started, not counting cached ones."""
     async with httpx.AsyncClient() as client:
-        said = (await client.get(f"{llama_server}/metrics")).text
-    return int(next(line for line in said.splitlines() if line.startswith("llamacpp:prompt_tokens_total ")).split()[1])
+        metrics = (await client.get(f"{llama_server}/metrics")).text
+    return int(next(line for line in metrics.splitlines() if line.startswith("llamacpp:prompt_tokens_total ")).split()[1])
 
 
 async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_later_request(
@@ -90,26 +90,26 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
 ) -> None:
     texts = [f"{uuid4().hex} " + "What this document says of the meeting. " * 80 for _ in range(2)]
     files = [await bring(ada, f"{number}.txt", text) for number, text in enumerate(texts)]
-    before = await read_anew(llama_server)
+    before = await prompt_tokens_read(llama_server)
     first = await answered(ada, ask(text="ping", files=tuple(FileUse(file.pk) for file in files)))
-    [body, *_] = server.asked()
+    [body, *_] = server.requests()
     assert all(text in texts_of(body, vocabulary) for text in texts)
-    of_first = await read_anew(llama_server) - before
+    of_first = await prompt_tokens_read(llama_server) - before
     assert of_first > 1000, "it had none of it"
 
     server.forget()
-    before = await read_anew(llama_server)
+    before = await prompt_tokens_read(llama_server)
     await answered(ada, ask(text="Hello!", conversation=first.conversation_id))
-    [body, *_] = server.asked()
+    [body, *_] = server.requests()
     assert all(text in texts_of(body, vocabulary) for text in texts)
-    of_second = await read_anew(llama_server) - before
+    of_second = await prompt_tokens_read(llama_server) - before
     assert of_second < of_first / 4, "it had the documents already"
     assert all(count > 1000 for count in server.cached()), "servers that report cached tokens report them"
 
     server.forget()
     await database_sync_to_async(attached.delete)(files[1])
     await answered(ada, ask(text="ping", conversation=first.conversation_id))
-    bodies = server.asked()
+    bodies = server.requests()
     assert bodies and all(texts[0] in texts_of(body, vocabulary) for body in bodies)
     assert not any(texts[1][:32] in texts_of(body, vocabulary) for body in bodies)
 
@@ -120,22 +120,22 @@ async def test_the_beginning_of_a_document_longer_than_the_context_is_sent(
     file = await bring(ada, "long.txt", LONG)
     with pytest.raises(AskRefusedError) as refused:
         await run(ada, ask(text="ping", files=(FileUse(file.pk),)))
-    assert refused.value.code is ProductCode.TOO_LARGE and server.asked() == []
+    assert refused.value.code is ProductCode.TOO_LARGE and server.requests() == []
     turn = await answered(ada, ask(text="ping", files=(FileUse(file.pk, "first"),)))
     assert turn.turns_left_out == 0 and CONTEXT / 2 < (turn.input_tokens or 0) < CONTEXT
-    for body in server.asked():
-        said = texts_of(body, vocabulary)
-        given = said.partition("\n\nLine 0 of")[2].rpartition("Line ")[0]
-        assert "Only its beginning is here" in said and LONG.startswith(f"Line 0 of{given}") and len(given) > 4000
-        assert "ping" in said and "Line 1999 " not in said
+    for body in server.requests():
+        sent = texts_of(body, vocabulary)
+        given = sent.partition("\n\nLine 0 of")[2].rpartition("Line ")[0]
+        assert "Only its beginning is here" in sent and LONG.startswith(f"Line 0 of{given}") and len(given) > 4000
+        assert "ping" in sent and "Line 1999 " not in sent
 
 
 async def test_a_document_longer_than_the_context_can_be_searched(ada: User, server: RecordingProxy, vocabulary: Vocabulary) -> None:
     file = await bring(ada, "long.txt", LONG)
     await answered(ada, ask(text="ping", files=(FileUse(file.pk, "search"),)))
-    bodies = server.asked()
+    bodies = server.requests()
     assert bodies
     for body in bodies:
-        said = texts_of(body, vocabulary)
-        assert "search in it" in said and "Line 0 of" not in said and "ping" in said
-        assert "find_in_documents" in (said if "prompt" in body else json.dumps(body["tools"]))
+        sent = texts_of(body, vocabulary)
+        assert "search in it" in sent and "Line 0 of" not in sent and "ping" in sent
+        assert "find_in_documents" in (sent if "prompt" in body else json.dumps(body["tools"]))

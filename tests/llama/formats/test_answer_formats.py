@@ -38,12 +38,12 @@ async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> As
         yield each
 
 
-@pytest.mark.parametrize("wanted", [SUM, EITHER], ids=["object", "choice"])
-async def test_the_answer_fits_the_schema_and_the_reasoning_is_unconstrained(backend: Backend, wanted: AnswerFormat) -> None:
-    found = await outcome(backend, replace(sample_request("What is 2 + 2?"), answer_format=wanted, max_tokens=400))
+@pytest.mark.parametrize("expected_format", [SUM, EITHER], ids=["object", "choice"])
+async def test_the_answer_fits_the_schema_and_the_reasoning_is_unconstrained(backend: Backend, expected_format: AnswerFormat) -> None:
+    found = await outcome(backend, replace(sample_request("What is 2 + 2?"), answer_format=expected_format, max_tokens=400))
     print([done.frame.body for done in found.finished], found.ended)
     assert found.ended is not None and found.ended.reason is EndReason.STOP
-    assert wanted.fault(found.visible) is None
+    assert expected_format.fault(found.visible) is None
     [answer] = [done.frame for done in found.finished if is_answer(done.frame.header)]
     assert json.loads(answer.body) is not None
     thoughts = [done.frame.body for done in found.finished if done.frame.header.channel == Channel.ANALYSIS]

@@ -61,10 +61,10 @@ async def test_of_several_functions_the_model_names_one_under_a_grammar(backend:
 
 
 @pytest.mark.parametrize(
-    ("question", "call", "said"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
+    ("question", "call", "text"), [("What is the weather in Tokyo?", TOKYO, ""), ("Plan a weekend trip to Paris.", PARIS, PLAN)]
 )
 async def test_a_call_that_the_model_would_make_anyway_is_the_same_when_required(
-    backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], said: str
+    backend: HarmonyCompletionsBackend, question: str, call: tuple[str, str], text: str
 ) -> None:
     result = await outcome(backend, replace(sample_request(question), tools=(WEATHER,), must_call=True, max_tokens=300))
-    assert (result.calls, result.visible) == ([call], said)
+    assert (result.calls, result.visible) == ([call], text)

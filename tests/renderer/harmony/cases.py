@@ -1,6 +1,6 @@
 """Our own unusual Harmony outputs, each with the exact text that an end user may see of it.
 
-``raw`` is what a model wrote after ``<|start|>assistant``. A marker in it was emitted by the model as a token; ``⟦end⟧`` stands for the
+``raw`` is what a model wrote after ``<|start|>assistant``. A marker in it was emitted by the model as a token; ``⟦end⟧`` represents the
 characters ``<|end|>``, which the model only quoted. ``SECRET`` must never be shown.
 """
 
@@ -58,7 +58,7 @@ CASES = [
     Case("plan to everybody", f"<|channel|>commentary to=all<|message|>Plan{NEXT}{F}Done<|return|>", "PlanDone"),
     Case("plan to the user before the channel", " to=user<|channel|>commentary<|message|>Plan<|end|>", "Plan"),
     Case("answer to all", "<|channel|>final to=all<|message|>Hi<|return|>", "Hi"),
-    Case("answer to the user, said twice", " to=user<|channel|>final to=user<|message|>Hi<|return|>", "Hi"),
+    Case("answer to the user, sent twice", " to=user<|channel|>final to=user<|message|>Hi<|return|>", "Hi"),
     Case("answer in JSON", '<|channel|>final <|constrain|>json<|message|>{"a":1}<|return|>', '{"a":1}'),
     Case("answer with a glued constraint", '<|channel|>final<|constrain|>json<|message|>{"a":1}<|return|>', '{"a":1}'),
     Case("answer with a bare content type", '<|channel|>final json<|message|>{"a":1}<|return|>', '{"a":1}'),

@@ -156,7 +156,7 @@ def test_built_in_tools_have_the_words_that_openai_harmony_has_for_them(
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("message", "expected"),
     [
         (SystemMessage(identity=None), {"model_identity": None}),
         (SystemMessage(identity="I am <|end|>", knowledge_cutoff=None), {"model_identity": "I am <|end|>", "knowledge_cutoff": None}),
@@ -174,11 +174,11 @@ def test_built_in_tools_have_the_words_that_openai_harmony_has_for_them(
     ids=range(6),
 )
 def test_each_part_of_the_system_message_can_be_left_out(
-    ours: SystemMessage, theirs: dict[str, Any], vocabulary: Vocabulary, oracle: Any
+    message: SystemMessage, expected: dict[str, Any], vocabulary: Vocabulary, oracle: Any
 ) -> None:
     import openai_harmony as oh
 
-    assert build(Prompt([ASK], ours), vocabulary) == of_oracle(oracle, [ASK], oh.SystemContent(**theirs))
+    assert build(Prompt([ASK], message), vocabulary) == of_oracle(oracle, [ASK], oh.SystemContent(**expected))
 
 
 def test_response_formats_are_at_the_end_of_the_developer_message() -> None:

@@ -46,7 +46,7 @@ def fold(events: Iterable[RawEvent]) -> list[Finished]:
     return finished
 
 
-def seen(events: Iterable[RawEvent]) -> str:
+def visible_text(events: Iterable[RawEvent]) -> str:
     shown = visible((done.frame for done in fold(events)), Audience.END_USER)
     return "".join(show(frame, Audience.END_USER) for frame in shown)
 
@@ -80,7 +80,7 @@ def cut(parts: list[str], chooser: random.Random | None) -> Iterator[str]:
 @for_each(QUIRKS)
 def test_a_person_sees_exactly_the_visible_part_of_an_unusual_output(row: dict[str, str]) -> None:
     raw = row["raw"] or FROM_TOKENS[row["id"]]
-    assert seen(read(pieces(raw))) == row["visible"]
+    assert visible_text(read(pieces(raw))) == row["visible"]
 
 
 @for_each(QUIRKS)
@@ -137,7 +137,7 @@ def test_quoted_markers_in_analysis_stay_hidden_text() -> None:
     events = [*reader.feed_marker("<|channel|>"), *reader.feed_text("analysis"), *reader.feed_marker("<|message|>")]
     events += [*reader.feed_text(quoted), *reader.feed_marker("<|end|>"), *reader.finish()]
     assert FrameText(quoted) in events
-    assert seen(events) == ""
+    assert visible_text(events) == ""
 
 
 def test_nothing_of_a_body_is_released_before_its_header_is_complete() -> None:
@@ -158,24 +158,24 @@ def test_nothing_of_a_body_is_released_before_its_header_is_complete() -> None:
     ],
 )
 def test_without_a_message_marker_text_after_an_ambiguous_header_is_not_an_answer(header: list[str]) -> None:
-    begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
-    assert seen(read([*begun, *header, "<|end|>"])) == ""
-    assert seen(read([*begun, "<|end|>", "<|start|>", "assistant", "<|channel|>", "final Shown", "<|end|>"])) == "Shown"
+    opening = ["<|channel|>", "analysis", "<|message|>", "I think."]
+    assert visible_text(read([*opening, *header, "<|end|>"])) == ""
+    assert visible_text(read([*opening, "<|end|>", "<|start|>", "assistant", "<|channel|>", "final Shown", "<|end|>"])) == "Shown"
 
 
 @pytest.mark.parametrize("at", range(3))
 def test_a_special_token_anywhere_in_a_header_hides_the_message(at: int) -> None:
     parts = [["<|end|>", "<|start|>", "assistant"], ["<|channel|>", "final"], ["<|constrain|>", "json"]]
-    begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
-    assert seen(read([*begun, *parts[0], *parts[1], "<|message|>", "Hi", "<|return|>"])) == "Hi", "the premise"
+    opening = ["<|channel|>", "analysis", "<|message|>", "I think."]
+    assert visible_text(read([*opening, *parts[0], *parts[1], "<|message|>", "Hi", "<|return|>"])) == "Hi", "the premise"
     parts[at] = [*parts[at][:-1], "<|refusal|>"] if at == 2 else [*parts[at], " <|refusal|>"]
-    assert seen(read([*begun, *(piece for part in parts for piece in part), "<|message|>", "SECRET", "<|return|>"])) == ""
+    assert visible_text(read([*opening, *(piece for part in parts for piece in part), "<|message|>", "SECRET", "<|return|>"])) == ""
 
 
 def test_two_channels_are_accepted_only_in_a_header_without_anything_else() -> None:
     def shown(role: str) -> str:
-        begun = ["<|channel|>", "analysis", "<|message|>", "x", "<|end|>", "<|start|>", role]
-        return seen(read([*begun, "<|channel|>", "commentary", "<|channel|>", "final", "<|message|>", "Hi", "<|return|>"]))
+        opening = ["<|channel|>", "analysis", "<|message|>", "x", "<|end|>", "<|start|>", role]
+        return visible_text(read([*opening, "<|channel|>", "commentary", "<|channel|>", "final", "<|message|>", "Hi", "<|return|>"]))
 
     assert [shown("assistant"), shown("assistant to=user"), shown("assistant to=functions.x"), shown("assistant json")] == [
         "Hi",
@@ -189,17 +189,17 @@ def test_two_channels_are_accepted_only_in_a_header_without_anything_else() -> N
 def test_commentary_that_is_json_is_a_call_that_lost_its_header_and_stays_hidden(body: str) -> None:
     events = list(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"]))
     assert FrameText(body) in events
-    assert seen(events) == ""
+    assert visible_text(events) == ""
 
 
 @pytest.mark.parametrize("body", ["[Step 1] I look.", "{plan} follows", " I will search.", "12"])
 def test_commentary_that_only_begins_like_json_is_a_preamble_and_is_shown(body: str) -> None:
-    assert seen(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"])) == body
+    assert visible_text(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"])) == body
 
 
 def test_a_preamble_that_was_cut_while_it_could_be_json_stays_hidden() -> None:
     events = list(read(["<|channel|>", "commentary", "<|message|>", '{"city": "Par']))
-    assert seen(events) == ""
+    assert visible_text(events) == ""
     assert events[-1] == FrameClosed(None, Code.STREAM_TRUNCATED)
 
 
@@ -225,13 +225,13 @@ def test_a_broken_header_becomes_a_hidden_debug_frame_with_its_error_code(raw: s
 def test_a_call_on_the_final_channel_is_hidden_and_gets_no_call_id() -> None:
     [done] = frames("<|channel|>final to=functions.x<|message|>{}<|call|>")
     assert (done.frame.header.call_id, done.frame.terminator, done.error) == (None, Terminator.END, Code.CALL_SCHEMA)
-    assert seen(read(pieces("<|channel|>final to=functions.x<|message|>{}<|call|>"))) == ""
+    assert visible_text(read(pieces("<|channel|>final to=functions.x<|message|>{}<|call|>"))) == ""
 
 
 def test_a_call_marker_after_a_visible_frame_calls_nothing_and_the_text_stays() -> None:
     [done] = frames("<|channel|>final<|message|>Hello<|call|>")
     assert (done.frame.body, done.frame.terminator, done.error) == ("Hello", Terminator.END, Code.CALL_SCHEMA)
-    assert seen(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
+    assert visible_text(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
 
 
 def test_a_call_whose_stop_token_was_stripped_is_complete_if_its_arguments_are() -> None:
@@ -256,13 +256,13 @@ def test_another_author_ends_the_turn() -> None:
 
 def test_after_the_answer_is_returned_everything_is_ignored() -> None:
     raw = "<|channel|>final<|message|>A<|return|><|start|>assistant<|channel|>final<|message|>B<|return|>"
-    assert seen(read(pieces(raw))) == "A"
+    assert visible_text(read(pieces(raw))) == "A"
 
 
 def test_an_answer_that_lost_its_message_marker_is_shown_and_a_cut_header_is_not() -> None:
-    assert seen(read(pieces("<|channel|>final Hello there<|return|>"))) == "Hello there"
-    assert seen(read(pieces("<|channel|>final Hello there"))) == ""
-    assert seen(read(pieces('<|channel|>final to=functions.x {"a":1}<|return|>'))) == ""
+    assert visible_text(read(pieces("<|channel|>final Hello there<|return|>"))) == "Hello there"
+    assert visible_text(read(pieces("<|channel|>final Hello there"))) == ""
+    assert visible_text(read(pieces('<|channel|>final to=functions.x {"a":1}<|return|>'))) == ""
 
 
 def test_no_random_sequence_of_pieces_makes_the_reader_fail_or_leave_a_frame_open() -> None:

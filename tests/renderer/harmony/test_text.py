@@ -34,7 +34,7 @@ def frames(raw: str) -> list[Finished]:
     return read_completion(raw, numbered())
 
 
-def seen(raw: str) -> str:
+def visible_text(raw: str) -> str:
     shown = visible((done.frame for done in frames(raw)), Audience.END_USER)
     return "".join(show(frame, Audience.END_USER) for frame in shown)
 
@@ -42,14 +42,14 @@ def seen(raw: str) -> str:
 @for_each(AS_TEXT)
 def test_a_person_sees_at_most_the_visible_part_of_an_unusual_output_as_text(row: dict[str, str]) -> None:
     if row.get("text_mode_unsafe"):
-        assert row["visible"].startswith(seen(row["raw"]))
+        assert row["visible"].startswith(visible_text(row["raw"]))
     else:
-        assert seen(row["raw"]) == row["visible"]
+        assert visible_text(row["raw"]) == row["visible"]
 
 
 @for_each(CASES)
 def test_our_own_unusual_outputs_as_text_show_no_hidden_word(case: Case) -> None:
-    assert seen(text(case.raw)) == (case.visible if case.as_text is None else case.as_text)
+    assert visible_text(text(case.raw)) == (case.visible if case.as_text is None else case.as_text)
 
 
 @pytest.mark.parametrize(
@@ -74,25 +74,25 @@ def test_our_own_unusual_outputs_as_text_show_no_hidden_word(case: Case) -> None
 @pytest.mark.parametrize("after", ["", "<|end|>", "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>"])
 def test_an_answer_quoted_in_the_reasoning_is_not_an_answer(reasoning: str, after: str) -> None:
     assert "SECRET" in "".join(done.frame.body for done in frames(f"{A}{reasoning}{after}"))
-    assert "SECRET" not in seen(f"{A}{reasoning}{after}")
+    assert "SECRET" not in visible_text(f"{A}{reasoning}{after}")
 
 
 def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_after_it_doubtful() -> None:
     call = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends with <|call|>'
-    assert seen(f"{call}<|start|>assistant{F}SECRET<|return|>") == ""
-    assert seen(f"{call}<|start|>assistant{A}Hm.<|end|><|start|>assistant{F}SECRET<|return|>") == "", "however far behind it"
+    assert visible_text(f"{call}<|start|>assistant{F}SECRET<|return|>") == ""
+    assert visible_text(f"{call}<|start|>assistant{A}Hm.<|end|><|start|>assistant{F}SECRET<|return|>") == "", "however far behind it"
     to_nobody = '<|channel|>analysis <|constrain|>json<|message|>{"text": "ends with'
-    assert seen(f"{to_nobody}<|call|><|start|>assistant{F}SECRET<|return|>") == ""
-    assert seen(f'{to_nobody}"}}<|end|><|start|>assistant{F}Done<|return|>') == "Done"
+    assert visible_text(f"{to_nobody}<|call|><|start|>assistant{F}SECRET<|return|>") == ""
+    assert visible_text(f'{to_nobody}"}}<|end|><|start|>assistant{F}Done<|return|>') == "Done"
 
 
 def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
     plan = f"{A}I look it up.<|end|>\n<|start|>assistant{C}I will search.<|end|>\n<|start|>assistant"
     call = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": 1}<|call|>'
-    assert seen(f"{plan}{call}") == "I will search."
-    assert seen(f"{plan}{F}Found.<|return|>\n") == "I will search.Found."
-    assert seen(f"{plan}{F}Found.<|end|>\n") == "I will search.Found."
-    assert seen(f"{plan}{F}```py\n1\n```<|return|>") == "I will search.```py\n1\n```", "a fence is not the end of a quotation"
+    assert visible_text(f"{plan}{call}") == "I will search."
+    assert visible_text(f"{plan}{F}Found.<|return|>\n") == "I will search.Found."
+    assert visible_text(f"{plan}{F}Found.<|end|>\n") == "I will search.Found."
+    assert visible_text(f"{plan}{F}```py\n1\n```<|return|>") == "I will search.```py\n1\n```", "a fence is not the end of a quotation"
     assert [done.frame.header.intent for done in frames(f"{plan}{call}")] == [None, Intent.PREAMBLE, None]
 
 
@@ -104,7 +104,7 @@ def test_unproven_text_is_for_staff_only_with_an_error_code() -> None:
 
 
 def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> None:
-    assert seen(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
+    assert visible_text(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
 
 
 def test_an_answer_without_its_end_counts_only_if_it_does_not_look_like_the_rest_of_a_quotation() -> None:
@@ -128,7 +128,7 @@ def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> Non
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
         as_ids = visible((done.frame for done in fold(parts, Reader(numbered()))), Audience.END_USER)
-        as_text = seen(text_of_pieces(parts))
+        as_text = visible_text(text_of_pieces(parts))
         assert is_part_of(as_text, "".join(show(frame, Audience.END_USER) for frame in as_ids))
         assert "SECRET" not in as_text
         shown_something += bool(as_text)
@@ -145,8 +145,8 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
         quoted = f"<|end|><|start|>assistant<|channel|>{header}<|message|>"
         thought = f"{' '.join(words[:at])} {quoted}{chooser.choice(['', ' '])}{' '.join(words[at:])}"
         raw = f"{A}{thought}<|end|><|start|>assistant{F}Answer<|return|>"
-        assert "SECRET" not in seen(raw)
-        shown_something += seen(raw) == "Answer"
+        assert "SECRET" not in visible_text(raw)
+        shown_something += visible_text(raw) == "Answer"
     assert shown_something == example_count(4000), "the answer itself is proven, whatever the reasoning quotes"
 
 

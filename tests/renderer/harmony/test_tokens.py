@@ -45,7 +45,7 @@ def fold(events: Iterable[RawEvent]) -> list[Finished]:
     return finished
 
 
-def seen(frames: Iterable[Frame]) -> str:
+def visible_text(frames: Iterable[Frame]) -> str:
     return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
 
 
@@ -69,7 +69,7 @@ def quirk_ids(row: dict[str, Any], vocabulary: Vocabulary) -> list[int]:
 
 @pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
 def test_a_person_sees_exactly_the_visible_part_of_an_unusual_output(row: dict[str, Any], vocabulary: Vocabulary) -> None:
-    assert seen(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
+    assert visible_text(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
 
 
 @pytest.mark.parametrize("row", [row for row in QUIRKS if row.get("text_mode_unsafe")], ids=lambda row: row["id"])
@@ -78,12 +78,12 @@ def test_markers_that_are_only_quoted_are_text(row: dict[str, Any], vocabulary: 
     parts = pieces_of_text(row["raw"])
     first = parts.index(Marker("<|message|>")) + 1
     body = "".join(part.token if isinstance(part, Marker) else part for part in parts[first:-1])
-    assert seen(frames(ids([*parts[:first], body, parts[-1]], vocabulary), vocabulary)) == row["visible"]
+    assert visible_text(frames(ids([*parts[:first], body, parts[-1]], vocabulary), vocabulary)) == row["visible"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_person_sees_exactly_the_visible_part_of_our_own_unusual_outputs(case: Case, vocabulary: Vocabulary) -> None:
-    assert seen(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
+    assert visible_text(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
 
 
 @pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
@@ -109,14 +109,14 @@ def test_a_character_spread_over_several_ids_is_released_when_it_is_complete(voc
 
 def test_a_character_that_was_cut_off_becomes_one_replacement_character(vocabulary: Vocabulary) -> None:
     numbers = ids(pieces_of_text("<|channel|>final<|message|>ok"), vocabulary)
-    assert seen(frames([*numbers, 9552], vocabulary)) == "ok \ufffd"
-    assert seen(frames([*numbers, 9552, 200002], vocabulary)) == "ok \ufffd"
+    assert visible_text(frames([*numbers, 9552], vocabulary)) == "ok \ufffd"
+    assert visible_text(frames([*numbers, 9552, 200002], vocabulary)) == "ok \ufffd"
 
 
 @pytest.mark.parametrize("number", [-1, -200006, 201_089, 2**31, 10**30])
 def test_an_unknown_id_affects_nothing_but_itself(number: int, vocabulary: Vocabulary) -> None:
     before, after = (ids(pieces_of_text(text), vocabulary) for text in ("<|channel|>final<|message|>a", "b<|return|>"))
-    assert seen(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
+    assert visible_text(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
 
 
 def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> None:
@@ -186,7 +186,7 @@ def test_a_stream_with_damaged_markers_never_shows_text_of_a_hidden_channel(voca
     for seed in range(example_count(4000)):
         chooser = random.Random(seed)
         parts = mutated(random_messages(chooser), chooser)
-        text = seen(frames(ids(parts, vocabulary), vocabulary))
+        text = visible_text(frames(ids(parts, vocabulary), vocabulary))
         assert "SECRET" not in text, parts
         shown_something += bool(text)
     assert shown_something > example_count(800), "hardly anything was shown, so this test would prove little"
@@ -217,11 +217,11 @@ def test_our_reader_agrees_with_openai_harmony_where_that_is_right(raw: str, voc
 
     numbers = ids(pieces_of_text(raw), vocabulary)
     expected = oracle.parse_messages_from_completion_tokens(numbers, openai_harmony.Role.ASSISTANT)
-    ours = frames(numbers, vocabulary)
-    assert [(frame.header.channel, frame.header.recipient, frame.body) for frame in ours] == [
+    parsed = frames(numbers, vocabulary)
+    assert [(frame.header.channel, frame.header.recipient, frame.body) for frame in parsed] == [
         (message.channel, message.recipient, message.content[0].text) for message in expected
     ]
-    kinds = [f"<|constrain|>{h.constrain}" if h.constrain else h.content_type for h in (frame.header for frame in ours)]
+    kinds = [f"<|constrain|>{h.constrain}" if h.constrain else h.content_type for h in (frame.header for frame in parsed)]
     assert kinds == [message.content_type for message in expected]
 
 
@@ -235,11 +235,11 @@ def test_the_ids_of_the_format_guide_are_read_as_it_says(vocabulary: Vocabulary)
 
 
 def test_the_time_to_read_a_stream_is_linear(vocabulary: Vocabulary) -> None:
-    def taken(length: int) -> float:
+    def seconds(length: int) -> float:
         numbers = ids_of_pieces(["final"], vocabulary) + vocabulary.encode("word " * length)
         stream = [200005, *numbers[:1], 200008, *numbers[1:], 200002]
         pieces = [[number] for number in stream]
         return cost(lambda: read(pieces, vocabulary))
 
-    limit = 12 * min(taken(10_000) for _ in range(3))
-    assert any(taken(40_000) < limit for _ in range(3)), "four times the length took more than twelve times as long"
+    limit = 12 * min(seconds(10_000) for _ in range(3))
+    assert any(seconds(40_000) < limit for _ in range(3)), "four times the length took more than twelve times as long"

@@ -40,9 +40,9 @@ def test_the_tool_loop_of_the_last_turn_is_complete() -> None:
 
 
 def test_instructions_become_the_developer_message() -> None:
-    orders = [Frame(Header("system"), "Be brief."), Frame(Header("developer"), "Say please.")]
+    instructions = [Frame(Header("system"), "Be brief."), Frame(Header("developer"), "Say please.")]
     developer = "<|start|>developer<|message|># Instructions\n\nBe brief.\n\nSay please.<|end|>"
-    assert example([*orders, ASK, ANSWER], SYSTEM) == f"{OPENING}{developer}{ASKED}{ANSWERED}<|return|>"
+    assert example([*instructions, ASK, ANSWER], SYSTEM) == f"{OPENING}{developer}{ASKED}{ANSWERED}<|return|>"
 
 
 def test_no_text_can_end_a_message_or_begin_one() -> None:

@@ -93,7 +93,7 @@ def test_other_threads_run_while_text_is_encoded(vocabulary: Vocabulary) -> None
     vocabulary.encode("한국어 텍스트 " * 300_000)
     done.set()
     thread.join()
-    assert len(ticks) > 50, "the ticks stood still all the time"
+    assert len(ticks) > 50, "no tick ran all the time"
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character(vocabulary: Vocabulary) -> None:

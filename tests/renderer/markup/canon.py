@@ -66,16 +66,16 @@ def _mathematics(element: Any) -> list[str] | None:
 
 
 def _attributes(element: Any, tag: str, parents: tuple[str, ...]) -> str:
-    wanted: dict[str, str | None] = {}
+    attributes: dict[str, str | None] = {}
     if tag == "a":
-        wanted = {"href": element.get("href", ""), "title": element.get("title")}
+        attributes = {"href": element.get("href", ""), "title": element.get("title")}
     elif tag == "img":
-        wanted = {"src": element.get("src"), "alt": element.get("alt")}
+        attributes = {"src": element.get("src"), "alt": element.get("alt")}
     elif tag == "ol":
-        wanted = {"start": element.get("start") if element.get("start") != "1" else None}
+        attributes = {"start": element.get("start") if element.get("start") != "1" else None}
     elif tag in ("td", "th"):
-        wanted = {"align": element.get("align")}
+        attributes = {"align": element.get("align")}
     elif tag == "code" and parents and parents[-1] == "pre":
         language = re.search(r"language-(\S+)", element.get("class") or "")
-        wanted = {"lang": element.get("lang") or (language[1] if language else None)}
-    return "".join(f' {name}="{value}"' for name, value in wanted.items() if value)
+        attributes = {"lang": element.get("lang") or (language[1] if language else None)}
+    return "".join(f' {name}="{value}"' for name, value in attributes.items() if value)

@@ -98,11 +98,11 @@ def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> 
     rendered: list[str] = []
     render = Tail._open
 
-    def noted(tail: Tail, text: str) -> BlockOpen | None:
+    def recorded(tail: Tail, text: str) -> BlockOpen | None:
         rendered.append(text)
         return render(tail, text)
 
-    monkeypatch.setattr(Tail, "_open", noted)
+    monkeypatch.setattr(Tail, "_open", recorded)
     seen = shown(["The **first", " words", " are", " bold** and", " these", " are", " not.", " Now", " it", " goes", " on"], Tail)
     assert (
         seen[-1] == '<div class="block" dir="auto"><p>The <strong>first words are bold</strong> and these are not. Now it goes on</p></div>'

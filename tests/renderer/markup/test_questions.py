@@ -52,8 +52,8 @@ def test_no_character_of_a_question_is_lost_except_fences_and_blank_lines() -> N
     for _ in range(400):
         text = "\n".join(chance.choices(lines, k=chance.randint(1, 12)))
         seen = unescape(re.sub("<[^>]*>", "", str(html.question(text)).replace("</div>", "\n")))
-        kept = [line.strip() for line in text.split("\n") if line.strip() and not re.match("```|~~~", line)]
-        assert [line for line in (line.strip() for line in seen.split("\n")) if line and not re.match("```|~~~", line)] == kept
+        expected = [line.strip() for line in text.split("\n") if line.strip() and not re.match("```|~~~", line)]
+        assert [line for line in (line.strip() for line in seen.split("\n")) if line and not re.match("```|~~~", line)] == expected
 
 
 @pytest.mark.parametrize("text", ["x" * 1501, "a\n" * 18])

@@ -250,8 +250,8 @@ def test_e_parse_channel_missing() -> None:
     assert document.parse(HEADER + frame).frames[0].header == Header("assistant")
     with pytest.raises(ChannelMissingError):
         document.parse(profile + frame)
-    (kept,) = document.read_leniently(profile + frame).transcript.frames
-    assert not may_see(kept.header, Audience.END_USER)
+    (parsed,) = document.read_leniently(profile + frame).transcript.frames
+    assert not may_see(parsed.header, Audience.END_USER)
 
 
 @pytest.mark.parametrize("code", [Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED])

@@ -364,10 +364,10 @@ def test_a_new_line_is_checked_together_with_the_three_before_it() -> None:
     hidden, seen = prepared()
     words = [f"word{number}" for number in range(99)]
     seen.feed(" ".join(f"{word} {' '.join(words)}" for word in INSTRUCTIONS.split()))
-    told = ["Thought about an offer, a discount, the weather and rain", "Looked at twenty percent of ways to get to work in Berlin"]
+    lines = ["Thought about an offer, a discount, the weather and rain", "Looked at twenty percent of ways to get to work in Berlin"]
     between, line = "Weighed the rain against travel time", "Noticed somebody in Berlin"
-    assert check(line, hidden, seen, [told[1], between]).reason is None, "the premise: it takes all three of them"
-    assert check(line, hidden, seen, [*told, between]).reason is Reason.RETOLD
+    assert check(line, hidden, seen, [lines[1], between]).reason is None, "the premise: it takes all three of them"
+    assert check(line, hidden, seen, [*lines, between]).reason is Reason.RETOLD
 
 
 def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:

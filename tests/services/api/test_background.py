@@ -58,44 +58,44 @@ def events(client: httpx.Client, answer_id: str, after: int | None = None) -> It
                 yield json.loads(line.removeprefix("data: "))
 
 
-def begun(client: httpx.Client) -> str:
+def start_response(client: httpx.Client) -> str:
     model = client.get("/v1/models").json()["data"][0]["id"]
     return str(client.post("/v1/responses", json=ASKED | {"model": model}).json()["id"])
 
 
 def test_a_stream_goes_through_any_process_from_its_beginning_or_from_where_it_broke(two: Two) -> None:
     with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
-        answer_id = begun(writes)
-        heard = list(events(follows, answer_id))
-        assert [event["sequence_number"] for event in heard] == list(range(len(heard))) and len(heard) > 20
-        assert (heard[0]["type"], heard[-1]["type"]) == ("response.created", "response.completed")
-        assert list(events(writes, answer_id)) == heard, "the same events as from the process that writes it"
-        assert list(events(follows, answer_id, after=9)) == heard[10:]
-        assert list(events(follows, answer_id, after=len(heard))) == []
+        answer_id = start_response(writes)
+        received = list(events(follows, answer_id))
+        assert [event["sequence_number"] for event in received] == list(range(len(received))) and len(received) > 20
+        assert (received[0]["type"], received[-1]["type"]) == ("response.created", "response.completed")
+        assert list(events(writes, answer_id)) == received, "the same events as from the process that writes it"
+        assert list(events(follows, answer_id, after=9)) == received[10:]
+        assert list(events(follows, answer_id, after=len(received))) == []
         whole = follows.get(f"/v1/responses/{answer_id}").json()
-        assert [item["content"] for item in heard[-1]["response"]["output"] if item["type"] == "message"] == [
+        assert [item["content"] for item in received[-1]["response"]["output"] if item["type"] == "message"] == [
             item["content"] for item in whole["output"] if item["type"] == "message"
         ]
 
 
 def test_two_readers_that_leave_and_come_back_miss_nothing(two: Two) -> None:
     with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
-        answer_id = begun(writes)
-        heard: list[dict[str, Any]] = []
-        while not heard or heard[-1]["type"] != "response.completed":
-            through = (follows, writes)[len(heard) // 7 % 2]
-            for event in events(through, answer_id, after=len(heard) - 1 if heard else None):
-                heard.append(event)
-                if len(heard) % 7 == 0:
+        answer_id = start_response(writes)
+        received: list[dict[str, Any]] = []
+        while not received or received[-1]["type"] != "response.completed":
+            through = (follows, writes)[len(received) // 7 % 2]
+            for event in events(through, answer_id, after=len(received) - 1 if received else None):
+                received.append(event)
+                if len(received) % 7 == 0:
                     break  # the connection is closed
-        assert [event["sequence_number"] for event in heard] == list(range(len(heard)))
+        assert [event["sequence_number"] for event in received] == list(range(len(received)))
 
 
 def test_the_stream_of_a_busy_process_waits_until_it_answers(two: Two) -> None:
     """A process that stands still for some seconds is not taken for one that has nothing to stream."""
     writing = two.servers[0].process
     with two.client(two.servers[0]) as writes, two.client(two.servers[1]) as follows:
-        answer_id = begun(writes)
+        answer_id = start_response(writes)
         writing.send_signal(signal.SIGSTOP)
         goes_on = threading.Timer(4, writing.send_signal, (signal.SIGCONT,))
         goes_on.start()
@@ -118,14 +118,14 @@ def test_what_nobody_has_recorded_is_read_as_a_whole(two: Two) -> None:
 def test_a_process_that_dies_ends_the_streams_through_the_other_without_a_false_end(two: Two) -> None:
     dying = two.start(CHATUI_DEMO_TOKENS_PER_SECOND="4")
     with two.client(dying) as writes, two.client(two.servers[1]) as follows:
-        answer_id = begun(writes)
-        heard = []
+        answer_id = start_response(writes)
+        received = []
         for event in events(follows, answer_id):
-            heard.append(event)
+            received.append(event)
             if event["type"] == "response.output_text.delta" and dying.process.poll() is None:
                 dying.process.send_signal(signal.SIGKILL)
                 dying.process.wait()
                 died = time.monotonic()
         assert time.monotonic() - died < 300, "the stream is over"
-        assert "response.completed" not in {event["type"] for event in heard}
-        assert [event["sequence_number"] for event in heard] == list(range(len(heard)))
+        assert "response.completed" not in {event["type"] for event in received}
+        assert [event["sequence_number"] for event in received] == list(range(len(received)))

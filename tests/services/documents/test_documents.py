@@ -24,7 +24,7 @@ from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
 from chatui.store.documents.attached import FileUse
 from chatui.store.transcripts import TreePosition
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     person = User.objects.get(username=name)
@@ -32,7 +32,7 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     parts[11] = Part("page 12", f"The price of {word} fell in \\u00dcbersee. \\u7dd1\\u8336\\u306e\\u4fa1\\u683c\\u3002")
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
-        files[name] = brought_with(person, f"{name}.pdf", *parts, kind="pdf")
+        files[name] = uploaded_with(person, f"{name}.pdf", *parts, kind="pdf")
         end = attached.put(row, TreePosition(None, 0), attached.prepare(person.pk, [FileUse(files[name].pk, "search")], rooms))
     branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
@@ -64,10 +64,10 @@ def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deplo
 
 
 def test_passages_are_found_as_over_sqlite_and_go_with_their_file(deployment: Deployment) -> None:
-    said = deployment.manage("shell", "--no-imports", "-c", ASK)
-    asked, owned, after, before, left = json.loads(said.partition("ANSWER")[2])
+    output = deployment.manage("shell", "--no-imports", "-c", ASK)
+    results, owned, after, before, left = json.loads(output.partition("ANSWER")[2])
     here = [["ada.pdf", "page 12"]]
-    assert asked == {
+    assert results == {
         "price tea": here,
         "UBERSEE": here,
         "茶の価": here,

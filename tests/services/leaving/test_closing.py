@@ -81,6 +81,6 @@ def test_concurrent_closings_leave_one_admin_and_concurrent_group_deletions_revo
     file.write_text(SIGN_IN_FILE, encoding="utf-8")
     with own_database() as address:
         deployment = Deployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SIGN_IN_FILE=str(file))
-        said = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
-    left, kept, errors = json.loads(said.partition("ANSWER")[2])
-    assert (left, kept, errors) == ([1] * 5, [0] * 5, [])
+        output = deployment.manage("shell", "--no-imports", "-c", AT_ONCE)
+    left, remaining, errors = json.loads(output.partition("ANSWER")[2])
+    assert (left, remaining, errors) == ([1] * 5, [0] * 5, [])

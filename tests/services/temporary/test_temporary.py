@@ -46,7 +46,7 @@ def rows(deployment: Deployment, url: str) -> str:
     return deployment.manage("shell", "--no-imports", "-c", ROWS.format(key=url.split("/")[2])).split("ANSWER ", 1)[1].strip()
 
 
-async def asked(socket: LiveSocket, *, temporary: bool) -> str:
+async def ask(socket: LiveSocket, *, temporary: bool) -> str:
     """Ask in a new conversation; returns its address once the answer has ended."""
     await socket.send("send", client_id=str(uuid4()), conversation=None, text="Hello", effort="low", temporary=temporary)
     accepted = (await socket.until("chatui:accepted"))[-1]
@@ -65,7 +65,7 @@ async def test_a_chat_that_the_other_process_closes_is_deleted_and_its_page_info
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as socket:
-        url = await asked(socket, temporary=True)
+        url = await ask(socket, temporary=True)
         assert rows(deployment, url).endswith(" 1, 0]"), "the premise: it is there, and not one word of it is in the index"
         assert await asyncio.to_thread(post, two, client, f"{url}temporary/close/") == 200
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] in url
@@ -75,7 +75,7 @@ async def test_a_chat_that_the_other_process_closes_is_deleted_and_its_page_info
 async def test_an_expired_chat_is_deleted_without_a_request(deployment: Deployment) -> None:
     one, _ = deployment.servers
     async with asyncio.timeout(60), LiveSocket(one, one.sign_in("ada")) as socket:
-        url = await asked(socket, temporary=True)
+        url = await ask(socket, temporary=True)
         deployment.manage("shell", "--no-imports", "-c", OVER.format(key=url.split("/")[2]))
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] in url
         while rows(deployment, url) != "[0, 0, 0, 0]":
@@ -86,7 +86,7 @@ async def test_one_that_is_kept_is_found_and_can_be_rated(deployment: Deployment
     one, two = deployment.servers
     client = one.sign_in("ada")
     async with asyncio.timeout(60), LiveSocket(one, client) as socket:
-        url = await asked(socket, temporary=True)
+        url = await ask(socket, temporary=True)
         page = await asyncio.to_thread(client.get, url)
         assert "data-rating" not in page.text.partition("<template")[0]
         assert await asyncio.to_thread(post, two, client, f"{url}temporary/keep/") == 200
@@ -94,5 +94,5 @@ async def test_one_that_is_kept_is_found_and_can_be_rated(deployment: Deployment
     path = re.search(r'data-rating="([^"]+)"', client.get(url).text)
     assert path and post(one, client, path[1], verdict="down", reason="wrong", note="It is five.") == 302
     assert url in client.get("/search/?q=hello").text
-    said = [json.loads(line) for line in deployment.manage("ratings", "--format", "harmony").splitlines()]
-    assert [line["note"] for line in said] == ["It is five."] and said[0]["harmony"].endswith("<|return|>")
+    exported = [json.loads(line) for line in deployment.manage("ratings", "--format", "harmony").splitlines()]
+    assert [line["note"] for line in exported] == ["It is five."] and exported[0]["harmony"].endswith("<|return|>")

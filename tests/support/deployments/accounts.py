@@ -60,12 +60,12 @@ class _Database:
         """Give the account these permissions and no others."""
         self._run("DELETE FROM chatui_user_user_permissions WHERE user_id = ?", person)
         for permission in permissions:
-            made = self._run(
+            result = self._run(
                 "INSERT INTO chatui_user_user_permissions (user_id, permission_id) SELECT ?, id FROM auth_permission WHERE codename = ?",
                 person,
                 permission,
             )
-            assert made.rowcount == 1, f"there is no permission {permission}, or more than one"
+            assert result.rowcount == 1, f"there is no permission {permission}, or more than one"
 
     def _written(self, key: UUID) -> object:
         return key.hex if self._is_sqlite else key

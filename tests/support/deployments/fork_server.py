@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-LONGEST_MESSAGE = 1_000_000
+MAX_MESSAGE_BYTES = 1_000_000
 END = struct.Struct("id")
 """The report of an end: the exit code, and the processor seconds used."""
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,12 +45,12 @@ def import_modules(names: list[str]) -> None:
     refused: Any = dict.fromkeys(_OF_ONE_PROCESS)
     sys.modules.update(refused)  # importing one of these is an error
     allowed = [name for name in names if not name.startswith(_OF_ONE_PROCESS)]
-    ours = [name for name in allowed if _is_ours(name)]
+    own_names = [name for name in allowed if _is_ours(name)]
     for name in allowed:
         if not _is_ours(name):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-    for name in reversed(ours):
+    for name in reversed(own_names):
         _import_whole(name)
     assert not [name for name in _OF_ONE_PROCESS if sys.modules.pop(name)]
     assert "DJANGO_SETTINGS_MODULE" not in os.environ, "a module has chosen settings for all"
@@ -93,7 +93,7 @@ def serve(control: socket.socket) -> list[str]:
                 os.write(pipe, END.pack(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime))
             os.close(pipe)
         if control.fileno() in ready:
-            message, descriptors, _, _ = socket.recv_fds(control, LONGEST_MESSAGE, 3)
+            message, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE_BYTES, 3)
             if not message:
                 os._exit(0)
             process = os.fork()

@@ -29,9 +29,9 @@ def prepare(data_dir: Path, *, database: bool) -> None:
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     if not (data_dir / "static").exists():
-        made = _collected()
-        shutil.copytree(made / "static", data_dir / "static", copy_function=_link)
-        shutil.copy2(made / "static.collected", data_dir)
+        result = _collected()
+        shutil.copytree(result / "static", data_dir / "static", copy_function=_link)
+        shutil.copy2(result / "static.collected", data_dir)
     if database and not (data_dir / _DATABASE).exists():
         shutil.copy2(migrated(), data_dir / _DATABASE)
 

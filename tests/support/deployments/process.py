@@ -43,11 +43,11 @@ class Forked:
         """``files``: for its output, and for its errors."""
         self.args = [sys.executable, *arguments]
         self.returncode: int | None = None
-        self._end, told = os.pipe()
+        self._end, answer = os.pipe()
         try:
-            self.pid = server.fork(arguments, environment, (*(file.fileno() for file in files), told))
+            self.pid = server.fork(arguments, environment, (*(file.fileno() for file in files), answer))
         finally:
-            os.close(told)
+            os.close(answer)
 
     def __del__(self) -> None:
         with suppress(OSError, AttributeError):
@@ -66,9 +66,9 @@ class Forked:
 
     def _wait(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._end], [], [], timeout)[0]:
-            told = os.read(self._end, fork_server.END.size)
+            answer = os.read(self._end, fork_server.END.size)
             # Without a report, the fork server itself is gone.
-            self.returncode, seconds = fork_server.END.unpack(told) if told else (-signal.SIGKILL, 0.0)
+            self.returncode, seconds = fork_server.END.unpack(answer) if answer else (-signal.SIGKILL, 0.0)
             _ended_seconds.append(seconds)
         return self.returncode
 

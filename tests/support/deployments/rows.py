@@ -30,9 +30,9 @@ def counts(environment: Mapping[str, str]) -> dict[str, int]:
 
 def audit_lines(environment: Mapping[str, str], action: str, *columns: str) -> list[list[Any]]:
     """These columns of the audit log's lines about one action, in order."""
-    asked = f"SELECT {', '.join(columns)} FROM chatui_auditevent WHERE action = '{action}' ORDER BY number"
+    query = f"SELECT {', '.join(columns)} FROM chatui_auditevent WHERE action = '{action}' ORDER BY number"
     with closing(_connection(environment)) as connection:
-        return [list(row) for row in connection.execute(asked).fetchall()]
+        return [list(row) for row in connection.execute(query).fetchall()]
 
 
 def _connection(environment: Mapping[str, str]) -> Any:

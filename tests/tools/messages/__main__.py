@@ -23,17 +23,17 @@ def main(arguments: list[str]) -> int:
 
     is_check = arguments == ["check"]
     # Before sentences are collected: this module is a script like the others.
-    wrong = _kept({modules.REFUSALS: modules.refusals()}, is_check)
+    wrong = _write_or_check({modules.REFUSALS: modules.refusals()}, is_check)
     for domain, find in domains.DOMAINS.items():
         sentences = list(find())
         for code in domains.TRANSLATED:
             path = domains.path_of(domain, code)
             text = catalogue.updated(path, code, sentences)
-            wrong += _kept({path: text}, is_check)
+            wrong += _write_or_check({path: text}, is_check)
             for (_, one), message in catalogue.messages(catalogue.read(path)).items():
                 wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.find(message)]
     try:
-        wrong += _kept(modules.build(), is_check)
+        wrong += _write_or_check(modules.build(), is_check)
     except (modules.UnfitTranslationError, ValueError) as error:
         wrong.append(str(error))
     for line in wrong:
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     return 1 if wrong and is_check else 0
 
 
-def _kept(files: dict[Path, str], is_check: bool) -> list[str]:
+def _write_or_check(files: dict[Path, str], is_check: bool) -> list[str]:
     """Write each file, or report that it is not up to date."""
     if is_check:
         stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

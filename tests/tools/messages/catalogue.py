@@ -34,22 +34,22 @@ def messages(catalogue: Catalog) -> dict[Key, Message]:
 def updated(path: Path, code: str, sentences: list[Found]) -> str:
     """The text that the file should have: the current sentences, with their existing translations."""
     known = messages(read(path))
-    made = Catalog(locale=to_locale(code))
+    catalog = Catalog(locale=to_locale(code))
     for (context, one), places in sorted(by_key(sentences).items(), key=lambda item: (item[0][1], item[0][0])):
         plural = next((place.plural for place in places if place.plural), "")
-        made.add(
+        catalog.add(
             (one, plural) if plural else one,
-            _kept(known.get((context, one)), plural, made.num_plurals),
+            _old_translation(known.get((context, one)), plural, catalog.num_plurals),
             locations=[(file, 0) for file in sorted({place.file for place in places})],
             auto_comments=sorted({comment for place in places for comment in place.comments}),
             context=context or None,
         )
     written = io.BytesIO()
-    write_po(written, made, width=0, omit_header=True, include_lineno=False)
+    write_po(written, catalog, width=0, omit_header=True, include_lineno=False)
     return _head(code) + written.getvalue().decode()
 
 
-def _kept(message: Message | None, plural: str, forms: int) -> str | tuple[str, ...]:
+def _old_translation(message: Message | None, plural: str, forms: int) -> str | tuple[str, ...]:
     old = message.string if message is not None else ""
     if not plural:
         return old if isinstance(old, str) else ""

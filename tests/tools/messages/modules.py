@@ -102,8 +102,8 @@ def _entry(message: Message) -> tuple[str, str | list[str]]:
 
 
 def _check(ids: list[str], form: str, *, is_last: bool) -> None:
-    places, wanted = set(PLACE.findall(form)), set(PLACE.findall(ids[-1]))
+    places, expected = set(PLACE.findall(form)), set(PLACE.findall(ids[-1]))
     # The form for one thing may spell out "one".
-    lacking = wanted - places if is_last else wanted - places - {"%(n)s"}
-    if UNSAFE.search(form) or places - wanted or lacking:
+    lacking = expected - places if is_last else expected - places - {"%(n)s"}
+    if UNSAFE.search(form) or places - expected or lacking:
         raise UnfitTranslationError(f"{ids[0]!r} is translated as {form!r}")

@@ -23,9 +23,9 @@ RAISED = re.compile(r"\b(?:AskRefusedError|refuse|close_with)\((?:[\w.]+, )?(Pro
 
 
 def translated(one: str, *forms: str, plural: str = "", context: str | None = None, locale: str = "de") -> Catalog:
-    made = Catalog(locale=locale)
-    made.add((one, plural) if plural else one, forms if plural else forms[0], context=context)
-    return made
+    catalog = Catalog(locale=locale)
+    catalog.add((one, plural) if plural else one, forms if plural else forms[0], context=context)
+    return catalog
 
 
 def test_every_sentence_of_the_page_is_translated_into_every_language() -> None:
@@ -85,8 +85,8 @@ def test_every_plural_rule_says_the_same_in_javascript_as_in_gettext() -> None:
     numbers = [*range(201), 1000, 1_000_000, 2_000_000]
     rules = {locale: str(get_plural(locale)) for locale in LOCALES}
     script = "\n".join(f"console.log({numbers}.map((n) => {compiled(rule)}).join());" for rule in rules.values())
-    said = subprocess.run([node.program("node") or "node", "-e", script], capture_output=True, text=True, check=True).stdout.split()
-    for (locale, rule), line in zip(rules.items(), said, strict=True):
+    output = subprocess.run([node.program("node") or "node", "-e", script], capture_output=True, text=True, check=True).stdout.split()
+    for (locale, rule), line in zip(rules.items(), output, strict=True):
         plural = _of_gettext(rule)
         assert [int(form) for form in line.split(",")] == [plural(n) for n in numbers], locale
 

@@ -26,9 +26,9 @@ async def run_job(job: Job) -> Outcome:
         await page.open()
     await asyncio.sleep(SETTLE_SECONDS)
     opened = sum(page.socket.received for page in pages)
-    spent, waited, others, begun = _clocks(job)
+    spent, waited, others, started = _clocks(job)
     await asyncio.gather(*(page.chat(number * job.arrive / job.streams) for number, page in enumerate(pages)))
-    elapsed, others = time.monotonic() - begun, _clocks(job)[2] - others
+    elapsed, others = time.monotonic() - started, _clocks(job)[2] - others
     await asyncio.sleep(SETTLE_SECONDS)
     outcome = _sum(pages)
     outcome.cpu, outcome.others = seconds_of(job.pid) - spent, others / elapsed
@@ -48,7 +48,7 @@ def _clocks(job: Job) -> tuple[float, float, float, float]:
 def _sum(pages: list[Page]) -> Outcome:
     delays = sorted(delay for page in pages for delay in page.delays)
     firsts = sorted(first for page in pages for first in page.firsts)
-    waits = sorted(wait for page in pages for wait in page.waits)
+    all_waits = sorted(wait for page in pages for wait in page.waits)
     turns = len(firsts)
     return Outcome(
         turns=turns,
@@ -60,8 +60,8 @@ def _sum(pages: list[Page]) -> Outcome:
         p99=percentile(delays, 99),
         first_p50=percentile(firsts, 50),
         first_p99=percentile(firsts, 99),
-        wait_p50=percentile(waits, 50),
-        wait_p99=percentile(waits, 99),
+        wait_p50=percentile(all_waits, 50),
+        wait_p99=percentile(all_waits, 99),
         statements=sum(page.statements for page in pages) / max(1, turns),
         first_statements=sum(page.first_statements for page in pages) / max(1, turns),
         is_compressed=all(page.socket.is_compressed for page in pages),

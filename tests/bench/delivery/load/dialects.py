@@ -51,8 +51,8 @@ class Relay:
 
     def read(self, frame: str) -> FrameContent:
         """See Dialect."""
-        said = json.loads(frame)
-        return FrameContent(text=said.get("t", ""), has_ended="end" in said)
+        fields = json.loads(frame)
+        return FrameContent(text=fields.get("t", ""), has_ended="end" in fields)
 
 
 class Product:
@@ -128,11 +128,11 @@ class Chainlit:
     path = "/ws/socket.io/?EIO=4&transport=websocket"
 
     def __init__(self) -> None:
-        self._is_asked = False
+        self._has_asked = False
 
     def ask(self, question: str) -> str:
         """See Dialect."""
-        self._is_asked = True
+        self._has_asked = True
         now = datetime.now(UTC).isoformat()
         message = {"id": str(uuid4()), "threadId": "", "name": "user", "type": "user_message", "output": question, "createdAt": now}
         return "42" + json.dumps(["client_message", {"message": message, "fileReferences": []}])
@@ -153,7 +153,7 @@ class Chainlit:
             case "stream_token":
                 return FrameContent(text=values[0]["token"])
             case "task_end":
-                return FrameContent(has_ended=self._is_asked)
+                return FrameContent(has_ended=self._has_asked)
             case _:
                 return FrameContent()
 

@@ -34,7 +34,7 @@ class Outcome:
     """Seconds, of ``cpu`` the server's processor seconds; ``others`` the share of a core that the load and the model server needed,
     ``waited`` the share of the time for which the server could have run and its core did something else.
 
-    ``frames`` brought text, ``received`` are the bytes of all, ``memory`` is the server's in MB while the pages are still open. The ``p``
+    ``frames`` contained text, ``received`` are the bytes of all, ``memory`` is the server's in MB while the pages are still open. The ``p``
     are percentiles of how long words were on their way, the ``first`` those of each answer's first word, and the ``wait`` those of the time
     from a question to that word. ``statements`` are per turn, the ``first`` ones up to its first word. ``missed`` answers had ended before
     the page could follow them.

@@ -44,9 +44,9 @@ def tick_of(text: str, near: int) -> int:
 class WordFinder:
     """Finds the new words in displayed text. Repeated text, such as the beginning of a block that is sent again, counts once."""
 
-    def __init__(self, begun: int) -> None:
-        """``begun``: the tick of the question; an apparently older word is not part of the answer."""
-        self._last = begun
+    def __init__(self, started: int) -> None:
+        """``started``: the tick of the question; an apparently older word is not part of the answer."""
+        self._last = started
         self._rest = ""
 
     def feed(self, text: str, now: int) -> list[int]:

@@ -37,8 +37,8 @@ def test_the_page_asks_with_a_command_that_the_product_reads() -> None:
 
 
 def test_the_page_neither_subscribes_nor_fetches_when_its_question_is_accepted() -> None:
-    heard = read(ACCEPTED)
-    assert (heard.replies, heard.fetches, heard.has_ended) == ([], [], False)
+    received = read(ACCEPTED)
+    assert (received.replies, received.fetches, received.has_ended) == ([], [], False)
 
 
 def test_the_page_answers_pings_by_which_the_server_knows_how_much_was_read() -> None:
@@ -92,8 +92,8 @@ def test_the_end_of_a_turn_is_the_end_and_its_failure_is_a_fault() -> None:
 
 
 def test_an_answer_that_ended_before_the_page_could_follow_it_is_no_fault() -> None:
-    heard = read(wire.Idle("the-conversation", "the-turn", "completed"))
-    assert (heard.has_ended, heard.is_missed, heard.fault) == (True, True, "")
+    received = read(wire.Idle("the-conversation", "the-turn", "completed"))
+    assert (received.has_ended, received.is_missed, received.fault) == (True, True, "")
 
 
 def test_a_relay_sends_text_and_an_end() -> None:

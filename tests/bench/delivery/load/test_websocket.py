@@ -15,12 +15,12 @@ from tests.bench.delivery.load.websocket import WebSocket
 @pytest.mark.asyncio
 async def test_texts_of_every_length_come_back_as_they_were_sent(is_compressed: bool) -> None:
     texts = [random.Random(length).choice("aé—") * length for length in (0, 1, 125, 126, 127, 4_000, 65_535, 65_536, 200_000)]
-    heard: list[str] = []
+    events: list[str] = []
     has_all = asyncio.Event()
 
     def take(text: str, received: float) -> None:
-        heard.append(text)
-        if len(heard) == len(texts):
+        events.append(text)
+        if len(events) == len(texts):
             has_all.set()
 
     async def talk(connection: websockets.asyncio.server.ServerConnection) -> None:
@@ -37,7 +37,7 @@ async def test_texts_of_every_length_come_back_as_they_were_sent(is_compressed: 
         socket.send("go")
         await asyncio.wait_for(has_all.wait(), 60)
         socket.close()
-    assert heard == texts
+    assert events == texts
     assert socket.is_compressed is is_compressed
     size = sum(len(text.encode()) for text in texts)
     assert socket.received < size if is_compressed else socket.received > size

@@ -1,4 +1,4 @@
-"""The floor: close to the minimum cost of a relay on Daphne. A small reader of its own, and a frame for all text of 50 ms.
+"""The floor: close to the minimum cost of a relay on Daphne. A small separate reader, and one frame for all text of 50 ms.
 
 Daphne serves ``application``, a bare ASGI application; BENCH_UPSTREAM is the address of the model server.
 """

@@ -64,12 +64,12 @@ class Connection(asyncio.Protocol):
         self._pieces = shape(tokens)
         self._rate, self._sent, self._tick = rate, 0, 0
         self._loop = asyncio.get_running_loop()
-        self._begun = self._loop.time()
+        self._started = self._loop.time()
         self._send()
 
     def _send(self) -> None:
         """Send the token that is due, and any overdue ones."""
-        due = int((self._loop.time() - self._begun) * self._rate) + 1 - self._sent
+        due = int((self._loop.time() - self._started) * self._rate) + 1 - self._sent
         for _ in range(max(1, min(due, BEHIND_AT_ONCE))):
             piece = next(self._pieces, None)
             if piece is None:
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
             self._tick = max(self._tick + 1, stamps.now())
             self._transport.write(chunk(delta={"content": piece.replace("#", stamps.word(self._tick))}))
             self._sent += 1
-        self._timer = self._loop.call_at(self._begun + self._sent / self._rate, self._send)
+        self._timer = self._loop.call_at(self._started + self._sent / self._rate, self._send)
 
 
 def shape(tokens: int) -> Iterator[str]:
@@ -103,9 +103,9 @@ def chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
     return data(json.dumps(event).encode())
 
 
-def data(said: bytes) -> bytes:
+def data(payload: bytes) -> bytes:
     """One event with this data, as a chunk of the transfer encoding."""
-    event = b"data: " + said + b"\n\n"
+    event = b"data: " + payload + b"\n\n"
     return b"%x\r\n%s\r\n" % (len(event), event)
 
 

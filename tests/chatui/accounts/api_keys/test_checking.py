@@ -21,20 +21,20 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.9"
 
 
-def made(person: User, **wanted: object) -> management.CreatedKey:
-    choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
+def create_key(person: User, **options: object) -> management.CreatedKey:
+    choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | options
     return management.create(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
 def test_a_new_key_works_and_the_day_of_its_last_use_is_stored(ada: User) -> None:
-    key = made(ada)
+    key = create_key(ada)
     live = checking.admit(key.text, ADDRESS)
     assert live.owner == ada and live.prefix == key.text[:11] and key.text not in repr(live) and key.text not in repr(key)
     assert ApiKey.objects.get().last_used_on == timezone.now().date()
 
 
 def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> None:
-    key = made(ada)
+    key = create_key(ada)
     management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
     secret = key.text[12:]
     with connection.cursor() as cursor:
@@ -47,7 +47,7 @@ def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> N
 
 @pytest.mark.parametrize("ending", ["revoked", "expired", "account closed"])
 def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(ending: str, ada: User) -> None:
-    key = made(ada)
+    key = create_key(ada)
     live = checking.admit(key.text, ADDRESS)
     assert checking.is_still_valid(live), "the premise"
     match ending:
@@ -65,7 +65,7 @@ def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(end
 
 
 def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada: User) -> None:
-    key = made(ada)
+    key = create_key(ada)
     for _ in range(21):
         with pytest.raises(checking.KeyRefusedError):
             checking.admit(key_text.new(), ADDRESS)
@@ -75,7 +75,7 @@ def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada
 
 
 def test_a_key_with_the_right_prefix_and_another_secret_is_refused(ada: User) -> None:
-    key, other = made(ada).text, key_text.new()
+    key, other = create_key(ada).text, key_text.new()
     body = key[:12] + other[12:-8]
     forged = body + key_text._check_sum(body)
     assert key_text.prefix_of(forged) == key[:11], "the premise: it is found"
@@ -84,28 +84,28 @@ def test_a_key_with_the_right_prefix_and_another_secret_is_refused(ada: User) ->
 
 
 def test_a_key_has_a_limit_of_requests_per_minute(ada: User) -> None:
-    key = made(ada, per_minute=2)
+    key = create_key(ada, per_minute=2)
     checking.admit(key.text, ADDRESS)
     checking.admit(key.text, ADDRESS)
     with pytest.raises(ThrottledError):
         checking.admit(key.text, ADDRESS)
-    assert checking.admit(made(ada).text, ADDRESS), "another key of the same person is counted by itself"
+    assert checking.admit(create_key(ada).text, ADDRESS), "another key of the same person is counted separately"
 
 
 def test_a_person_has_a_limited_number_of_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(management, "MAX_KEYS", 1)
-    made(ada)
+    create_key(ada)
     with pytest.raises(management.TooManyKeysError):
-        made(ada)
-    assert made(bela)
+        create_key(ada)
+    assert create_key(bela)
     with pytest.raises(NotFoundError):
         management.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
     management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
-    assert made(ada)
+    assert create_key(ada)
 
 
 def test_the_database_refuses_a_key_without_any_api_format(ada: User) -> None:
-    made(ada)
+    create_key(ada)
     for wrong in ({"for_responses": False, "for_chat": False}, {"per_minute": 0}):
         with pytest.raises(IntegrityError), transaction.atomic():
             ApiKey.objects.update(**wrong)

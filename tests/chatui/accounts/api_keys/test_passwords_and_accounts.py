@@ -73,12 +73,12 @@ def test_staff_create_a_key_for_an_account_that_nobody_can_sign_in_to(olga: User
     path = f"/admin/chatui/user/{service.pk}/api-key/"
     assert path in client.get(f"/admin/chatui/user/{service.pk}/change/").content.decode()
     assert "raw reasoning" not in client.get(path).content.decode()
-    made = client.post(path, FORM).context["made"]
+    created = client.post(path, FORM).context["made"]
     row = ApiKey.objects.get()
-    assert works(made.text) and (row.owner, row.made_by_name, row.for_chat) == (service, "olga", False)
+    assert works(created.text) and (row.owner, row.made_by_name, row.for_chat) == (service, "olga", False)
     line = AuditEvent.objects.get(action="make API key for an account")
     assert (line.actor_name, line.owner_name) == ("olga", "nightly") and AccountChange.objects.get().changed_id == service.pk
-    assert made.text not in client.get(path).content.decode()
+    assert created.text not in client.get(path).content.decode()
     assert client.post(path, FORM | {"more": ["hidden"]}).status_code == 400
 
 
@@ -96,7 +96,9 @@ def test_staff_who_may_not_change_an_account_cannot_create_a_key_for_it(ada: Use
     watcher = make_person("vera", "view_user", staff=True)
     assert signed_in(watcher).post(path, FORM).status_code == 403 and signed_in(ada).post(path, FORM).status_code in (302, 403)
     service.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
-    assert signed_in(make_person("olaf", "change_user", staff=True)).post(path, FORM).status_code == 403, "it may more than they"
+    assert signed_in(make_person("olaf", "change_user", staff=True)).post(path, FORM).status_code == 403, (
+        "it has more permissions than they"
+    )
     assert not ApiKey.objects.exists()
 
 

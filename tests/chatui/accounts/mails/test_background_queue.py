@@ -22,9 +22,9 @@ for _ in range(3):
 
 
 def test_a_process_can_exit_while_the_mail_server_hangs() -> None:
-    began = time.monotonic()
+    started = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=50, check=False)
-    assert ended.returncode == 0 and time.monotonic() - began < 30
+    assert ended.returncode == 0 and time.monotonic() - started < 30
     assert "the process ended before 3 mails were sent" in ended.stderr
 
 
@@ -49,8 +49,8 @@ def test_a_failure_is_logged_by_its_type_and_the_next_job_runs(caplog: pytest.Lo
 
 def test_submitting_a_job_does_not_wait() -> None:
     behind, may_end = BackgroundQueue("test"), threading.Event()
-    began = time.monotonic()
+    started = time.monotonic()
     behind.submit(may_end.wait, 20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started < 5
     may_end.set()
     behind.wait()

@@ -30,8 +30,8 @@ def options(client: Client, what: str) -> dict[str, Any]:
 
 
 def add(client: Client, device: Authenticator, name: str = "A key", **more: str) -> Any:
-    said = device.make(options(client, "new"))
-    return client.post("/sign-in/passkeys/new/", {"credential": said, "name": name} | more)
+    credential = device.make(options(client, "new"))
+    return client.post("/sign-in/passkeys/new/", {"credential": credential, "name": name} | more)
 
 
 def owned(person: User, device: Authenticator | None = None, name: str = "A key") -> Authenticator:
@@ -48,8 +48,8 @@ def owned(person: User, device: Authenticator | None = None, name: str = "A key"
     return device
 
 
-def enter(client: Client, said: str, **more: str) -> Any:
-    return client.post("/sign-in/passkey/", {"credential": said} | more)
+def enter(client: Client, credential: str, **more: str) -> Any:
+    return client.post("/sign-in/passkey/", {"credential": credential} | more)
 
 
 def sign_in(device: Authenticator, client: Client | None = None) -> Client:

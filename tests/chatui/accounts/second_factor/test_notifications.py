@@ -22,21 +22,21 @@ from tests.support.authenticator import Authenticator
 from tests.support.environment import change
 
 
-def told(person: User) -> list[str]:
+def notices_of(person: User) -> list[str]:
     person.refresh_from_db()
     return [line.split(" ")[0] for line in person.sign_in_news.splitlines()]
 
 
 def test_the_owner_is_notified_of_passkeys_until_they_dismiss_it(ada: User) -> None:
     device = owned(ada)
-    assert told(ada) == ["passkey-added"]
+    assert notices_of(ada) == ["passkey-added"]
     client = sign_in(device)
     page = client.get("/").content.decode()
     assert "A passkey was added to your account." in page and "If this was not you, tell an administrator." in page
     assert client.post("/sign-in/news/dismiss/").status_code == 302
-    assert told(ada) == [] and "A passkey was added" not in client.get("/").content.decode()
+    assert notices_of(ada) == [] and "A passkey was added" not in client.get("/").content.decode()
     client.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")
-    assert told(ada) == ["passkey-removed"]
+    assert notices_of(ada) == ["passkey-removed"]
 
 
 def test_the_notices_are_on_the_settings_page_too_and_dismissing_one_returns_there(ada: User) -> None:
@@ -55,7 +55,7 @@ def test_the_owner_is_notified_of_codes(ada: User) -> None:
     switched_on(client, ada)
     client.post("/sign-in/second-factor/codes/")
     client.post("/sign-in/second-factor/remove/")
-    assert told(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
+    assert notices_of(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
     assert notifications.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
 
 
@@ -65,13 +65,13 @@ def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
     client.post("/sign-in/second-factor/", {"code": code_of(ada)})
     add(client, Authenticator())
     client.post("/sign-in/second-factor/remove/")
-    assert told(ada)[-1] == "codes-off"
+    assert notices_of(ada)[-1] == "codes-off"
 
 
 def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
     for _ in range(notifications.MAX_LINES + 3):
         notifications.notify(ada, "passkey-added")
-    assert len(told(ada)) == notifications.MAX_LINES
+    assert len(notices_of(ada)) == notifications.MAX_LINES
 
 
 def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
@@ -124,17 +124,17 @@ def half_way(person: User) -> Client:
 
 
 def test_a_half_finished_sign_in_does_not_survive_the_end_of_all_sessions(ada: User) -> None:
-    hers = password()
-    codes = switched_on(hers, ada)
+    browser = password()
+    codes = switched_on(browser, ada)
     client = half_way(ada)
-    assert hers.post("/sign-in/sessions/end/").status_code == 302
+    assert browser.post("/sign-in/sessions/end/").status_code == 302
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
     assert RecoveryCode.objects.count() == 10, "no code was used up"
     client = half_way(ada)
     session_list.end_all_of(Visitor(None, "", "shell"), ada)
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
     client = half_way(ada)
-    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "the twin: begun after that"
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "the twin: started after that"
 
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(hours=1)], ids=["behind", "ahead"])
@@ -143,9 +143,9 @@ def test_a_half_finished_sign_in_tolerates_different_clocks(ada: User, skew: tim
     client = half_way(ada)
     # As a process of a machine would whose clock is wrong.
     User.objects.filter(pk=ada.pk).update(sessions_ended_at=timezone.now() + skew)
-    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client), "begun before"
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client), "started before"
     client = half_way(ada)
-    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "begun after that"
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "started after that"
 
 
 def test_a_half_finished_sign_in_does_not_survive_a_changed_password(ada: User) -> None:

@@ -14,8 +14,8 @@ from chatui.accounts.sign_in_rules import sign_in_file
 from chatui.accounts.sign_in_rules.header import HeaderRule
 from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
 from chatui.models import OutsideIdentity, RequiredFactor, SecondFactor, User
-from tests.chatui.accounts.single_sign_on.conftest import begun, come
 from tests.chatui.accounts.single_sign_on.conftest import provider as provider
+from tests.chatui.accounts.single_sign_on.conftest import sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.environment import change
@@ -50,8 +50,8 @@ def test_knowing_the_password_is_not_enough_to_connect_an_identity(ada: User, pr
     assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/"
     assert not client.session.get("single_sign_on") and who(client) is None
     # Nor by beginning without, and changing one's mind on the way.
-    client.get(provider.sign_in(begun(client)))
-    assert who(client) == "ada.l" and OutsideIdentity.objects.get().user != ada, "an account of their own, and not hers"
+    client.get(provider.sign_in(start_sign_in(client)))
+    assert who(client) == "ada.l" and OutsideIdentity.objects.get().user != ada, "a separate account, and not hers"
     assert "second_step" not in client.session, "and her step is over"
     assert client.get("/sign-in/code/")["Location"] == "/sign-in/"
     client.get("/sign-in/second-factor/")
@@ -59,9 +59,9 @@ def test_knowing_the_password_is_not_enough_to_connect_an_identity(ada: User, pr
 
 
 def test_an_identity_is_not_connected_if_somebody_else_has_signed_in_since(ada: User, provider: ScriptedProvider) -> None:
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     provider.person["sub"], provider.person["preferred_username"] = "another", "another"
-    back = provider.sign_in(begun(client, connect="yes"))
+    back = provider.sign_in(start_sign_in(client, connect="yes"))
     client.post("/sign-out/")
     client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
     assert client.get(back).status_code >= 400 or who(client) != "ada"
@@ -69,11 +69,11 @@ def test_an_identity_is_not_connected_if_somebody_else_has_signed_in_since(ada: 
 
 
 def test_a_person_who_signs_in_with_a_provider_needs_no_second_factor_here(ada: User, provider: ScriptedProvider) -> None:
-    """As ``docs/accounts.md`` says; and her password is no other way in for whoever comes by the provider."""
-    client, _ = come(provider)
+    """As ``docs/accounts.md`` says; and her password is no second way in for somebody who signs in with the provider."""
+    client, _ = sign_in_with_provider(provider)
     arrived = User.objects.get(username="ada.l")
     arrived.groups.add(Group.objects.get(name="careful"))
-    assert come(provider)[1].status_code == 302 and not arrived.has_usable_password()
+    assert sign_in_with_provider(provider)[1].status_code == 302 and not arrived.has_usable_password()
     assert Client().post("/sign-in/", {"username": "ada.l", "password": PASSWORD}).status_code == 200
     # A factor that is set up on the page there stays with that account, and opens none.
     client.get("/sign-in/second-factor/")
@@ -87,7 +87,7 @@ def test_the_proxys_header_ends_another_persons_second_step_and_completes_none(a
     monkeypatch.setattr(sign_in_file, "read_file", lambda path: SignInFile(header=rule))
     client = after_password()
     headers = {"X-Remote-User": "ada", "X-Proxy-Secret": "hush"}
-    # An account is found by what the proxy is known to have said, never by its name.
+    # An account is found by the identity that the proxy sent before, never by its name.
     answer = client.get("/", REMOTE_ADDR=PROXY, headers=headers)
     assert answer.status_code == 200 and who(client) not in (None, "ada")
     assert "second_step" not in client.session
@@ -105,5 +105,5 @@ def test_a_code_is_required_after_the_factor_was_set_up_in_another_browser(ada: 
     row = SecondFactor.objects.get(user=ada)
     code = totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
-    assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is good once"
+    assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is valid once"
     assert totp.encoded_secret(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()

@@ -28,10 +28,14 @@ def actions() -> list[str]:
 
 def test_only_the_first_passkey_creates_recovery_codes(ada: User) -> None:
     client = after_password(ada)
-    asked = options(client, "new")
-    assert asked["attestation"] == "none" and asked["rp"]["id"] == "localhost"
-    assert asked["authenticatorSelection"]["residentKey"] == asked["authenticatorSelection"]["userVerification"] == "required"
-    assert decoded(asked["user"]["id"]) == ada.pk.bytes
+    request_options = options(client, "new")
+    assert request_options["attestation"] == "none" and request_options["rp"]["id"] == "localhost"
+    assert (
+        request_options["authenticatorSelection"]["residentKey"]
+        == request_options["authenticatorSelection"]["userVerification"]
+        == "required"
+    )
+    assert decoded(request_options["user"]["id"]) == ada.pk.bytes
     first, second = Authenticator(), Authenticator()
     codes = re.findall(r"<code>([a-z0-9-]{17})</code>", add(client, first, "Laptop").content.decode())
     assert len(codes) == RecoveryCode.objects.count() == 10
@@ -162,7 +166,7 @@ def test_an_account_manager_with_a_passkey_can_sign_in(ada: User) -> None:
     owner.save()
     assert account_managers.is_last(owner)
     Passkey.objects.all().delete()
-    assert not account_managers.is_last(owner), "who has no way in does not count"
+    assert not account_managers.is_last(owner), "somebody who cannot sign in does not count"
 
 
 def test_staff_can_remove_all_factors_and_erasure_leaves_nothing(ada: User, bela: User) -> None:
@@ -217,8 +221,8 @@ def test_a_passkey_counts_as_recent_authentication(ada: User) -> None:
     page = client.get("/sign-in/confirm/?next=/sign-in/ways/").content.decode()
     assert "/sign-in/passkey/options/confirm/" in page and 'name="password"' in page
     device.count += 1
-    said = device.use(options(client, "confirm"))
-    answer = client.post("/sign-in/confirm/", {"credential": said, "next": "/sign-in/ways/"})
+    credential = device.use(options(client, "confirm"))
+    answer = client.post("/sign-in/confirm/", {"credential": credential, "next": "/sign-in/ways/"})
     assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
     assert client.get("/sign-in/passkeys/new/").status_code == 200
     User.objects.filter(pk=ada.pk).update(password="!")
@@ -226,19 +230,19 @@ def test_a_passkey_counts_as_recent_authentication(ada: User) -> None:
 
 
 def test_only_ones_own_passkey_for_this_purpose_counts_as_recent_authentication(ada: User, bela: User) -> None:
-    device, hers, client = owned(ada), owned(bela), _later(ada)
+    device, others_device, client = owned(ada), owned(bela), _later(ada)
     stranger, twice = browser(), _later(ada)
     device.count += 1
-    hers.count += 1
+    others_device.count += 1
     tries = [
-        hers.use(options(client, "confirm")),
+        others_device.use(options(client, "confirm")),
         device.use(options(stranger, "sign-in")),
         device.use(options(twice, "confirm")),
         "none",
         "",
     ]
-    for said in tries:
-        answer = client.post("/sign-in/confirm/", {"credential": said, "password": PASSWORD})
+    for credential in tries:
+        answer = client.post("/sign-in/confirm/", {"credential": credential, "password": PASSWORD})
         assert answer["Location"] == "/sign-in/confirm/?passkey-refused="
         assert client.get("/sign-in/passkeys/new/").status_code == 302
     good = device.use(options(client, "confirm"))

@@ -32,10 +32,14 @@ def refused(answer: Any, client: Any) -> None:
 def test_a_passkey_alone_signs_in_with_every_kind_of_key(ada: User, algorithm: int) -> None:
     device = owned(ada, Authenticator(algorithm))
     client = browser()
-    asked = options(client, "sign-in")
-    assert asked["rpId"] == "localhost" and asked["userVerification"] == "required" and not asked.get("allowCredentials")
+    request_options = options(client, "sign-in")
+    assert (
+        request_options["rpId"] == "localhost"
+        and request_options["userVerification"] == "required"
+        and not request_options.get("allowCredentials")
+    )
     device.count += 1
-    answer = enter(client, device.use(asked), next="/search/")
+    answer = enter(client, device.use(request_options), next="/search/")
     assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_in(client)
     assert lines()[-1] == ("sign in", "with a passkey")
     row = Passkey.objects.get()
@@ -66,7 +70,7 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
     "another person": (_change("handle", b"y" * 16), "of another account"),
     "no person": (_change("handle", b""), "of another account"),
     "another key": (lambda device: device.__post_init__(), "not valid"),
-    "a count that stands": (_change("count", 5), "its counter did not increase, so there may be a copy"),
+    "a count that does not increase": (_change("count", 5), "its counter did not increase, so there may be a copy"),
     "a count that went back": (_change("count", 3), "its counter did not increase, so there may be a copy"),
     "a count that is gone": (_change("count", 0), "its counter did not increase, so there may be a copy"),
 }
@@ -76,12 +80,12 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
 def test_an_invalid_passkey_is_refused_and_recorded(ada: User, case: str) -> None:
     device = owned(ada)
     Passkey.objects.update(sign_count=5)
-    wrong, told = WRONG[case]
+    wrong, message = WRONG[case]
     device.count = 6
     wrong(device)
     client = browser()
     refused(enter(client, device.use(options(client, "sign-in"))), client)
-    assert lines()[-1] == ("sign-in refused", f"passkey: {told}")
+    assert lines()[-1] == ("sign-in refused", f"passkey: {message}")
     assert Passkey.objects.get().sign_count == 5, "nothing is learned from a refused one"
 
 
@@ -95,40 +99,40 @@ def test_a_valid_passkey_signs_in(ada: User) -> None:
 def test_a_challenge_works_once_even_after_a_failure(ada: User) -> None:
     device = owned(ada)
     client = browser()
-    asked = options(client, "sign-in")
-    said = device.use(asked)
-    assert enter(client, said)["Location"] == "/"
+    request_options = options(client, "sign-in")
+    credential = device.use(request_options)
+    assert enter(client, credential)["Location"] == "/"
     client.post("/sign-out/")
-    refused(enter(client, said), client)
-    asked = options(client, "sign-in")
+    refused(enter(client, credential), client)
+    request_options = options(client, "sign-in")
     refused(enter(client, "{}"), client)
-    refused(enter(client, device.use(asked)), client)
+    refused(enter(client, device.use(request_options)), client)
     assert lines()[-1] == ("sign-in refused", "passkey: unknown or expired challenge")
 
 
 def test_a_challenge_is_bound_to_a_browser_a_purpose_and_a_short_time(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     device = owned(ada)
-    hers, other = browser(), browser()
-    asked = options(hers, "sign-in")
+    first_browser, other = browser(), browser()
+    request_options = options(first_browser, "sign-in")
     options(other, "sign-in")
-    refused(enter(other, device.use(asked)), other)
+    refused(enter(other, device.use(request_options)), other)
     step = after_password(ada)
     refused(enter(step, device.use(options(step, "code"))), step)
     monkeypatch.setattr("chatui.web.sign_in.challenges.TIMEOUT_SECONDS", 0)
-    refused(enter(hers, device.use(options(hers, "sign-in"))), hers)
+    refused(enter(first_browser, device.use(options(first_browser, "sign-in"))), first_browser)
 
 
 def test_of_two_requests_with_one_challenge_one_succeeds(ada: User) -> None:
     device, client = owned(ada), browser()
-    said = device.use(options(client, "sign-in"))
+    credential = device.use(options(client, "sign-in"))
     challenges = client.session["passkey_challenges"]
-    enter(client, said)
+    enter(client, credential)
     assert is_in(client), "the premise"
     twin = browser()
-    kept = twin.session  # as of a request that read the session before the other one wrote it
-    kept["passkey_challenges"] = challenges
-    kept.save()
-    refused(enter(twin, said), twin)
+    stale_session = twin.session  # as of a request that read the session before the other one wrote it
+    stale_session["passkey_challenges"] = challenges
+    stale_session.save()
+    refused(enter(twin, credential), twin)
 
 
 def test_passkeys_of_closed_and_provider_only_accounts_are_refused(ada: User, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +183,9 @@ def test_malformed_bodies_are_refused_alike(ada: User, body: str) -> None:
 @pytest.mark.parametrize("data", [b"", b"\0" * 36, b"\0" * 37, b"\xff" * 400, b"\xc2" * 3000])
 def test_impossible_authenticator_data_is_refused(ada: User, data: bytes) -> None:
     device, client = owned(ada), browser()
-    said = json.loads(device.use(options(client, "sign-in")))
-    said["response"]["authenticatorData"] = encoded(data)
-    refused(enter(client, json.dumps(said)), client)
+    credential = json.loads(device.use(options(client, "sign-in")))
+    credential["response"]["authenticatorData"] = encoded(data)
+    refused(enter(client, json.dumps(credential)), client)
 
 
 def test_passkey_options_look_the_same_for_all_names_and_exist_only_where_supported(ada: User, bela: User) -> None:
@@ -223,26 +227,26 @@ def test_too_many_tries_must_wait_and_are_recorded(ada: User, monkeypatch: pytes
     client = browser()
     for _ in range(3):
         assert enter(client, "{}").status_code == 302
-    waits = enter(client, "{}")
-    assert waits.status_code == 429 and waits["Retry-After"]
+    refused = enter(client, "{}")
+    assert refused.status_code == 429 and refused["Retry-After"]
     assert AuditEvent.objects.filter(detail="passkey: had to wait").count() == 1
     assert is_in(sign_in(owned(ada), browser(REMOTE_ADDR="192.0.2.9"))), "the twin: from another address"
 
 
 def test_after_a_password_the_passkey_must_be_the_same_persons(ada: User, bela: User) -> None:
-    hers, his = owned(ada), owned(bela)
+    own_device, others_device = owned(ada), owned(bela)
     client = after_password(ada)
     assert not is_in(client)
     page = client.get("/sign-in/code/").content
     assert b"Use a passkey" in page and b"Enter one of your recovery codes." in page and b"your app" not in page
-    asked = options(client, "code")
-    assert [each["id"] for each in asked["allowCredentials"]] == [encoded(hers.credential_id)]
-    answer = client.post("/sign-in/code/passkey/", {"credential": his.use(asked)})
+    request_options = options(client, "code")
+    assert [each["id"] for each in request_options["allowCredentials"]] == [encoded(own_device.credential_id)]
+    answer = client.post("/sign-in/code/passkey/", {"credential": others_device.use(request_options)})
     assert answer["Location"] == "/sign-in/code/?passkey-refused" and not is_in(client)
     assert SENTENCE in client.get(answer["Location"]).content
     line = AuditEvent.objects.latest("number")
     assert (line.action, line.detail, line.owner_name) == ("sign-in refused", "passkey: of another account", "ada")
-    answer = client.post("/sign-in/code/passkey/", {"credential": hers.use(options(client, "code"))})
+    answer = client.post("/sign-in/code/passkey/", {"credential": own_device.use(options(client, "code"))})
     assert answer["Location"] == "/" and is_in(client)
     assert lines()[-1] == ("sign in", "by password and passkey")
 
@@ -256,8 +260,8 @@ def test_without_a_password_there_is_no_second_step(ada: User) -> None:
 
 def test_signing_in_ends_another_persons_second_step(ada: User, bela: User) -> None:
     owned(ada)
-    his = owned(bela)
-    client = sign_in(his, after_password(ada))
+    others_device = owned(bela)
+    client = sign_in(others_device, after_password(ada))
     assert is_in(client) and "second_step" not in client.session
 
 
@@ -282,10 +286,10 @@ def test_an_invalid_registration_is_refused(ada: User) -> None:
         assert add(client, device)["Location"] == "/sign-in/passkeys/new/?passkey-refused", wrong
     assert not Passkey.objects.exists()
     assert AuditEvent.objects.filter(action="passkey not added").count() == len(wrongs)
-    said = Authenticator().make(options(client, "new"))
-    post = {"credential": said, "name": ""}
+    credential = Authenticator().make(options(client, "new"))
+    post = {"credential": credential, "name": ""}
     assert client.post("/sign-in/passkeys/new/", post).status_code == 200, "the twin: with its recovery codes"
-    assert client.post("/sign-in/passkeys/new/", post)["Location"].endswith("refused"), "a challenge is good once here, too"
+    assert client.post("/sign-in/passkeys/new/", post)["Location"].endswith("refused"), "a challenge is valid once here, too"
 
 
 def test_the_size_limits_allow_the_largest_passkey(ada: User) -> None:

@@ -31,22 +31,22 @@ def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProv
     discovery.clear_cache()
 
 
-def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **said: Any) -> None:
+def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:
     """What the operator's file says from now on."""
-    file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **said)
+    file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **fields)
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
     monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
 
 
-def begun(client: Client, key: str = "company", **fields: str) -> str:
+def start_sign_in(client: Client, key: str = "company", **fields: str) -> str:
     """Where the browser is sent."""
     page = client.post(f"/sign-in/with/{key}/", fields)
     assert page.status_code == 200, page.content
     return str(page.headers["Refresh"]).removeprefix("0; url=")
 
 
-def come(provider: ScriptedProvider, client: Client | None = None, **fields: str) -> tuple[Client, Any]:
+def sign_in_with_provider(provider: ScriptedProvider, client: Client | None = None, **fields: str) -> tuple[Client, Any]:
     """Sign in with the provider: the browser, and the answer that it got when it came back."""
     client = client or Client()
-    back = provider.sign_in(begun(client, **fields))
+    back = provider.sign_in(start_sign_in(client, **fields))
     return client, client.get(back)

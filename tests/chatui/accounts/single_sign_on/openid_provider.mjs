@@ -1,4 +1,4 @@
-// The certified OpenID provider of npm, with one client and no pages: whoever comes is the person that the environment names.
+// The certified OpenID provider of npm, with one client and no pages: every visitor is the person that the environment names.
 
 import { createServer } from "node:http";
 import Provider from "oidc-provider";

@@ -24,7 +24,7 @@ CLIENT, SECRET = "chatui", "a secret / with signs"
 
 @dataclass
 class ScriptedProvider:
-    """``person`` is what it says of whoever comes; ``token`` overrides claims of the ID token alone; None leaves one out."""
+    """``person`` has the claims of every visitor; ``token`` overrides claims of the ID token alone; None leaves one out."""
 
     port: int
     person: dict[str, Any] = field(default_factory=lambda: {"sub": "ada-1", "preferred_username": "ada.l"})
@@ -34,7 +34,7 @@ class ScriptedProvider:
     answer: dict[str, Any] = field(default_factory=dict)
     signing: str = "RS256"
     fails: str = ""
-    asked: list[str] = field(default_factory=list)
+    requested_paths: list[str] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     key: Any = field(default_factory=lambda: _KEY)
 
@@ -44,24 +44,24 @@ class ScriptedProvider:
 
     def table(self, **more: Any) -> dict[str, Any]:
         """The operator's words about it."""
-        said = {"key": "company", "name": "Example Ltd", "issuer": self.issuer, "client_id": CLIENT, "client_secret": SECRET}
-        return said | {"who_may_enter": "everybody"} | more
+        fields = {"key": "company", "name": "Example Ltd", "issuer": self.issuer, "client_id": CLIENT, "client_secret": SECRET}
+        return fields | {"who_may_enter": "everybody"} | more
 
     def sign_in(self, address: str) -> str:
         """What a browser does that is sent to ``address``: the path and query at which it comes back."""
         parts = urlsplit(address)
         assert f"{parts.scheme}://{parts.netloc}" == self.issuer and parts.path == "/authorize"
-        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        assert asked["response_type"] == "code" and asked["client_id"] == CLIENT and asked["code_challenge_method"] == "S256"
+        parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        assert parameters["response_type"] == "code" and parameters["client_id"] == CLIENT and parameters["code_challenge_method"] == "S256"
         code = secrets.token_urlsafe(12)
-        self.codes[code] = asked
-        answer = {"code": code, "state": asked["state"], "iss": self.issuer} | self.answer
-        back = urlsplit(asked["redirect_uri"])
+        self.codes[code] = parameters
+        answer = {"code": code, "state": parameters["state"], "iss": self.issuer} | self.answer
+        back = urlsplit(parameters["redirect_uri"])
         return f"{back.path}?{urlencode({name: value for name, value in answer.items() if value is not None})}"
 
     def respond(self, path: str, fields: dict[str, str], authorization: str) -> tuple[int, Any]:
         """Status and body of the answer to a request."""
-        self.asked.append(path)
+        self.requested_paths.append(path)
         match path:
             case "/.well-known/openid-configuration":
                 return 200, {
@@ -84,29 +84,29 @@ class ScriptedProvider:
     def _tokens(self, fields: dict[str, str], authorization: str) -> tuple[int, Any]:
         expected = base64.b64encode(f"{CLIENT}:{SECRET.replace(' ', '%20').replace('/', '%2F')}".encode()).decode()
         assert authorization == f"Basic {expected}"
-        asked = self.codes.pop(fields["code"], None)
-        if asked is None or asked["redirect_uri"] != fields["redirect_uri"]:
+        sign_in = self.codes.pop(fields["code"], None)
+        if sign_in is None or sign_in["redirect_uri"] != fields["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
         digest = base64.urlsafe_b64encode(hashlib.sha256(fields["code_verifier"].encode()).digest()).rstrip(b"=").decode()
-        assert digest == asked["code_challenge"]
+        assert digest == sign_in["code_challenge"]
         now = int(time.time())
-        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]} | self.person | self.token
+        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": sign_in["nonce"]} | self.person | self.token
         return 200, {"access_token": "let-me-see", "token_type": "Bearer", "id_token": self._signed(claims)}
 
     def logout_token(self, **claims: Any) -> str:
         """What it sends when it has signed somebody out; None leaves a claim out."""
-        said = {"iss": self.issuer, "aud": CLIENT, "iat": int(time.time()), "jti": secrets.token_urlsafe(9), "sub": self.person["sub"]}
-        return self._signed(said | {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}} | claims)
+        payload = {"iss": self.issuer, "aud": CLIENT, "iat": int(time.time()), "jti": secrets.token_urlsafe(9), "sub": self.person["sub"]}
+        return self._signed(payload | {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}} | claims)
 
     def _signed(self, claims: dict[str, Any]) -> str:
-        said = {name: value for name, value in claims.items() if value is not None}
+        payload = {name: value for name, value in claims.items() if value is not None}
         if self.signing == "none":
-            parts = ({"alg": "none"}, said)
+            parts = ({"alg": "none"}, payload)
             return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts) + "."
         if self.signing == "HS256":
-            return jwt.encode({"alg": "HS256"}, said, OctKey.import_key(SECRET), algorithms=["HS256"])
+            return jwt.encode({"alg": "HS256"}, payload, OctKey.import_key(SECRET), algorithms=["HS256"])
         key = RSAKey.generate_key(2048, {"kid": "one"}) if self.signing == "another key" else self.key
-        return jwt.encode({"alg": "RS256", "kid": "one"}, said, key)
+        return jwt.encode({"alg": "RS256", "kid": "one"}, payload, key)
 
 
 @contextmanager
@@ -119,9 +119,9 @@ def running() -> Iterator[ScriptedProvider]:
                 self._answer({})
                 return
             # A browser that is here already signed in.
-            asked = parse_qs(urlsplit(self.path).query)["redirect_uri"][0]
+            redirect_uri = parse_qs(urlsplit(self.path).query)["redirect_uri"][0]
             self.send_response(302)
-            self.send_header("Location", urljoin(asked, provider.sign_in(f"{provider.issuer}{self.path}")))
+            self.send_header("Location", urljoin(redirect_uri, provider.sign_in(f"{provider.issuer}{self.path}")))
             self.end_headers()
 
         def do_POST(self) -> None:
@@ -130,8 +130,8 @@ def running() -> Iterator[ScriptedProvider]:
 
         def _answer(self, fields: dict[str, str]) -> None:
             path = urlsplit(self.path).path
-            status, said = provider.respond(path, fields, self.headers.get("Authorization", ""))
-            body = json.dumps(said).encode()
+            status, reply = provider.respond(path, fields, self.headers.get("Authorization", ""))
+            body = json.dumps(reply).encode()
             if provider.fails == path:
                 status, body = 502, b"<html>bad gateway</html>"
             elif provider.fails == f"{path} endless":

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from chatui.models import AuditEvent, User
-from tests.chatui.accounts.single_sign_on.conftest import come, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import make_person
 
@@ -35,14 +35,14 @@ def details() -> list[str]:
 @pytest.mark.usefixtures("groups")
 def test_managed_groups_are_added_and_removed_and_others_stay(provider: ScriptedProvider) -> None:
     provider.person["groups"] = ["x,y", "x", "y", "own", "admin"]
-    come(provider)
+    sign_in_with_provider(provider)
     assert names() == {"research", "tools"}, "by exact value, never split, never by a name of ours"
     User.objects.get(username="ada.l").groups.add(Group.objects.get(name="own"))
     provider.person["groups"] = ["/team/a"]
-    come(provider)
+    sign_in_with_provider(provider)
     assert names() == {"research", "own"}
     provider.person["groups"] = []
-    come(provider)
+    sign_in_with_provider(provider)
     assert names() == {"own"}, "an empty claim removes"
     assert details() == [
         "joined group research, says company",
@@ -58,11 +58,11 @@ def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
     claim: object, provider: ScriptedProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider.person["groups"] = ["/team/a"]
-    come(provider)
+    sign_in_with_provider(provider)
     provider.person["groups"] = claim
     if claim is None:
         del provider.person["groups"]
-    come(provider)
+    sign_in_with_provider(provider)
     assert names() == {"research"} and AuditEvent.objects.filter(action="groups not said").count() == 1
     assert "sent no groups of a person" in caplog.text and "ada.l" not in caplog.text
 
@@ -71,12 +71,12 @@ def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
 def test_staff_status_and_the_debug_permission_follow_a_group(provider: ScriptedProvider) -> None:
     Group.objects.get(name="debuggers").permissions.add(Permission.objects.get(codename="view_hidden_channels"))
     provider.person["groups"] = ["ops"]
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     assert person.is_staff and person.has_perm("chatui.view_hidden_channels") and not person.is_superuser
     assert client.get("/admin/").status_code == 200
     provider.person["groups"] = ["something else"]
-    come(provider)
+    sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     assert not person.is_staff and not person.has_perm("chatui.view_hidden_channels")
     assert client.get("/admin/").status_code == 302, "also in the session that was there before"
@@ -85,7 +85,7 @@ def test_staff_status_and_the_debug_permission_follow_a_group(provider: Scripted
 
 def test_no_claim_makes_a_superuser(provider: ScriptedProvider) -> None:
     provider.person |= {"is_superuser": True, "is_staff": True, "groups": ["superuser"]}
-    come(provider)
+    sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     assert not person.is_superuser and not person.is_staff
 
@@ -94,7 +94,7 @@ def test_groups_may_be_nested_in_objects(provider: ScriptedProvider, monkeypatch
     Group.objects.create(name="research")
     configure(monkeypatch, provider.table(groups_claim=["realm_access", "roles"], groups={"r": "research"}))
     provider.person["realm_access"] = {"roles": ["r"]}
-    come(provider)
+    sign_in_with_provider(provider)
     assert names() == {"research"}
 
 
@@ -120,7 +120,7 @@ def test_who_is_admitted(
 ) -> None:
     configure(monkeypatch, provider.table(**{"who_may_enter": "listed"} | rule))
     provider.person |= person
-    client, answer = come(provider)
+    client, answer = sign_in_with_provider(provider)
     assert answer.status_code == (302 if enters else 403) and User.objects.filter(username="ada.l").exists() == enters
     assert (client.get("/").status_code == 200) == enters
     if not enters:
@@ -130,9 +130,9 @@ def test_who_is_admitted(
 def test_somebody_who_is_no_longer_admitted_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(who_may_enter="listed", enter_groups=["staff"]))
     provider.person["groups"] = ["staff"]
-    assert come(provider)[1].status_code == 302
+    assert sign_in_with_provider(provider)[1].status_code == 302
     provider.person["groups"] = []
-    assert come(provider)[1].status_code == 403
+    assert sign_in_with_provider(provider)[1].status_code == 403
 
 
 def test_the_sign_in_page_has_no_button_without_a_provider(db: None) -> None:

@@ -8,7 +8,7 @@ from django.test import Client
 from chatui.accounts import password_links
 from chatui.audit_log.record import SHELL
 from chatui.models import User
-from tests.chatui.accounts.single_sign_on.conftest import come, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
@@ -29,7 +29,7 @@ def test_only_the_emergency_account_signs_in_with_a_password(ada: User) -> None:
     assert can_sign_in("rescue") and not can_sign_in("ada") and not can_sign_in("rescue", "wrong")
     right = Client().post("/sign-in/", {"username": "ada", "password": PASSWORD}).content.decode()
     wrong = Client().post("/sign-in/", {"username": "ada", "password": "wrong"}).content.decode()
-    assert "correct" in right and ("correct" in right) == ("correct" in wrong), "one cannot tell whether the password was right"
+    assert "correct" in right and ("correct" in right) == ("correct" in wrong), "the answer does not reveal whether the password was right"
 
 
 @pytest.mark.usefixtures("rescue")
@@ -53,14 +53,14 @@ def test_password_pages_work_for_the_emergency_account(rescue: User) -> None:
 def test_no_provider_or_directory_can_take_the_name_of_an_emergency_account(rescue: User, provider: ScriptedProvider) -> None:
     rescue.delete()
     provider.person["preferred_username"] = "rescue"
-    come(provider)
+    sign_in_with_provider(provider)
     assert not User.objects.filter(username="rescue").exists() and User.objects.filter(username="rescue-2").exists()
 
 
 def test_an_emergency_account_cannot_be_linked_to_an_identity(rescue: User, provider: ScriptedProvider) -> None:
     client = Client()
     client.post("/sign-in/", {"username": "rescue", "password": PASSWORD})
-    assert come(provider, client, connect="yes")[1].status_code == 403
+    assert sign_in_with_provider(provider, client, connect="yes")[1].status_code == 403
     assert "Connect" not in client.get("/sign-in/ways/").content.decode()
 
 

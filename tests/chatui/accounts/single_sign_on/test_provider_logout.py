@@ -14,7 +14,7 @@ from chatui.accounts.single_sign_on.logout_tokens import EVENT
 from chatui.models import AuditEvent, BegunSession, OutsideIdentity, User
 from chatui.models.accounts.closed_account import Cause
 from chatui.offboarding import closing
-from tests.chatui.accounts.single_sign_on.conftest import come, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in
 
@@ -34,36 +34,36 @@ def refusals() -> list[str]:
 
 
 def test_the_sessions_of_that_person_and_provider_end_and_no_others(provider: ScriptedProvider) -> None:
-    here, there = come(provider)[0], come(provider)[0]
+    here, there = sign_in_with_provider(provider)[0], sign_in_with_provider(provider)[0]
     person = OutsideIdentity.objects.get().user
     by_password = signed_in(person)
     provider.person = {"sub": "bela-1", "preferred_username": "bela"}
-    bela = come(provider)[0]
+    bela = sign_in_with_provider(provider)[0]
     assert all(map(is_in, (here, there, by_password, bela))), "the premise"
     assert send(provider.logout_token(sub="ada-1")) == 200
     assert [is_in(each) for each in (here, there, by_password, bela)] == [False, False, True, True]
     line = AuditEvent.objects.get(action="signed out by provider")
     assert (line.owner_name, line.detail, line.actor_id) == (person.username, "2 sessions, says company", None)
     assert User.objects.get(pk=person.pk).is_active, "the account stays open, unless the operator says otherwise"
-    assert is_in(come(provider, Client())[0])
+    assert is_in(sign_in_with_provider(provider, Client())[0])
 
 
 def test_a_token_with_a_session_ends_only_that_session(provider: ScriptedProvider) -> None:
     provider.token = {"sid": "s-1"}
-    first = come(provider)[0]
+    first = sign_in_with_provider(provider)[0]
     provider.token = {"sid": "s-2"}
-    second = come(provider)[0]
+    second = sign_in_with_provider(provider)[0]
     assert set(BegunSession.objects.values_list("outside_id", flat=True)) == {"s-1", "s-2"}, "the premise"
     assert send(provider.logout_token(sub=None, sid="s-1")) == 200
     assert (is_in(first), is_in(second)) == (False, True)
-    assert send(provider.logout_token(sub="bela-1", sid="s-2")) == 200, "nobody of that name is here"
+    assert send(provider.logout_token(sub="bela-1", sid="s-2")) == 200, "there is no account of that name"
     assert is_in(second)
     assert send(provider.logout_token(sid="s-2")) == 200 and not is_in(second)
 
 
 def test_the_account_is_closed_if_the_operator_configured_that(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(logout_closes=True))
-    come(provider)
+    sign_in_with_provider(provider)
     person = OutsideIdentity.objects.get().user
     assert send(provider.logout_token(sid="s-9")) == 200 and User.objects.get(pk=person.pk).is_active, "one session is not the person"
     assert send(provider.logout_token()) == 200
@@ -71,22 +71,22 @@ def test_the_account_is_closed_if_the_operator_configured_that(provider: Scripte
 
 
 def test_the_session_of_the_browser_that_sends_the_token_does_not_matter(provider: ScriptedProvider) -> None:
-    ada = come(provider)[0]
+    ada = sign_in_with_provider(provider)[0]
     assert send(provider.logout_token(sub="nobody"), ada) == 200
     assert is_in(ada)
 
 
 def test_a_token_works_once(provider: ScriptedProvider) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     token = provider.logout_token()
     assert send(token) == 200
-    again = come(provider)[0]
+    again = sign_in_with_provider(provider)[0]
     assert send(token) == 400 and is_in(again)
     assert "used before" in refusals()[-1]
 
 
 def test_a_token_can_be_sent_again_after_a_failure(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    ada = come(provider)[0]
+    ada = sign_in_with_provider(provider)[0]
     token = provider.logout_token()
     with monkeypatch.context() as broken:
         broken.setattr(session_list, "end_provider_sessions", lambda *_: 1 / 0)
@@ -98,14 +98,14 @@ def test_a_token_can_be_sent_again_after_a_failure(provider: ScriptedProvider, m
 def test_forged_tokens_cause_no_requests_to_an_unavailable_provider(provider: ScriptedProvider) -> None:
     for path in ("/.well-known/openid-configuration", "/keys"):
         provider.fails = path
-        provider.asked.clear()
+        provider.requested_paths.clear()
         discovery.clear_cache()
-        assert [send(provider.logout_token()) for _ in range(5)] == [503] * 5 and provider.asked.count(path) == 1
+        assert [send(provider.logout_token()) for _ in range(5)] == [503] * 5 and provider.requested_paths.count(path) == 1
     discovery.clear_cache()
     provider.fails = ""
-    come(provider)
+    sign_in_with_provider(provider)
     provider.fails = "/keys"
-    assert [send(provider.logout_token()) for _ in range(2)] == [200, 200], "keys that are known are good meanwhile"
+    assert [send(provider.logout_token()) for _ in range(2)] == [200, 200], "known keys stay valid meanwhile"
 
 
 BAD: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -131,15 +131,15 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def test_invalid_tokens_are_refused(provider: ScriptedProvider) -> None:
-    ada = come(provider)[0]
+    ada = sign_in_with_provider(provider)[0]
     for name, claims in BAD[:15]:
         assert send(provider.logout_token(**claims)) == 400, name
     assert is_in(ada) and not AuditEvent.objects.filter(action="signed out by provider").exists()
-    assert send(provider.logout_token()) == 200, "the twin: a good one is not refused because of wrong ones"
+    assert send(provider.logout_token()) == 200, "the twin: a valid one is not refused because of invalid ones"
 
 
 def test_tokens_with_invalid_claims_are_refused(provider: ScriptedProvider) -> None:
-    ada = come(provider)[0]
+    ada = sign_in_with_provider(provider)[0]
     for name, claims in BAD[15:]:
         assert send(provider.logout_token(**claims)) == 400, name
     for signing in ("none", "HS256", "another key"):
@@ -160,7 +160,7 @@ def test_invalid_tokens_are_counted_and_an_unavailable_provider_is_not(provider:
 
 
 def test_an_id_token_signs_nobody_out(provider: ScriptedProvider) -> None:
-    """Whoever has read one in a log must not be able to."""
-    ada = come(provider)[0]
+    """Somebody who has read one in a log must not be able to."""
+    ada = sign_in_with_provider(provider)[0]
     claims = {"iss": provider.issuer, "aud": "chatui", "sub": "ada-1", "iat": int(time.time()), "exp": int(time.time()) + 300, "nonce": "n"}
     assert send(provider._signed(claims)) == 400 and is_in(ada)

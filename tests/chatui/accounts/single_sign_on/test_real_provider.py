@@ -19,7 +19,7 @@ from django.test import Client
 
 from chatui.accounts.single_sign_on import discovery
 from chatui.models import OutsideIdentity, User
-from tests.chatui.accounts.single_sign_on.conftest import begun, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, start_sign_in
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT
 from tests.support.served import free_port
@@ -60,7 +60,7 @@ def installed() -> Path:
 
 @pytest.fixture
 def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The provider as a process of its own."""
+    """The provider as a separate process."""
     script = installed() / "provider.mjs"
     shutil.copy(Path(__file__).parent / "openid_provider.mjs", script)
     port = free_port()
@@ -102,25 +102,25 @@ def test_a_real_provider_signs_a_person_in(issuer: str) -> None:
     make_person("first")
     Group.objects.create(name="research")
     client = Client()
-    back = signed_in_there(begun(client, "real", next="/search/"))
+    back = signed_in_there(start_sign_in(client, "real", next="/search/"))
     assert client.get(back)["Location"] == "/search/" and client.get("/").status_code == 200
     person = User.objects.get(username="j.doe")
-    assert person.email == "", "nobody vouches for it"
+    assert person.email == "", "its signature is not verified"
     assert list(person.groups.values_list("name", flat=True)) == ["research"]
     assert OutsideIdentity.objects.get().subject == PERSON["sub"]
-    assert Client().get(back).status_code == 400, "an answer is its own browser's"
+    assert Client().get(back).status_code == 400, "an answer belongs to its own browser"
 
 
 def test_the_provider_refuses_a_used_code(issuer: str) -> None:
     make_person("first")
     client = Client()
-    back = signed_in_there(begun(client, "real"))
-    kept = client.session["single_sign_on"]
+    back = signed_in_there(start_sign_in(client, "real"))
+    stored = client.session["single_sign_on"]
     assert client.get(back).status_code == 302
     again = Client()
     again.get("/sign-in/")
     session = again.session
-    session["single_sign_on"] = kept
+    session["single_sign_on"] = stored
     session.save()
     again.cookies["chatui_session"] = session.session_key or ""
     answer = again.get(back)

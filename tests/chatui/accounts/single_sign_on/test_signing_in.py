@@ -16,7 +16,7 @@ from joserfc.jwk import RSAKey
 from chatui.accounts.sign_in_rules.provider import Provider
 from chatui.accounts.single_sign_on import claims, discovery, names
 from chatui.models import AuditEvent, OutsideIdentity, User
-from tests.chatui.accounts.single_sign_on.conftest import begun, come, configure
+from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.cases import for_each
@@ -31,13 +31,13 @@ def is_signed_in(client: Client) -> bool:
 
 
 def test_the_first_sign_in_creates_an_account_and_the_second_finds_it(provider: ScriptedProvider) -> None:
-    client, answer = come(provider, next="/search/")
+    client, answer = sign_in_with_provider(provider, next="/search/")
     assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_signed_in(client)
     person = User.objects.get(username="ada.l")
     assert not person.has_usable_password() and not person.is_staff and not person.is_superuser
     assert lines() == [("account created", "ada.l", "with the first sign-in by company"), ("sign in", "", "by company")]
     assert AuditEvent.objects.get(action="sign in").actor == person
-    come(provider)
+    sign_in_with_provider(provider)
     assert User.objects.count() == 2 and OutsideIdentity.objects.count() == 1
 
 
@@ -51,19 +51,19 @@ def test_the_browser_is_redirected_by_a_page_that_names_the_provider(provider: S
     client = Client()
     page = client.post("/sign-in/with/company/")
     assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "Continue to Example Ltd" in page.content.decode()
-    asked = begun(client)
+    redirect = start_sign_in(client)
     for part in ("code_challenge=", "nonce=", "state=", "scope=openid+profile+email"):
-        assert part in asked
+        assert part in redirect
 
 
 def test_nobody_is_redirected_to_another_site_after_sign_in(provider: ScriptedProvider) -> None:
     for path in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "nowhere", "metrics"):
-        assert come(provider, next=path)[1]["Location"] == "/"
+        assert sign_in_with_provider(provider, next=path)[1]["Location"] == "/"
 
 
 def test_the_session_ends_after_the_configured_hours(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, provider.table(session_hours=2))
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     client.get("/sign-in/confirm/")
     left = Session.objects.get(pk=client.session.session_key).expire_date.timestamp() - time.time()
     assert 7100 < left <= 7200
@@ -75,7 +75,7 @@ def test_nobody_gets_into_an_account_by_its_name_or_address(provider: ScriptedPr
     boss.email = "boss@example.org"
     boss.save()
     provider.person = {"sub": "x", "preferred_username": "boss", "email": "boss@example.org", "email_verified": True}
-    client, answer = come(provider)
+    client, answer = sign_in_with_provider(provider)
     assert answer.status_code == 302 and client.get("/audit/").status_code == 404
     stranger = User.objects.get(username="boss-2")
     assert not stranger.is_staff and OutsideIdentity.objects.get().user == stranger
@@ -84,7 +84,7 @@ def test_nobody_gets_into_an_account_by_its_name_or_address(provider: ScriptedPr
 def test_a_name_that_looks_like_another_gets_a_number(provider: ScriptedProvider) -> None:
     make_person("paypal")
     provider.person = {"sub": "x", "preferred_username": "pаypal"}
-    come(provider)
+    sign_in_with_provider(provider)
     assert User.objects.filter(username__endswith="-2").count() == 1
 
 
@@ -98,10 +98,10 @@ def test_a_name_that_looks_like_another_gets_a_number(provider: ScriptedProvider
         ("a long name", {"preferred_username": "n" * 400}, "n" * 130),
     ]
 )
-def test_names(what: str, said_of: dict[str, Any], expected: str) -> None:
+def test_names(what: str, claims_about: dict[str, Any], expected: str) -> None:
     table = {"key": "x", "name": "X", "issuer": "https://x.example", "client_id": "c", "who_may_enter": "everybody"}
-    said = claims.read(Provider.model_validate(table), {"sub": "s"} | said_of)
-    plain = said.name or said.email.partition("@")[0]
+    person = claims.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
+    plain = person.name or person.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_is_free", lambda name, account: True)
         assert names.free_name(plain) == expected, what
@@ -109,34 +109,34 @@ def test_names(what: str, said_of: dict[str, Any], expected: str) -> None:
 
 def test_only_a_verified_address_is_stored(provider: ScriptedProvider) -> None:
     provider.person |= {"email": "ada@example.org", "email_verified": False}
-    come(provider)
+    sign_in_with_provider(provider)
     assert User.objects.get(username="ada.l").email == ""
     provider.person |= {"email_verified": True}
-    come(provider)
+    sign_in_with_provider(provider)
     assert User.objects.get(username="ada.l").email == "ada@example.org"
 
 
 def test_a_renamed_person_keeps_their_account(provider: ScriptedProvider) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     person = User.objects.get(username="ada.l")
     provider.person |= {"preferred_username": "ada.king"}
-    come(provider)
+    sign_in_with_provider(provider)
     person.refresh_from_db()
     assert person.username == "ada.king" and User.objects.count() == 2
     assert ("account changed", "ada.l", "is called ada.king now, says company") in lines()
 
 
 def test_another_person_with_the_old_name_gets_another_account(provider: ScriptedProvider) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     provider.person = {"sub": "ada-2", "preferred_username": "ada.l"}
-    come(provider)
+    sign_in_with_provider(provider)
     assert sorted(User.objects.values_list("username", flat=True)) == ["ada.l", "ada.l-2", "first"]
 
 
 def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> None:
     """The next sign-in comes to nothing, with a sentence, a line in the audit log, and no session."""
     accounts = User.objects.count()
-    client, answer = come(provider)
+    client, answer = sign_in_with_provider(provider)
     assert (answer.status_code, code in answer.content.decode()) == (status, True), answer.content.decode()
     assert not is_signed_in(client) and User.objects.count() == accounts
     assert lines()[-1] == ("sign-in refused", "", f"by company: {why}")
@@ -176,7 +176,7 @@ def test_an_invalid_response_signs_nobody_in(changes: dict[str, Any], why: str, 
 
 def test_a_response_works_once_and_only_in_the_browser_that_started(provider: ScriptedProvider) -> None:
     client = Client()
-    back = provider.sign_in(begun(client))
+    back = provider.sign_in(start_sign_in(client))
     assert Client().get(back).status_code == 400, "somebody who was sent the link of another"
     assert client.get(back).status_code == 302 and is_signed_in(client), "the twin"
     client.logout()
@@ -185,7 +185,7 @@ def test_a_response_works_once_and_only_in_the_browser_that_started(provider: Sc
 
 def test_a_late_response_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
-    back = provider.sign_in(begun(client))
+    back = provider.sign_in(start_sign_in(client))
     now = time.time()
     monkeypatch.setattr("chatui.accounts.single_sign_on.exchange.time.time", lambda: now + 601)
     assert client.get(back).status_code == 400
@@ -195,9 +195,9 @@ def test_the_response_of_another_provider_is_refused(provider: ScriptedProvider,
     with running() as other:
         configure(monkeypatch, provider.table(), other.table(key="other", name="Other"))
         client = Client()
-        back = provider.sign_in(begun(client))
-        assert client.get(back.replace("/company/", "/other/")).status_code == 400 and "/token" not in other.asked
-        assert come(other, key="other")[1].status_code == 302, "several providers work side by side"
+        back = provider.sign_in(start_sign_in(client))
+        assert client.get(back.replace("/company/", "/other/")).status_code == 400 and "/token" not in other.requested_paths
+        assert sign_in_with_provider(other, key="other")[1].status_code == 302, "several providers work side by side"
 
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/openid-configuration endless"])
@@ -206,7 +206,7 @@ def test_a_provider_that_is_down_gives_a_message(path: str, provider: ScriptedPr
     page = Client().post("/sign-in/with/company/")
     assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "is not responding" in page.content.decode()
     provider.fails = ""
-    assert come(provider)[1].status_code == 302, "nothing of the failure is remembered"
+    assert sign_in_with_provider(provider)[1].status_code == 302, "nothing of the failure is remembered"
 
 
 @pytest.mark.parametrize("path", ["/token", "/keys", "/me"])
@@ -222,35 +222,36 @@ def test_an_unreachable_provider_gives_a_message(provider: ScriptedProvider, mon
 
 
 @pytest.mark.parametrize(
-    "said", [{"issuer": "https://other.example"}, {"token_endpoint": "http://example.org/token"}, {"jwks_uri": 7}, {"userinfo_endpoint": 7}]
+    "metadata",
+    [{"issuer": "https://other.example"}, {"token_endpoint": "http://example.org/token"}, {"jwks_uri": 7}, {"userinfo_endpoint": 7}],
 )
-def test_a_provider_with_invalid_metadata_is_not_used(said: dict[str, Any], provider: ScriptedProvider) -> None:
-    provider.metadata = said
+def test_a_provider_with_invalid_metadata_is_not_used(metadata: dict[str, Any], provider: ScriptedProvider) -> None:
+    provider.metadata = metadata
     assert Client().post("/sign-in/with/company/").status_code == 503
 
 
 def test_a_new_signing_key_is_found(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     provider.key = RSAKey.generate_key(2048, {"kid": "two"})
     monkeypatch.setattr(ScriptedProvider, "_signed", signed_as_two)
-    asked = provider.asked.count("/keys")
-    assert come(provider)[1].status_code == 400 and provider.asked.count("/keys") == asked, "not at will"
+    count = provider.requested_paths.count("/keys")
+    assert sign_in_with_provider(provider)[1].status_code == 400 and provider.requested_paths.count("/keys") == count, "not without limit"
     monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.0)
-    assert come(provider)[1].status_code == 302
+    assert sign_in_with_provider(provider)[1].status_code == 302
 
 
-def signed_as_two(self: ScriptedProvider, said: dict[str, Any]) -> str:
-    return jwt.encode({"alg": "RS256", "kid": "two"}, said, self.key)
+def signed_as_two(self: ScriptedProvider, payload: dict[str, Any]) -> str:
+    return jwt.encode({"alg": "RS256", "kid": "two"}, payload, self.key)
 
 
 def test_a_closed_account_stays_closed(provider: ScriptedProvider) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     User.objects.filter(username="ada.l").update(is_active=False)
     refused(provider, 403, "E-X-ACCOUNT-CLOSED", "the account is not active")
 
 
 def test_no_provider_can_sign_in_as_a_superuser(provider: ScriptedProvider) -> None:
-    come(provider)
+    sign_in_with_provider(provider)
     User.objects.filter(username="ada.l").update(is_superuser=True)
     refused(provider, 403, "E-X-SIGN-IN-REFUSED", "only the password opens this account")
 
@@ -258,29 +259,29 @@ def test_no_provider_can_sign_in_as_a_superuser(provider: ScriptedProvider) -> N
 def forged(provider: ScriptedProvider, number: int) -> list[int]:
     """What browsers are answered that begin, and come back with a code of their own making."""
     provider.answer = {"code": "made-up"}
-    found = [come(provider)[1].status_code for _ in range(number)]
+    found = [sign_in_with_provider(provider)[1].status_code for _ in range(number)]
     provider.answer = {}
     return found
 
 
 def test_guesses_have_to_wait(provider: ScriptedProvider) -> None:
     found = forged(provider, 22)
-    assert found[0] == 400 and found[-1] == 429 and come(provider)[1].status_code == 429
+    assert found[0] == 400 and found[-1] == 429 and sign_in_with_provider(provider)[1].status_code == 429
 
 
 def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider: ScriptedProvider) -> None:
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     client.post("/sign-out/")
     assert forged(provider, 22)[-1] == 429
     while Client().post("/sign-in/with/company/").status_code == 200:
         pass
-    assert come(provider, client)[1].status_code == 302
+    assert sign_in_with_provider(provider, client)[1].status_code == 302
 
 
 def test_unrequested_responses_make_nobody_wait(provider: ScriptedProvider) -> None:
     """Any page can have the browsers of an office bring such answers."""
     back = "/sign-in/with/company/back/?state=x&code=y"
-    assert {Client().get(back).status_code for _ in range(100)} == {400} and come(provider)[1].status_code == 302
+    assert {Client().get(back).status_code for _ in range(100)} == {400} and sign_in_with_provider(provider)[1].status_code == 302
     assert AuditEvent.objects.filter(action="sign-in refused").count() < 20, "listed up to a limit, then counted"
 
 
@@ -297,7 +298,7 @@ def test_before_the_first_account_there_is_no_single_sign_on(provider: ScriptedP
 def connecting(provider: ScriptedProvider, name: str) -> tuple[Client, Any]:
     client = Client()
     assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
-    return come(provider, client, connect="yes")
+    return sign_in_with_provider(provider, client, connect="yes")
 
 
 def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider) -> None:
@@ -306,7 +307,7 @@ def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider
     assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
     page = client.get("/sign-in/ways/").content.decode()
     assert "Example Ltd" in page and "ada.l" in page
-    assert come(provider)[1].status_code == 302 and User.objects.count() == 2, "it opens her account"
+    assert sign_in_with_provider(provider)[1].status_code == 302 and User.objects.count() == 2, "it opens her account"
     assert not User.objects.filter(username="ada.l").exists(), "an account that it did not make keeps its name"
     removal = re.search(r"/sign-in/ways/[^/]+/remove/", page)
     assert removal and client.post(removal[0]).status_code == 302
@@ -315,7 +316,7 @@ def test_a_person_connects_an_identity_and_removes_it(provider: ScriptedProvider
 
 
 def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -> None:
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     row = OutsideIdentity.objects.get()
     assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
     assert client.post(f"/sign-in/ways/{uuid4()}/remove/").status_code == 404
@@ -323,7 +324,7 @@ def test_the_last_sign_in_method_cannot_be_removed(provider: ScriptedProvider) -
 
 
 def test_an_identity_of_a_removed_provider_is_not_a_sign_in_method(provider: ScriptedProvider) -> None:
-    client, _ = come(provider)
+    client, _ = sign_in_with_provider(provider)
     row = OutsideIdentity.objects.get()
     gone = OutsideIdentity.objects.create(user=row.user, provider="former", issuer="https://former.example", subject="1", name="a")
     page = client.get("/sign-in/ways/").content.decode()
@@ -335,7 +336,7 @@ def test_an_identity_of_a_removed_provider_is_not_a_sign_in_method(provider: Scr
 
 def test_an_identity_is_connected_with_one_account(provider: ScriptedProvider) -> None:
     make_person("ada")
-    come(provider)
+    sign_in_with_provider(provider)
     assert connecting(provider, "ada")[1].status_code == 409
     assert OutsideIdentity.objects.get().user.username == "ada.l"
 
@@ -347,18 +348,18 @@ def test_connecting_requires_a_recent_authentication(provider: ScriptedProvider)
     assert client.post("/sign-in/confirm/", {"password": "wrong"}).status_code == 200
     assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/sign-in/ways/"
     assert client.post("/sign-in/confirm/", {"password": PASSWORD}).status_code == 302
-    assert come(provider, client, connect="yes")[1].status_code == 302
+    assert sign_in_with_provider(provider, client, connect="yes")[1].status_code == 302
 
 
 def test_an_identity_is_not_connected_with_another_person_than_the_one_who_started(provider: ScriptedProvider) -> None:
     make_person("ada")
     client = Client()
     client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
-    back = provider.sign_in(begun(client, connect="yes"))
-    begun_by_ada = client.session["single_sign_on"]
+    back = provider.sign_in(start_sign_in(client, connect="yes"))
+    adas_sign_in = client.session["single_sign_on"]
     client.logout()
     client.force_login(make_person("bela"))
     mixed = client.session
-    mixed["single_sign_on"] = begun_by_ada
+    mixed["single_sign_on"] = adas_sign_in
     mixed.save()
     assert client.get(back).status_code == 400 and not OutsideIdentity.objects.exists()

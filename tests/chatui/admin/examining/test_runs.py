@@ -149,10 +149,10 @@ def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.
 
 def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = SPEC.model_copy(update={"more_urls": ("http://127.0.0.1:10", "http://127.0.0.1:11")})
-    asked: list[str] = []
+    requested: list[str] = []
 
     async def examine(target: Target, *, progress: Progress) -> Report:
-        asked.append(target.url)
+        requested.append(target.url)
         progress("chat", 4)
         return busy() if target.url.endswith(":10") else Report("one", "chat", Identity("place"))
 
@@ -160,7 +160,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     configure(monkeypatch, spec)
     examined = runs._Progress()
     reports = runs._reports(spec, examined)
-    assert set(asked) == {spec.url, *spec.more_urls} and examined.asked == 12
+    assert set(requested) == {spec.url, *spec.more_urls} and examined.asked == 12
     row_of(finished_at=timezone.now(), report=stored_report.to_stored(reports, runs._configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]

@@ -34,7 +34,7 @@ MODEL = "a-model-by-its-own-name"
 
 
 async def never(writer: asyncio.StreamWriter) -> None:
-    """No answer at all, as long as the connection stands."""
+    """No answer at all, as long as the connection is open."""
     await asyncio.sleep(120)
 
 
@@ -43,7 +43,7 @@ SILENT: dict[str, Callable[[asyncio.StreamWriter], Awaitable[None]]] = dict.from
 
 @contextmanager
 def answering(answers: dict[str, Any]) -> Iterator[str]:
-    """The address of a peer, which runs beside the test."""
+    """The address of a peer, which runs alongside the test."""
     places: list[str] = []
     is_up, is_over = threading.Event(), threading.Event()
 
@@ -98,14 +98,14 @@ def test_staff_examine_a_server_and_see_no_text_of_it(tmp_path: Path) -> None:
         text = until(kim, "It works with these settings, but with the faults listed below.")
         assert "cut-unsaid" in text and "<code>responses</code>" in text and "Examine again" in text
         assert "cut-unsaid" in sam.get(PAGE).text
-        said = (THOUGHT, "heron", PLANNED, "I count", MODEL, KEY)
-        assert not [word for word in said if word in text]
+        secrets = (THOUGHT, "heron", PLANNED, "I count", MODEL, KEY)
+        assert not [word for word in secrets if word in text]
         with sqlite3.connect(tmp_path / "chatui.sqlite3") as database:
             [row] = database.execute("SELECT * FROM chatui_examination").fetchall()
             lines = database.execute("SELECT actor_name, way FROM chatui_auditevent WHERE action = 'back end examined'").fetchall()
-        assert not [word for word in said if word in repr(row)]
+        assert not [word for word in secrets if word in repr(row)]
         assert lines == [("kim", "admin")]
-        assert not [word for word in said if word in server.console]
+        assert not [word for word in secrets if word in server.console]
 
 
 def test_a_second_reader_reads_token_ids_in_a_separate_process(tmp_path: Path, vocabulary: Vocabulary, rank_file: Path) -> None:

@@ -63,14 +63,14 @@ async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]
 async def test_a_background_response_is_written_and_polled(program: Program, backend: ScriptedBackend) -> None:
     wait = asyncio.Event()
     backend.script = [wait, *answer("It is four.", SECRET)]
-    begun = await program.ask(ASKED)
-    assert (begun["status"], begun["background"], begun["output"]) == ("queued", True, [])
+    response = await program.ask(ASKED)
+    assert (response["status"], response["background"], response["output"]) == ("queued", True, [])
     await asyncio.wait_for(backend.waiting.wait(), 10)
-    assert json_of(await program.get(f"/v1/responses/{begun['id']}"))["status"] == "queued"
-    refused = await program.post("/v1/responses", {"input": "And now?", "previous_response_id": begun["id"]})
+    assert json_of(await program.get(f"/v1/responses/{response['id']}"))["status"] == "queued"
+    refused = await program.post("/v1/responses", {"input": "And now?", "previous_response_id": response["id"]})
     assert refused.status_code == 409 and "The previous response is still being written." in json_of(refused)["error"]["message"]
     wait.set()
-    found = await ended(program, begun["id"])
+    found = await ended(program, response["id"])
     assert found["status"] == "completed" and found["background"] is True and text_of(found) == "It is four. "
     assert "marmalade" not in json.dumps(found)
 
@@ -115,12 +115,12 @@ async def test_withdrawn_text_is_not_sent_to_later_readers(program: Program, bac
 
 async def test_a_background_response_can_be_cancelled(program: Program, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
-    begun = await program.ask(ASKED)
+    response = await program.ask(ASKED)
     await asyncio.wait_for(backend.waiting.wait(), 10)
-    assert json_of(await program.post(f"/v1/responses/{begun['id']}/cancel", {}))["status"] == "cancelled"
-    found = await ended(program, begun["id"])
+    assert json_of(await program.post(f"/v1/responses/{response['id']}/cancel", {}))["status"] == "cancelled"
+    found = await ended(program, response["id"])
     assert found["status"] == "cancelled" and backend.closed == 1
-    events = events_of(await whole(await program.get(f"/v1/responses/{begun['id']}?stream=true")))
+    events = events_of(await whole(await program.get(f"/v1/responses/{response['id']}?stream=true")))
     assert events[-1]["response"]["status"] == "cancelled"
 
 
@@ -150,11 +150,11 @@ async def test_a_key_that_cannot_be_checked_for_long_counts_as_revoked(
 
 
 async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: Program, bela: User) -> None:
-    begun = await program.ask(ASKED)
-    await ended(program, begun["id"])
-    path = f"/v1/responses/{begun['id']}?stream=true"
-    theirs, nothing = [await Program(await new_key(bela)).get(each) for each in (path, path.replace(begun["id"], "resp_" + "0" * 32))]
-    assert (theirs.status_code, json_of(theirs)) == (nothing.status_code, json_of(nothing)) and theirs.status_code == 404
+    response = await program.ask(ASKED)
+    await ended(program, response["id"])
+    path = f"/v1/responses/{response['id']}?stream=true"
+    foreign, nothing = [await Program(await new_key(bela)).get(each) for each in (path, path.replace(response["id"], "resp_" + "0" * 32))]
+    assert (foreign.status_code, json_of(foreign)) == (nothing.status_code, json_of(nothing)) and foreign.status_code == 404
     assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
     recording = next(iter(recordings._recordings.values()))
     recordings.readers[recording.owner_id] = recordings.MAX_READERS
@@ -162,11 +162,11 @@ async def test_only_the_owner_resumes_a_stream_and_only_a_few_at_once(program: P
         assert (await program.get(path)).status_code == 429
         before = await Turn.objects.acount()
         assert (await program.post("/v1/responses", ASKED | {"stream": True})).status_code == 429
-        assert await Turn.objects.acount() == before, "nothing is begun that its owner could not follow"
+        assert await Turn.objects.acount() == before, "no answer is started that its owner could not follow"
     finally:
         del recordings.readers[recording.owner_id]
     assert (await program.get(path)).status_code == 200
-    await program.delete(f"/v1/responses/{begun['id']}")
+    await program.delete(f"/v1/responses/{response['id']}")
     assert (await program.get(path)).status_code == 404
 
 
@@ -191,12 +191,12 @@ async def test_a_stream_whose_process_does_not_answer_can_be_asked_for_again_unt
 
 
 async def test_foreground_and_old_responses_are_read_as_a_whole(program: Program) -> None:
-    for asked in ({"input": "Now."}, ASKED):
-        begun = await program.ask(asked)
-        await ended(program, begun["id"])
+    for body in ({"input": "Now."}, ASKED):
+        response = await program.ask(body)
+        await ended(program, response["id"])
         for each in list(recordings._recordings):
             recordings.forget(each)
-        refused = await program.get(f"/v1/responses/{begun['id']}?stream=true")
+        refused = await program.get(f"/v1/responses/{response['id']}?stream=true")
         assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "stream_not_available"
     refused = await program.post("/v1/responses", ASKED | {"store": False})
     assert refused.status_code == 400 and json_of(refused)["error"]["param"] == "background"

@@ -25,11 +25,11 @@ class RemoteRecording:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.told = 0
+        self.read_to = 0
 
     async def follow(self, after: int, wait: Callable[[], float]) -> AsyncIterator[dict[str, int]]:
         for number in range(after + 1, self.most):
-            self.told = max(self.told, number)
+            self.read_to = max(self.read_to, number)
             yield {"sequence_number": number}
 
 
@@ -39,42 +39,42 @@ class FakeBus:
     reaches_others = True
 
     def __init__(self) -> None:
-        self.heard: dict[str, Any] = {}
+        self.receivers: dict[str, Any] = {}
         self.is_settled = asyncio.Event()
         self.is_settled.set()
         self.loses: Callable[[dict[str, Any]], bool] = lambda message: False
         self.sent: deque[dict[str, Any]] = deque()
 
     def join(self, group: str, receive: Any) -> None:
-        self.heard[group] = receive
+        self.receivers[group] = receive
 
     def leave(self, group: str, receive: Any) -> None:
-        self.heard.pop(group, None)
+        self.receivers.pop(group, None)
 
     def is_heard(self, group: str) -> bool:
-        return group in self.heard
+        return group in self.receivers
 
     async def settled(self) -> None:
         await self.is_settled.wait()
 
     def send_to(self, process: str, group: str, message: dict[str, Any]) -> None:
         self.sent.append(message)
-        if not self.loses(message) and group in self.heard:
-            asyncio.get_running_loop().call_soon(self.heard[group], group, message)
+        if not self.loses(message) and group in self.receivers:
+            asyncio.get_running_loop().call_soon(self.receivers[group], group, message)
 
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> FakeBus:
-    made = FakeBus()
-    monkeypatch.setattr(other_processes, "bus", lambda: made)
-    return made
+    bus = FakeBus()
+    monkeypatch.setattr(other_processes, "bus", lambda: bus)
+    return bus
 
 
 @pytest.fixture
 def written(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> RemoteRecording:
-    made = RemoteRecording(5000)
-    monkeypatch.setattr(recordings, "recording_of", lambda key: made)
-    return made
+    recording = RemoteRecording(5000)
+    monkeypatch.setattr(recordings, "recording_of", lambda key: recording)
+    return recording
 
 
 def followed() -> FollowedElsewhere:
@@ -90,7 +90,7 @@ async def test_each_event_arrives_once_and_in_order(wire: FakeBus, written: Remo
     other_processes.listen()
     assert await read(followed(), 17) == list(range(18, 5000))
     await asyncio.sleep(0.05)
-    assert list(wire.heard) == [GROUP]
+    assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, written: RemoteRecording) -> None:
@@ -100,7 +100,7 @@ async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, writt
             if body is not None and body["sequence_number"] == 99:
                 await asyncio.sleep(0.3)
                 break
-    assert written.told < 99 + 2 * other_processes.MAX_UNREAD
+    assert written.read_to < 99 + 2 * other_processes.MAX_UNREAD
 
 
 @pytest.mark.parametrize("lost", ["body", "read", "over", "follow"])
@@ -145,7 +145,7 @@ async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: F
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.wait([task])
-    assert not wire.heard
+    assert not wire.receivers
 
 
 async def test_a_silent_reader_is_dropped(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,4 +166,4 @@ async def test_a_dead_process_ends_the_stream(wire: FakeBus, monkeypatch: pytest
     monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
     with pytest.raises(LostError):
         await read(followed())
-    assert not wire.heard
+    assert not wire.receivers

@@ -31,8 +31,8 @@ def nested(*tools: dict[str, Any]) -> list[dict[str, Any]]:
 
 def calling(*steps: Sequence[Step], preamble: Sequence[Step] = ()) -> list[Step]:
     """A sampling that thinks and makes these calls."""
-    made = [step for each in steps for step in each]
-    return [*frame(ANALYSIS, SECRET), *preamble, *made, ended(EndReason.TOOL_CALLS)]
+    all_steps = [step for each in steps for step in each]
+    return [*frame(ANALYSIS, SECRET), *preamble, *all_steps, ended(EndReason.TOOL_CALLS)]
 
 
 def weather(call_id: str = "c1", **arguments: Any) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing beside it."""
+"""Answer formats requested by API clients, over both API formats: only a matching answer is sent, and nothing else."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ async def test_an_invalid_format_is_refused_by_name(path: str, named: dict[str, 
     assert not backend.requests
 
 
-@pytest.mark.parametrize(("said", "texts"), [("Four.", ""), ('{"sum":4}', '{"sum":4}')])
+@pytest.mark.parametrize(("payload", "texts"), [("Four.", ""), ('{"sum":4}', '{"sum":4}')])
 async def test_after_a_returned_call_no_other_answer_is_requested(
-    said: str, texts: str, program: Program, backend: ScriptedBackend
+    payload: str, texts: str, program: Program, backend: ScriptedBackend
 ) -> None:
-    backend.script = [*frame(FINAL, said), *weather(), ended(EndReason.TOOL_CALLS)]
+    backend.script = [*frame(FINAL, payload), *weather(), ended(EndReason.TOOL_CALLS)]
     backend.following = [answer_steps('{"sum":4}')]
     found = await program.ask({**body_of(RESPONSES, **NAMED), "tools": [WEATHER]})
     assert (found["status"], calls_of(found)) == ("completed", [("get-weather", {"city": "Tokyo"})])

@@ -110,9 +110,9 @@ async def test_the_answer_continues_statelessly(program: Program, backend: Scrip
     backend.script = answer("It is sunny.")
     found = await program.ask({"input": HISTORY, "tools": [WEATHER], "store": False})
     assert text_of(found) == "It is sunny. "
-    user, made, reply = backend.requests[0].frames
-    assert user.header.role == "user" and made.terminator is Terminator.CALL and made.header.recipient == reply.header.name
-    assert made.header.call_id == reply.header.call_id != "call 7" and reply.body == "sunny"
+    user, call, reply = backend.requests[0].frames
+    assert user.header.role == "user" and call.terminator is Terminator.CALL and call.header.recipient == reply.header.name
+    assert call.header.call_id == reply.header.call_id != "call 7" and reply.body == "sunny"
     async with asyncio.timeout(20):
         while await Message.objects.aexists():
             await asyncio.sleep(0.02)
@@ -122,8 +122,8 @@ async def test_earlier_calls_keep_the_names_that_the_client_used(program: Progra
     backend.script = answer("It is sunny.")
     found = await program.ask({"input": HISTORY, "tools": [WEATHER]})
     items = json_of(await program.get(f"/v1/responses/{found['id']}/input_items?order=asc"))["data"]
-    [made] = [item for item in items if item["type"] == "function_call"]
-    assert made["name"] == "get-weather" and made["arguments"] == '{"city": "Tokyo"}'
+    [call] = [item for item in items if item["type"] == "function_call"]
+    assert call["name"] == "get-weather" and call["arguments"] == '{"city": "Tokyo"}'
 
 
 async def test_a_question_after_replies_is_answered(program: Program, backend: ScriptedBackend) -> None:
@@ -283,13 +283,13 @@ async def test_unknown_tool_types_are_skipped_and_the_response_lists_the_rest(pr
 
 async def test_a_completion_returns_calls_and_continues_with_their_replies(program: Program, backend: ScriptedBackend) -> None:
     backend.script = calling(weather(), preamble=frame(PREAMBLE, "I look."))
-    asked = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(WEATHER)}
-    found = (await program.ask(asked, CHAT))["choices"][0]
+    body = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(WEATHER)}
+    found = (await program.ask(body, CHAT))["choices"][0]
     assert found["finish_reason"] == "tool_calls" and found["message"]["content"] == "I look. "
-    [made] = found["message"]["tool_calls"]
-    assert made == {"id": "c1", "type": "function", "function": {"name": "get-weather", "arguments": '{"city": "Tokyo"} '}}
-    replied = [*asked["messages"], found["message"], {"role": "tool", "tool_call_id": "c1", "content": "sunny"}]
-    again = await program.ask(asked | {"messages": replied}, CHAT)
+    [call] = found["message"]["tool_calls"]
+    assert call == {"id": "c1", "type": "function", "function": {"name": "get-weather", "arguments": '{"city": "Tokyo"} '}}
+    replied = [*body["messages"], found["message"], {"role": "tool", "tool_call_id": "c1", "content": "sunny"}]
+    again = await program.ask(body | {"messages": replied}, CHAT)
     assert again["choices"][0]["message"]["content"] == "It is sunny. " and again["choices"][0]["finish_reason"] == "stop"
     assert [(frame.header.role, frame.body) for frame in backend.requests[1].frames] == [
         ("user", "How is the weather?"), ("assistant", "I look. "), ("assistant", '{"city": "Tokyo"} '), ("tool", "sunny"),
@@ -300,8 +300,8 @@ async def test_a_streamed_completion_has_calls_in_its_deltas(program: Program, b
     backend.script = calling(weather(), call("clock", "c2"))
     body = {"messages": [{"role": "user", "content": "?"}], "tools": nested(WEATHER, CLOCK), "tool_choice": "required"}
     chunks = await program.stream(body, CHAT)
-    made = [each for chunk in chunks for each in chunk["choices"][0]["delta"].get("tool_calls", [])]
-    assert [(each["index"], each["id"], each["function"]["name"]) for each in made] == [(0, "c1", "get-weather"), (1, "c2", "clock")]
+    parts = [each for chunk in chunks for each in chunk["choices"][0]["delta"].get("tool_calls", [])]
+    assert [(each["index"], each["id"], each["function"]["name"]) for each in parts] == [(0, "c1", "get-weather"), (1, "c2", "clock")]
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls" and "marmalade" not in json.dumps(chunks)
 
 
@@ -326,7 +326,7 @@ async def test_a_completion_can_be_limited_to_some_of_its_functions(program: Pro
     backend.script = calling(call("clock", "c1"))
     body = {"messages": [{"role": "user", "content": "?"}], "tools": nested(WEATHER, CLOCK), "tool_choice": listed}
     found = await program.ask(body, CHAT)
-    assert [made["function"]["name"] for made in found["choices"][0]["message"]["tool_calls"]] == ["clock"]
+    assert [each["function"]["name"] for each in found["choices"][0]["message"]["tool_calls"]] == ["clock"]
     assert [tool.name for tool in backend.requests[0].tools] == ["clock"]
 
 

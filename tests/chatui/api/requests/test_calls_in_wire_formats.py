@@ -45,10 +45,10 @@ def of_chat(name: str) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict
 def of_responses(name: str) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
     thought = {"type": "reasoning", "id": "r", "summary": [], "content": [{"type": "reasoning_text", "text": THOUGHT}]}
     call = {"type": "function_call", "id": "f", "call_id": "c0", "name": name, "arguments": CITY}
-    said = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
+    message_item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
     ended = event("response.completed", response={"status": "completed", "model": "stub"})
     first = b"".join(event("response.output_item.done", output_index=place, item=item) for place, item in enumerate([thought, call]))
-    return ResponsesBackend, [first + ended, event("response.output_item.done", output_index=0, item=said) + ended], {}
+    return ResponsesBackend, [first + ended, event("response.output_item.done", output_index=0, item=message_item) + ended], {}
 
 
 def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Backend], list[bytes], dict[str, Any]]:
@@ -56,10 +56,10 @@ def of_token_ids(name: str, words: Vocabulary) -> tuple[Callable[[Endpoint], Bac
     texts = ((f"{head}<|message|>{CITY}<|call|>", 200012), (f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002))
     answers = [sse(vllm(*ids_of(words, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: words, today=lambda: date(2026, 11, 20))
 
-    return made, answers, dict(VLLM)
+    return make_backend, answers, dict(VLLM)
 
 
 @pytest.mark.parametrize("kind", ["chat", "responses", "harmony"])
@@ -68,18 +68,18 @@ async def test_a_call_is_returned_and_its_reply_sent_to_the_model(
     kind: str, asks_by: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    made, answers, options = (
+    make_backend, answers, options = (
         of_token_ids(name, vocabulary) if kind == "harmony" else (of_chat if kind == "chat" else of_responses)(name)
     )  # fmt: skip
-    async with model(monkeypatch, made, *answers, **options) as server:
-        told = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)
-    first, second = (said(post, vocabulary) for post in posts(server))
+    async with model(monkeypatch, make_backend, *answers, **options) as server:
+        response = await (call_over_responses if asks_by == "responses" else call_over_chat)(program)
+    first, second = (request_text(post, vocabulary) for post in posts(server))
     assert name in first and "The weather." in first and "22 degrees" not in first and "22 degrees" in second
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
-    assert "marmalade" not in told
+    assert "marmalade" not in response
 
 
-def said(post: dict[str, Any], words: Vocabulary) -> str:
+def request_text(post: dict[str, Any], words: Vocabulary) -> str:
     """The request to the model server, as text; for token ids without the markers."""
     if "prompt" not in post:
         return json.dumps(post, ensure_ascii=False)
@@ -97,11 +97,11 @@ async def call_over_responses(program: Program) -> str:
 
 
 async def call_over_chat(program: Program) -> str:
-    asked: dict[str, Any] = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(FUNCTION)}
-    first = (await program.ask(asked, CHAT))["choices"][0]
+    body: dict[str, Any] = {"messages": [{"role": "user", "content": "How is the weather?"}], "tools": nested(FUNCTION)}
+    first = (await program.ask(body, CHAT))["choices"][0]
     [call] = first["message"]["tool_calls"]
     assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("weather-now", {"city": "Tokyo"})
     reply = {"role": "tool", "tool_call_id": call["id"], "content": "22 degrees"}
-    second = (await program.ask(asked | {"messages": [*asked["messages"], first["message"], reply]}, CHAT))["choices"][0]
+    second = (await program.ask(body | {"messages": [*body["messages"], first["message"], reply]}, CHAT))["choices"][0]
     assert second["message"]["content"] == ANSWER and second["finish_reason"] == "stop"
     return json.dumps([first, second])

@@ -84,8 +84,8 @@ async def test_parallel_calls_of_both_kinds(program: Program, backend: ScriptedB
 
 async def test_a_client_function_replaces_a_tool_of_the_same_name(program: Program, backend: ScriptedBackend) -> None:
     parameters = {"type": "object", "properties": {"key": {"type": "string"}}}
-    mine: dict[str, Any] = {"type": "function", "name": "fetch", "parameters": parameters}
-    found = await program.ask({"input": "?", "tools": [mine]})
+    own_tool: dict[str, Any] = {"type": "function", "name": "fetch", "parameters": parameters}
+    found = await program.ask({"input": "?", "tools": [own_tool]})
     assert calls_of(found) == [("fetch", {"key": "marmalade"})] and RAN == [] and len(backend.requests[0].tools) == 1
 
 

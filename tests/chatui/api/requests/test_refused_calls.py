@@ -31,7 +31,7 @@ async def test_a_refused_call_is_in_no_output_list(program: Program, backend: Sc
     output = {"type": "function_call_output", "call_id": calls[0], "output": "20 °C"}
     second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
     for path in (f"/v1/responses/{second['id']}/input_items?order=asc", f"/v1/responses/{first['id']}"):
-        told = json_of(await program.get(path))
-        assert SECRET not in json.dumps(told)
+        body = json_of(await program.get(path))
+        assert SECRET not in json.dumps(body)
     items = json_of(await program.get(f"/v1/responses/{second['id']}/input_items?order=asc"))["data"]
     assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]

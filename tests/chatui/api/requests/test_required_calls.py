@@ -15,7 +15,7 @@ from chatui.tools.callers import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.requests.functions import CHAT, calls_of, nested
-from tests.chatui.api.requests.test_calls_in_wire_formats import CITY, FUNCTION, THOUGHT, of_chat, of_responses, of_token_ids, said
+from tests.chatui.api.requests.test_calls_in_wire_formats import CITY, FUNCTION, THOUGHT, of_chat, of_responses, of_token_ids, request_text
 from tests.chatui.backends.harmony.test_backend import ids_of, sse, vllm
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, model, posts
 from tests.support import stub
@@ -58,8 +58,8 @@ async def test_the_server_is_asked_to_enforce_the_required_call(
     kind: str, choice: Any, is_forced: bool, offered: int, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    made, answers, options = FORMATS[kind](name)
-    async with model(monkeypatch, made, answers[choice == "none"], **options) as server:
+    make_backend, answers, options = FORMATS[kind](name)
+    async with model(monkeypatch, make_backend, answers[choice == "none"], **options) as server:
         found = await program.ask({"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": choice})
     [sent] = posts(server)
     assert sent.get("tool_choice") == ("required" if is_forced else None)
@@ -74,9 +74,9 @@ async def test_the_server_is_asked_to_enforce_the_required_call(
 async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
     kind: str, status: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, answers, options = FORMATS[kind](model_name("weather-now"))
+    make_backend, answers, options = FORMATS[kind](model_name("weather-now"))
     refusal = stub.responds(status, b'{"error": {"message": "Only \'auto\' tool_choice is supported"}}')
-    async with model(monkeypatch, made, *answers, **options) as server:
+    async with model(monkeypatch, make_backend, *answers, **options) as server:
         plays = server.answer
 
         async def picky(writer: asyncio.StreamWriter) -> None:
@@ -104,9 +104,9 @@ async def test_a_server_that_refuses_the_choice_is_asked_in_words_only(
 async def test_an_unrelated_refusal_is_not_retried(
     kind: str, status: str, code: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, answers, options = FORMATS[kind](model_name("weather-now"))
+    make_backend, answers, options = FORMATS[kind](model_name("weather-now"))
     refusal = stub.responds(status, json.dumps({"error": {"message": "no", "code": code}}).encode())
-    async with model(monkeypatch, made, *answers, **options) as server:
+    async with model(monkeypatch, make_backend, *answers, **options) as server:
         server.answer = refusal
         response = await program.post("/v1/responses", {"input": "?", "tools": [FUNCTION], "tool_choice": NAMED})
     assert response.status_code >= 400
@@ -117,15 +117,15 @@ async def without_a_call(server: Stub, program: Program, requests: int) -> list[
     """The results that a client gets in both formats, whole and streamed."""
     body = {"input": "How is the weather?", "tools": [FUNCTION], "tool_choice": "required"}
     chat = {"messages": [{"role": "user", "content": "?"}], "tools": nested(FUNCTION), "tool_choice": "required"}
-    told = []
-    for address, asked in (("/v1/responses", body), (CHAT, chat)):
-        response = await program.post(address, asked)
+    results = []
+    for address, request_body in (("/v1/responses", body), (CHAT, chat)):
+        response = await program.post(address, request_body)
         assert response.status_code == 500
-        told.append(json_of(response))
-        streamed = await program.post(address, asked | {"stream": True})
-        told.append(b"".join([piece async for piece in streamed]).decode())  # type: ignore[attr-defined]
-    assert len(posts(server)) == 4 * requests, "it is not asked for ever"
-    return told
+        results.append(json_of(response))
+        streamed = await program.post(address, request_body | {"stream": True})
+        results.append(b"".join([piece async for piece in streamed]).decode())  # type: ignore[attr-defined]
+    assert len(posts(server)) == 4 * requests, "it is not asked again without end"
+    return results
 
 
 @pytest.mark.parametrize("kind", [*FORMATS, "harmony"])
@@ -133,37 +133,37 @@ async def test_an_answer_instead_of_a_call_is_an_error(
     kind: str, program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = model_name("weather-now")
-    made, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
+    make_backend, answers, options = of_token_ids(name, vocabulary) if kind == "harmony" else FORMATS[kind](name)
     # Over token ids the call is started twice after the answer that is dropped.
     requests = 3 if kind == "harmony" else 1
-    async with model(monkeypatch, made, *[answers[1]] * 4 * requests, **options) as server:
-        told = await without_a_call(server, program, requests)
-    for each in told:
+    async with model(monkeypatch, make_backend, *[answers[1]] * 4 * requests, **options) as server:
+        results = await without_a_call(server, program, requests)
+    for each in results:
         text = each if isinstance(each, str) else json.dumps(each)
         assert "model_error" in text and ANSWER not in text and "call_id" not in text and '"tool_calls"' not in text
     if kind == "harmony":
-        assert all("tool_choice" not in post and "before you have called" in said(post, vocabulary) for post in posts(server))
+        assert all("tool_choice" not in post and "before you have called" in request_text(post, vocabulary) for post in posts(server))
 
 
 async def test_over_token_ids_a_call_replaces_the_answer(program: Program, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     name = model_name("weather-now")
-    made, answers, options = of_token_ids(name, vocabulary)
+    make_backend, answers, options = of_token_ids(name, vocabulary)
     thought = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
     wrong, right = ('{"town": 1}', CITY)
     texts = (thought, wrong, thought, right)
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=200012)) + DONE for text in texts]
     body = {"input": "How is the weather?", "tools": [FUNCTION, OTHER], "tool_choice": NAMED}
-    async with model(monkeypatch, made, *answers * 2, **options) as server:
+    async with model(monkeypatch, make_backend, *answers * 2, **options) as server:
         found = await program.ask(body)
         events = await program.stream(body)
     assert calls_of(found) == [CALLED] and text_of(found) == ""
     sent = posts(server)
-    assert len(sent) == 8 and "The arguments do not fit" in said(sent[2], vocabulary), "a mismatch is not returned"
-    assert THOUGHT in said(sent[1], vocabulary) and all(ANSWER not in said(post, vocabulary) for post in sent)
+    assert len(sent) == 8 and "The arguments do not fit" in request_text(sent[2], vocabulary), "a mismatch is not returned"
+    assert THOUGHT in request_text(sent[1], vocabulary) and all(ANSWER not in request_text(post, vocabulary) for post in sent)
     assert await Message.objects.filter(channel="analysis", text__contains=THOUGHT).aexists(), "the premise: it was thought"
     assert not await Message.objects.filter(text__contains=ANSWER).aexists(), "dropped text is not stored"
-    for told in (json.dumps(found), json.dumps(events)):
-        assert ANSWER not in told and "marmalade" not in told
+    for dumped in (json.dumps(found), json.dumps(events)):
+        assert ANSWER not in dumped and "marmalade" not in dumped
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -171,8 +171,8 @@ async def test_after_a_call_of_our_own_tool_the_model_may_answer(kind: str, ada:
     from channels.db import database_sync_to_async
 
     program = Program(await database_sync_to_async(key_of)(ada, tools=("get_weather",)))
-    made, answers, options = FORMATS[kind]("get_weather")
-    async with model(monkeypatch, made, *answers, **options) as server:
+    make_backend, answers, options = FORMATS[kind]("get_weather")
+    async with model(monkeypatch, make_backend, *answers, **options) as server:
         found = await program.ask({"input": "How is the weather?", "tool_choice": "required"})
     assert text_of(found) == ANSWER
     assert [post.get("tool_choice") for post in posts(server)] == ["required", None]

@@ -111,8 +111,8 @@ async def test_chat_is_chosen_with_a_reason_where_token_ids_are_unavailable(
     vocabulary: Vocabulary, answers: dict[str, Answer], server: dict[str, Any], has_vocabulary: bool, trusted: bool, why: str
 ) -> None:
     load = (lambda: vocabulary) if has_vocabulary else missing
-    kind, said, _ = await chosen(_with_chat(answers), server, load, trusted=trusted)
-    assert kind == "chat" and why in said
+    kind, message, _ = await chosen(_with_chat(answers), server, load, trusted=trusted)
+    assert kind == "chat" and why in message
 
 
 def _with_chat(answers: dict[str, Answer]) -> Callable[[stub.Stub], Answer]:
@@ -178,7 +178,7 @@ async def test_a_replaced_server_at_the_same_address_is_noticed_by_its_refusal(v
         backend = built(running.url, lambda: vocabulary)
         assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING and backend.kind == "harmony"
         running.server_header, running.answer = "another", by_path(completions=CHAT)(running)
-        assert (await outcome(backend, sample_request("Hello!"))).error is not None, "this kind is not spoken there"
+        assert (await outcome(backend, sample_request("Hello!"))).error is not None, "this kind is not supported there"
         assert (await outcome(backend, sample_request("Hello!"))).visible == GREETING
         assert backend.kind == "chat"
         await backend.aclose()

@@ -181,9 +181,9 @@ async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
     loop = asyncio.get_running_loop()
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
-        begun = loop.time()
+        started = loop.time()
         words = [event.text async for event in backend.sample(sample_request("Hello!")) if isinstance(event, FrameText)]
-        took = loop.time() - begun
+        took = loop.time() - started
         await backend.aclose()
     assert "".join(words) == "a " * 500
     assert took < 5, "with a pause after each piece it would be 25 seconds"

@@ -45,8 +45,8 @@ def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
 
 def test_a_sample_cut_by_the_limit_is_reported_as_cut_despite_calls() -> None:
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
-    for said, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
-        assert read({"index": 0, "delta": call, "finish_reason": said})[1] is expected
+    for reason, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
+        assert read({"index": 0, "delta": call, "finish_reason": reason})[1] is expected
 
 
 def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
@@ -89,8 +89,8 @@ def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPa
 def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: object) -> None:
     reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
     name = "segment" if isinstance(then, str) else "is_thinking"
-    told = [(before, "Hi"), (before, "!"), (then, SECRET)]
-    chunks = [{"id": "1", name: value, "choices": [{"index": 0, "delta": {"content": text}}]} for value, text in told]
+    parts = [(before, "Hi"), (before, "!"), (then, SECRET)]
+    chunks = [{"id": "1", name: value, "choices": [{"index": 0, "delta": {"content": text}}]} for value, text in parts]
     events = [event for chunk in chunks for event in reader.feed(chunk)]
     frames = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
     assert SECRET not in visible_text(frames) and any(SECRET in done.frame.body for done in frames)

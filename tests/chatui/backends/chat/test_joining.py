@@ -74,7 +74,7 @@ DELTAS = [
 ]
 
 
-def told(chunks: list[dict[str, Any]]) -> list[object]:
+def deltas_of(chunks: list[dict[str, Any]]) -> list[object]:
     deltas, assembler = Deltas(lambda: "call_1", max_chars=1000), Assembler()
     events: list[RawEvent] = [event for each in chunks for event in deltas.feed(each)]
     events += deltas.finish()[0]
@@ -82,6 +82,6 @@ def told(chunks: list[dict[str, Any]]) -> list[object]:
 
 
 @given(st.lists(st.sampled_from(DELTAS), max_size=12))
-def test_joined_chunks_give_the_same_frames(said: list[dict[str, Any]]) -> None:
-    chunks = [*(chunk(**delta) for delta in said), chunk("stop")]
-    assert told([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == told(deepcopy(chunks))
+def test_joined_chunks_give_the_same_frames(received: list[dict[str, Any]]) -> None:
+    chunks = [*(chunk(**delta) for delta in received), chunk("stop")]
+    assert deltas_of([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == deltas_of(deepcopy(chunks))

@@ -30,11 +30,11 @@ def details(*parts: dict[str, str], **delta: Any) -> dict[str, Any]:
 
 SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "by themselves": [details(part("summary", "I compared ")), details(part("summary", "routes.")), {"content": "By train."}],
-    "said twice": [details(part("summary", "I compared routes."), reasoning="I compared routes."), {"content": "By train."}],
-    "beside raw reasoning": [details(part("text", RAW), part("summary", "I compared routes.")), {"content": "By train."}],
+    "sent twice": [details(part("summary", "I compared routes."), reasoning="I compared routes."), {"content": "By train."}],
+    "with raw reasoning": [details(part("text", RAW), part("summary", "I compared routes.")), {"content": "By train."}],
     "before raw reasoning": [details(part("summary", "I compared routes.")), {"reasoning": RAW}, {"content": "By train."}],
     "in the same piece as raw reasoning": [details(part("summary", "I compared routes."), reasoning=RAW), {"content": "By train."}],
-    "beside what is encrypted": [
+    "with encrypted reasoning": [
         details(part("summary", "I compared routes."), {"type": "reasoning.encrypted", "data": RAW}),
         {"content": "By train."},
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatui.backends import registry
 from chatui.backends.base import Backend, Endpoint
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
 from tests.support import stub
 from tests.support.sampling import PATIENT
 from tests.support.stub import DONE, SSE_HEAD, chunk
@@ -23,8 +23,8 @@ def error(message: str, **fields: object) -> Refusal:
     """``message`` may contain ``{limit}`` and ``{prompt}``."""
 
     def body(limit: int, prompt: int) -> bytes:
-        said = {"message": message.format(limit=limit, prompt=prompt), "type": "invalid_request_error", "code": 400, **fields}
-        return json.dumps({"error": said}).encode()
+        details = {"message": message.format(limit=limit, prompt=prompt), "type": "invalid_request_error", "code": 400, **fields}
+        return json.dumps({"error": details}).encode()
 
     return body
 
@@ -89,7 +89,7 @@ class Limited:
     def _responses(self, prompt: int, written: int, is_cut: bool) -> bytes:
         usage = {"usage": {"input_tokens": prompt, "output_tokens": written}} if self.counts else {}
         cut = {"incomplete_details": {"reason": "max_output_tokens"}} if is_cut else {}
-        return BEGUN + said(self.says[:written]) + ended("incomplete" if is_cut else "completed", **usage, **cut)
+        return BEGUN + message_event(self.says[:written]) + ended("incomplete" if is_cut else "completed", **usage, **cut)
 
 
 @asynccontextmanager

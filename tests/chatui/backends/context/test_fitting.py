@@ -18,7 +18,7 @@ from renderer.frames import Channel, Frame, Header, Role, Terminator
 from tests.support.cases import example_count
 from tests.support.cost import cost
 
-ORDERS = Frame(Header(Role.DEVELOPER), "Be kind. " * 20)
+INSTRUCTIONS = Frame(Header(Role.DEVELOPER), "Be kind. " * 20)
 
 
 def question(text: str) -> Frame:
@@ -42,7 +42,7 @@ def turn(number: int, words: int = 50) -> list[Frame]:
 
 
 def long_request(turns: int = 20) -> SampleRequest:
-    return SampleRequest((ORDERS, *(frame for number in range(turns) for frame in turn(number)), question("And now?")))
+    return SampleRequest((INSTRUCTIONS, *(frame for number in range(turns) for frame in turn(number)), question("And now?")))
 
 
 def test_a_request_that_fits_is_unchanged() -> None:
@@ -56,13 +56,13 @@ def test_the_oldest_turns_are_left_out_and_instructions_stay() -> None:
     whole = fit(long_request(), None).weight
     found = fit(long_request(), whole / 2)
     assert 5 < found.turns_left_out < 15 and found.weight <= whole / 2
-    assert found.request.frames[0] == ORDERS and found.request.frames[-1].body == "And now?"
+    assert found.request.frames[0] == INSTRUCTIONS and found.request.frames[-1].body == "And now?"
     assert found.request.frames[1].body.startswith(f"Question {found.turns_left_out}?")
 
 
 def test_the_last_question_and_the_instructions_are_never_left_out() -> None:
     found = fit(long_request(), 1)
-    assert found.request.frames == (ORDERS, question("And now?")) and found.turns_left_out == 20 and found.is_minimal
+    assert found.request.frames == (INSTRUCTIONS, question("And now?")) and found.turns_left_out == 20 and found.is_minimal
 
 
 def test_an_answer_without_a_question_is_left_out_first_and_not_counted() -> None:
@@ -74,16 +74,16 @@ def test_an_answer_without_a_question_is_left_out_first_and_not_counted() -> Non
 def test_a_cut_answer_loses_its_reasoning_first_and_then_its_beginning() -> None:
     thought = Frame(ANALYSIS, "hm " * 400)
     cut = answer("\n".join(f"Line {number} of the answer." for number in range(400)))
-    request = SampleRequest((ORDERS, *turn(0), question("Write a lot."), thought), cut_answer=cut)
+    request = SampleRequest((INSTRUCTIONS, *turn(0), question("Write a lot."), thought), cut_answer=cut)
     whole = fit(request, None).weight
     without_turns = fit(request, whole - 50)
     assert without_turns.turns_left_out == 1 and thought in without_turns.request.frames
     without_thought = fit(request, whole - 400)
     assert thought not in without_thought.request.frames and without_thought.request.cut_answer == cut
     shorter = fit(request, 1000)
-    kept = shorter.request.cut_answer
-    assert kept is not None and shorter.weight <= 1000 and cut.body.endswith(kept.body) and kept.body.startswith("Line ")
-    assert shorter.request.frames == (ORDERS, question("Write a lot."))
+    cut_answer = shorter.request.cut_answer
+    assert cut_answer is not None and shorter.weight <= 1000 and cut.body.endswith(cut_answer.body) and cut_answer.body.startswith("Line ")
+    assert shorter.request.frames == (INSTRUCTIONS, question("Write a lot."))
     assert not shorter.is_minimal and fit(request, 10).is_minimal
     assert weight((fit(request, 10).request.cut_answer or cut).body) > 40, "the model still sees where it continues"
 
@@ -106,10 +106,12 @@ def document(name: str, words: int = 300) -> Frame:
 
 
 def test_a_document_stays_while_later_messages_are_left_out() -> None:
-    request = SampleRequest((ORDERS, document("a.txt"), *(frame for number in range(20) for frame in turn(number)), question("And now?")))
+    request = SampleRequest(
+        (INSTRUCTIONS, document("a.txt"), *(frame for number in range(20) for frame in turn(number)), question("And now?"))
+    )
     whole = fit(request, None).weight
     found = fit(request, whole - 800)
-    assert found.request.frames[:2] == (ORDERS, document("a.txt")) and 5 < found.turns_left_out < 19
+    assert found.request.frames[:2] == (INSTRUCTIONS, document("a.txt")) and 5 < found.turns_left_out < 19
     assert found.request.frames[2].body.startswith(f"Question {found.turns_left_out}?") and found.weight <= whole - 800
     assert not fit(request, weight_of(request.frames[:2]) + 200).is_minimal, "the document could still go"
 
@@ -128,7 +130,7 @@ def test_a_document_that_does_not_fit_leaves_a_line_and_newer_ones_go_first() ->
 
 def test_documents_use_their_counted_tokens_not_the_learnt_ratio() -> None:
     table = document("table.csv", 20_000)
-    request = SampleRequest((ORDERS, table, question("Q1"), answer("A1"), question("Q2")), counted={table: 5_000})
+    request = SampleRequest((INSTRUCTIONS, table, question("Q1"), answer("A1"), question("Q2")), counted={table: 5_000})
     for factor in (0.5, 1.0, 2.0):
         found = fit(request, 6_000 / factor, factor)
         assert found.turns_left_out == 0 and found.weight * factor < 6_000 and found.counted * factor >= 5_000
@@ -149,24 +151,24 @@ FRAMES = st.one_of(
 @settings(max_examples=example_count(400))
 @given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
 def test_a_call_is_never_separated_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
-    seen = (ORDERS, *history.frames_for_prompt([*frames, question("Now?")]))
+    seen = (INSTRUCTIONS, *history.frames_for_prompt([*frames, question("Now?")]))
     request = SampleRequest(seen, cut_answer=answer("It begins") if is_cut else None)
     found = fit(request, most)
-    kept = found.request.frames
-    assert kept[0] == ORDERS and kept[-1] == question("Now?")
-    assert kept[1:] == seen[len(seen) - len(kept) + 1 :], "a part was left out in the middle"
-    assert found.turns_left_out == history.questions(seen) - history.questions(kept)
+    remaining = found.request.frames
+    assert remaining[0] == INSTRUCTIONS and remaining[-1] == question("Now?")
+    assert remaining[1:] == seen[len(seen) - len(remaining) + 1 :], "a part was left out in the middle"
+    assert found.turns_left_out == history.questions(seen) - history.questions(remaining)
     assert found.weight <= max(most, found.weight if found.is_minimal else 0)
-    written = messages(kept, found.request.cut_answer)
-    asked_for = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
-    assert asked_for == [message["tool_call_id"] for message in written if message["role"] == "tool"]
-    items = prompt(kept).items
+    written = messages(remaining, found.request.cut_answer)
+    call_ids = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
+    assert call_ids == [message["tool_call_id"] for message in written if message["role"] == "tool"]
+    items = prompt(remaining).items
     called = [item["call_id"] for item in items if item["type"] == "function_call"]
     assert called == [item["call_id"] for item in items if item["type"] == "function_call_output"]
-    for position, frame in enumerate(kept):
+    for position, frame in enumerate(remaining):
         if frame.header.role == Role.TOOL and frame.header.call_id is not None:
-            before = [each.header.call_id for each in seen[: len(seen) - len(kept) + position] if each.terminator is Terminator.CALL]
-            here = [each.header.call_id for each in kept[:position] if each.terminator is Terminator.CALL]
+            before = [each.header.call_id for each in seen[: len(seen) - len(remaining) + position] if each.terminator is Terminator.CALL]
+            here = [each.header.call_id for each in remaining[:position] if each.terminator is Terminator.CALL]
             assert frame.header.call_id in here or frame.header.call_id not in before, "its call was left out"
 
 

@@ -14,7 +14,7 @@ from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role
 from tests.chatui.backends.context.limited import REFUSALS, Limited, error, served, texts, tokens
-from tests.chatui.backends.context.test_fitting import ORDERS, turn
+from tests.chatui.backends.context.test_fitting import INSTRUCTIONS, turn
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -23,7 +23,7 @@ KINDS = ["chat", "responses"]
 
 
 def conversation(turns: int = 30, question: str = "And now?", **options: Any) -> SampleRequest:
-    return sample_request(question, ORDERS, *(frame for number in range(turns) for frame in turn(number)), **options)
+    return sample_request(question, INSTRUCTIONS, *(frame for number in range(turns) for frame in turn(number)), **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,7 +42,7 @@ async def test_after_each_servers_refusal_the_oldest_turns_are_left_out(
     assert 1 <= refused <= 4 and limited.refused == refused, "the learnt limit is remembered"
     assert first.ended is not None and 5 < first.ended.turns_left_out < 28
     shown = texts(limited.server.posted)
-    assert any(ORDERS.body in text for text in shown) and any("Question 30?" in text for text in shown) and shown[-1] == "And now?"
+    assert any(INSTRUCTIONS.body in text for text in shown) and any("Question 30?" in text for text in shown) and shown[-1] == "And now?"
     assert not any("Question 0?" in text for text in shown)
     assert caplog.text.count("did not fit") == refused and "Question" not in caplog.text
 
@@ -59,7 +59,7 @@ async def test_each_attempt_sends_less_and_staff_can_read_the_last_one(kind: str
     assert tokens(bodies[-1]) < 900 <= tokens(bodies[-2])
 
 
-SAID: list[tuple[dict[str, Any], str]] = [
+MESSAGES: list[tuple[dict[str, Any], str]] = [
     ({"models": {"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 1500}]}}, "vLLM"),
     ({"models": {"data": [{"id": "m"}]}, "server_header": "llama.cpp",
       "extra": {"/props": {"default_generation_settings": {"n_ctx": 1500}}}}, "llama.cpp"),
@@ -73,7 +73,7 @@ SAID: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("options", "product"), SAID, ids=[product for _, product in SAID])
+@pytest.mark.parametrize(("options", "product"), MESSAGES, ids=[product for _, product in MESSAGES])
 async def test_a_server_that_reports_its_limit_is_never_sent_too_much(kind: str, options: dict[str, Any], product: str) -> None:
     limited = Limited(kind, 1500, REFUSALS["vLLM"])
     async with served(limited, **options) as backend:
@@ -159,7 +159,7 @@ async def test_an_answer_that_fills_the_context_can_be_continued(kind: str) -> N
             text += rest.visible
         shown = texts(limited.server.posted)
     assert limited.refused == 0 and tokens(limited.server.posted) < 1500
-    assert any(said == "Write a lot." for said in shown), "the question that is being answered stays"
+    assert any(line == "Write a lot." for line in shown), "the question that is being answered stays"
     assert len(text) > len(first.visible)
 
 
@@ -169,8 +169,8 @@ async def test_the_requested_answer_length_fits_the_remaining_context(kind: str)
     async with served(limited, models={"data": [{"id": "m", "max_model_len": 1500}]}) as backend:
         result = await outcome(backend, conversation(2, max_tokens=100_000))
     assert result.visible == "It is."
-    wanted = limited.server.posted.get("max_tokens") or limited.server.posted["max_output_tokens"]
-    assert 300 < wanted < 1500 - tokens(limited.server.posted)
+    max_tokens = limited.server.posted.get("max_tokens") or limited.server.posted["max_output_tokens"]
+    assert 300 < max_tokens < 1500 - tokens(limited.server.posted)
 
 
 async def test_a_refused_answer_length_is_retried_with_a_shorter_one() -> None:

@@ -93,9 +93,9 @@ async def test_a_token_limit_cuts_the_demo_too() -> None:
 
 
 async def test_tokens_come_at_the_configured_pace() -> None:
-    began = time.monotonic()
+    started = time.monotonic()
     await outcome(DemoBackend(500), sample_request("hello", max_tokens=100))
-    assert time.monotonic() - began > 0.19
+    assert time.monotonic() - started > 0.19
 
 
 async def test_stopping_the_demo_stops_it_at_once() -> None:

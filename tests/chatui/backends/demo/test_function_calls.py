@@ -35,9 +35,9 @@ OTHER = FunctionTool("send_letter", "Sends a letter.")
 
 async def test_a_function_named_in_the_question_is_called_with_valid_arguments() -> None:
     result = await outcome(DemoBackend(0), replace(sample_request("How is the weather in Oslo?"), tools=(OTHER, WEATHER)))
-    [made] = [done.frame for done in result.finished if done.frame.terminator is Terminator.CALL]
-    found = json.loads(made.body)
-    assert made.header.recipient == "functions.read_weather" and (found["city"], found["unit"], found["days"]) == ("Oslo", "kelvin", 3)
+    [call] = [done.frame for done in result.finished if done.frame.terminator is Terminator.CALL]
+    found = json.loads(call.body)
+    assert call.header.recipient == "functions.read_weather" and (found["city"], found["unit"], found["days"]) == ("Oslo", "kelvin", 3)
     assert arguments.fault(SCHEMA, found) is None and "left_out" not in found
 
 

@@ -41,7 +41,7 @@ class Fault:
     """Whether the fault exists over token ids, too."""
 
 
-def _says(name: str, status: str, gives: ErrorCode, headers: str = "", **error: object) -> Fault:
+def _refusal(name: str, status: str, gives: ErrorCode, headers: str = "", **error: object) -> Fault:
     body = json.dumps({"error": {"message": SECRET, **error}}).encode()
     return Fault(name, gives, lambda _: responds(status, body, headers))
 
@@ -87,27 +87,27 @@ def _flood(head: bytes) -> Answer:
 _SHORTER = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n: a\n\n"
 
 REFUSALS = [
-    _says("400 that names the request", "400 Bad Request", REFUSED, type="invalid_request_error"),
-    _says("400 for the content", "400 Bad Request", CONTENT, code="content_filter"),
-    _says("401", "401 Unauthorized", SETUP, code="invalid_api_key"),
-    _says("402", "402 Payment Required", SETUP),
+    _refusal("400 that names the request", "400 Bad Request", REFUSED, type="invalid_request_error"),
+    _refusal("400 for the content", "400 Bad Request", CONTENT, code="content_filter"),
+    _refusal("401", "401 Unauthorized", SETUP, code="invalid_api_key"),
+    _refusal("402", "402 Payment Required", SETUP),
     _page("403, as a page", "403 Forbidden", SETUP),
     _page("404, as a page", "404 Not Found", SETUP),
-    _says("404: there is no such model", "404 Not Found", SETUP, code="model_not_found"),
+    _refusal("404: there is no such model", "404 Not Found", SETUP, code="model_not_found"),
     _page("405, as a page", "405 Method Not Allowed", SETUP),
     _page("407 of a proxy", "407 Proxy Authentication Required", SETUP),
     _page("413, as a page", "413 Content Too Large", REFUSED),
-    _says("422", "422 Unprocessable Content", REFUSED, type="invalid_request_error"),
-    _says("429 without Retry-After", "429 Too Many Requests", BUSY),
-    _says("429 with Retry-After of a moment", "429 Too Many Requests", BUSY, "Retry-After: 0\r\n"),
-    _says("429 with Retry-After of two minutes", "429 Too Many Requests", BUSY, "Retry-After: 120\r\n"),
-    _says("429: the quota is used up", "429 Too Many Requests", SETUP, code="insufficient_quota"),
+    _refusal("422", "422 Unprocessable Content", REFUSED, type="invalid_request_error"),
+    _refusal("429 without Retry-After", "429 Too Many Requests", BUSY),
+    _refusal("429 with Retry-After of a moment", "429 Too Many Requests", BUSY, "Retry-After: 0\r\n"),
+    _refusal("429 with Retry-After of two minutes", "429 Too Many Requests", BUSY, "Retry-After: 120\r\n"),
+    _refusal("429: the quota is used up", "429 Too Many Requests", SETUP, code="insufficient_quota"),
     _page("451", "451 Unavailable For Legal Reasons", CONTENT),
-    _says("500", "500 Internal Server Error", BROKEN),
+    _refusal("500", "500 Internal Server Error", BROKEN),
     _page("502, as a page", "502 Bad Gateway", BROKEN),
-    _says("503", "503 Service Unavailable", BUSY),
+    _refusal("503", "503 Service Unavailable", BUSY),
     _page("504, as a page", "504 Gateway Timeout", BROKEN),
-    _says("529: overloaded", "529 Overloaded", BUSY, type="overloaded_error"),
+    _refusal("529: overloaded", "529 Overloaded", BUSY, type="overloaded_error"),
     _page("a redirect", "307 Temporary Redirect", SETUP, "Location: http://127.0.0.1:9/\r\n"),
     _too_long("OpenAI", f"This model's maximum context length is 3 tokens. {SECRET}", code="context_length_exceeded"),
     _too_long("vLLM", f"This model's maximum context length is 3 tokens. However, you requested 9. {SECRET}", type="BadRequestError"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import LLAMA, VLLM, ids_of, llama, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
 from tests.chatui.backends.responses.test_backend import THOUGHT as RESPONSES_THOUGHT
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
@@ -50,11 +50,11 @@ def _chat() -> Format:
 
 def _responses() -> Format:
     thought = RESPONSES_THOUGHT.replace(b"SECRET", SECRET.encode()).removeprefix(SSE_HEAD)
-    words = BEGUN.removeprefix(SSE_HEAD) + said(WORDS)
+    words = BEGUN.removeprefix(SSE_HEAD) + message_event(WORDS)
     cut, filtered = (ended("incomplete", incomplete_details={"reason": reason}) for reason in ("max_output_tokens", "content_filter"))
 
-    def error(told: Mapping[str, object]) -> bytes:
-        return ended("failed", error=told)
+    def error(fields: Mapping[str, object]) -> bytes:
+        return ended("failed", error=fields)
 
     return Format("responses", thought, words, ended(), cut, filtered, error)
 
@@ -67,17 +67,17 @@ def _texts(vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
 def _llama(vocabulary: Vocabulary) -> Format:
     names = {"<|channel|>", "<|message|>", "<|end|>", "<|start|>"}
 
-    def spoken(*pieces: str) -> bytes:
+    def token_stream(*pieces: str) -> bytes:
         found = [(piece, ids_of(vocabulary, piece)) for piece in pieces]
         assert all(len(ids) == 1 for piece, ids in found if piece in names)
         return sse(*(llama(piece, *ids[-1:]) for piece, ids in found))
 
-    thought = spoken("<|channel|>", "analysis", "<|message|>", SECRET)
-    words = spoken("<|end|>", "<|start|>", "assistant", "<|channel|>", "final", "<|message|>", WORDS)
+    thought = token_stream("<|channel|>", "analysis", "<|message|>", SECRET)
+    words = token_stream("<|end|>", "<|start|>", "assistant", "<|channel|>", "final", "<|message|>", WORDS)
     [last] = ids_of(vocabulary, "<|return|>")
     stops = sse(llama("", last), llama("", stop_type="eos") | {"stop": True})
     cut = sse(llama("", stop_type="limit") | {"stop": True})
-    return Format("harmony-llamacpp", thought, words, stops, cut, b"", _in_band, spoken("<|end|>"), LLAMA)
+    return Format("harmony-llamacpp", thought, words, stops, cut, b"", _in_band, token_stream("<|end|>"), LLAMA)
 
 
 def _vllm(vocabulary: Vocabulary) -> Format:

@@ -76,7 +76,7 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
     """The deviations from the expected result, one word each."""
     failed = [name for name in seen.counted if "model_server_errors" in name]
     ended = [name for name in seen.counted if "turns_ended" in name]
-    told = {
+    expected = {
         f"code {seen.turn.error_code}": seen.turn.error_code == code,
         "sentence": seen.page.count(escape(failures.sentence(failures.failure_of(seen.turn, code, 0)))) == 1,
         "words": (WORDS in seen.page) == keeps_words,
@@ -92,7 +92,7 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
         "content in a count": SECRET not in str(seen.counted),
         "traceback": not any(record.exc_info for record in seen.ends + seen.failures),
     }
-    return [name for name, is_so in told.items() if not is_so]
+    return [name for name, is_so in expected.items() if not is_so]
 
 
 @pytest.mark.parametrize("kind", FORMATS)

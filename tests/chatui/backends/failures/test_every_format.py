@@ -68,8 +68,8 @@ async def test_a_refusal_has_the_same_code_and_retry_seconds(
 async def test_an_error_inside_a_stream_has_the_same_code(
     kind: str, error: dict[str, object], code: ProductCode, vocabulary: Vocabulary
 ) -> None:
-    said = b"data: " + json.dumps({"error": {"message": "SECRET", **error}}).encode() + b"\n\n"
-    result = await answered(kind, vocabulary, stub.plays(said))
+    event = b"data: " + json.dumps({"error": {"message": "SECRET", **error}}).encode() + b"\n\n"
+    result = await answered(kind, vocabulary, stub.plays(event))
     assert result.error is not None
     assert result.error.code is code
 

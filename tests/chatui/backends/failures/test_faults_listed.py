@@ -13,7 +13,7 @@ UNREACHED = ("nobody listens", "no such name", "no TLS", "certified by nobody")
 
 def test_the_page_lists_every_simulated_fault() -> None:
     page = (ROOT / "docs/faults.md").read_text(encoding="utf-8").partition("## Faults of a model server")[2].partition("\n## ")[0]
-    told = re.findall(r"^\| ([^|`]+) \| `(E-[\w-]+)` \| (.+) \|$", page, re.MULTILINE)
+    listed = re.findall(r"^\| ([^|`]+) \| `(E-[\w-]+)` \| (.+) \|$", page, re.MULTILINE)
     played = [(name, ProductCode.BACKEND_UNREACHABLE.value, "all") for name in UNREACHED]
     played += [(fault.name, fault.code.value, "all" if fault.is_of_ids else "chat, responses") for fault in FAULTS]
-    assert told == played
+    assert listed == played

@@ -41,29 +41,31 @@ CASES: list[tuple[int, object, ProductCode, bool, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "said", "code", "may_retry", "cause"), CASES)
-def test_a_refusal_is_classified_by_status_and_message(status: int, said: object, code: ProductCode, may_retry: bool, cause: str) -> None:
-    error = error_of_status(status, said if isinstance(said, str) else json.dumps(said), None, NOW)
+@pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), CASES)
+def test_a_refusal_is_classified_by_status_and_message(
+    status: int, message: object, code: ProductCode, may_retry: bool, cause: str
+) -> None:
+    error = error_of_status(status, message if isinstance(message, str) else json.dumps(message), None, NOW)
     assert (error.code, error.retryable) == (code, may_retry)
     assert not cause or error.cause == cause
     assert error.detail.startswith(f"HTTP {status}: ")
 
 
-@pytest.mark.parametrize(("status", "said", "code", "may_retry", "cause"), [case for case in CASES if isinstance(case[1], dict)])
+@pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), [case for case in CASES if isinstance(case[1], dict)])
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_the_same_message_inside_a_stream_means_the_same(
-    status: int, said: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
+    status: int, message: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
 ) -> None:
-    described = said["error"] if isinstance(said, dict) and isinstance(said.get("error"), dict) else {}
+    described = message["error"] if isinstance(message, dict) and isinstance(message.get("error"), dict) else {}
     error = error_of_body({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
     assert (error.code, error.retryable) == (code, may_retry and is_empty)
 
 
 @pytest.mark.parametrize(
-    "said", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
+    "message", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
 )
-def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(said: object) -> None:
-    error = error_of_body(said, is_empty=True)
+def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(message: object) -> None:
+    error = error_of_body(message, is_empty=True)
     assert (error.code, error.retryable) == (OTHER, True)
     assert "SECRET" not in error.cause
 

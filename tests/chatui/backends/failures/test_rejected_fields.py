@@ -69,7 +69,7 @@ def test_the_same_field_is_given_up_once() -> None:
     fields = RejectedFields()
     error = refusal({"error": {"message": "Unknown field: temperature"}})
     assert fields.learn(error, PAYLOAD) == "temperature"
-    assert fields.learn(error, fields.without(PAYLOAD)) is None, "it was not sent any more, so asking again would go on for ever"
+    assert fields.learn(error, fields.without(PAYLOAD)) is None, "it was not sent any more, so retrying would never end"
     assert not {"messages", "input", "prompt", "model", "max_tokens", "tools", "stream"} & set(OPTIONAL)
 
 

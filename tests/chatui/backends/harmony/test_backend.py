@@ -134,8 +134,8 @@ async def test_the_date_is_in_the_users_time_zone_if_known(vocabulary: Vocabular
         backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
         await outcome(backend, replace(sample_request("Hello!"), today=DAY))
         await backend.aclose()
-    said = json.loads(recorded("llamacpp/x-raw-completion-greet.req.json"))["body"]["prompt"]
-    assert server.requests[-1].body["prompt"] == said
+    body = json.loads(recorded("llamacpp/x-raw-completion-greet.req.json"))["body"]["prompt"]
+    assert server.requests[-1].body["prompt"] == body
 
 
 async def test_vllm_and_sglang_are_asked_for_whole_ids_and_an_explicit_length(vocabulary: Vocabulary) -> None:
@@ -149,13 +149,13 @@ async def test_vllm_and_sglang_are_asked_for_whole_ids_and_an_explicit_length(vo
     (vllm_path, to_vllm), (sglang_path, to_sglang) = bodies
     assert (vllm_path, sglang_path) == ("/v1/completions", "/generate")
     assert to_vllm["prompt"] == to_sglang["input_ids"]
-    wanted = {
+    expected = {
         "return_token_ids": True,
         "skip_special_tokens": False,
         "include_stop_str_in_output": True,
         "stop_token_ids": [200002, 200012],
     }
-    assert wanted.items() <= to_vllm.items()
+    assert expected.items() <= to_vllm.items()
     assert {"skip_special_tokens": False, "stop_token_ids": [200002, 200012]}.items() <= to_sglang["sampling_params"].items()
     assert to_vllm["max_tokens"] == to_sglang["sampling_params"]["max_new_tokens"] == 4095 - len(to_vllm["prompt"])
 
@@ -280,7 +280,7 @@ async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Voca
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "retryable"),
+    ("data", "code", "retryable"),
     [
         (b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n', ProductCode.BACKEND, True),
         (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', ProductCode.BACKEND_BUSY, True),
@@ -292,14 +292,14 @@ async def test_a_broken_stream_closes_open_frames_as_incomplete(vocabulary: Voca
     ],
 )
 async def test_an_error_inside_a_stream_gives_users_a_code_and_staff_the_detail(
-    vocabulary: Vocabulary, said: bytes, code: Code, retryable: bool
+    vocabulary: Vocabulary, data: bytes, code: Code, retryable: bool
 ) -> None:
-    result = await answered(vocabulary, stub.plays(said), VLLM)
+    result = await answered(vocabulary, stub.plays(data), VLLM)
     assert result.error is not None
     assert (result.error.code, result.error.retryable) == (code, retryable)
     assert "SECRET" not in str(result.error)
-    begun = sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Half")))
-    result = await answered(vocabulary, stub.plays(begun + said), VLLM)
+    half_answer = sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Half")))
+    result = await answered(vocabulary, stub.plays(half_answer + data), VLLM)
     assert result.error is not None and not result.error.retryable
     assert (result.visible, result.finished[-1].error) == ("Half", code)
 

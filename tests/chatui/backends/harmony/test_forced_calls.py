@@ -44,7 +44,7 @@ def forced(*tools: FunctionTool) -> SampleRequest:
 
 
 def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, *, is_cut: bool = False) -> bytes:
-    """``stop``: the token at which the model stopped; without it the stream goes on, unless it ``is_cut`` at the limit."""
+    """``stop``: the token at which the model stopped; without it the stream continues, unless it ``is_cut`` at the limit."""
     ids = [*ids_of(words, text), *([] if stop is None else [stop])]
     has_ended = is_cut or stop is not None
     if dialect == "llama.cpp":
@@ -57,11 +57,11 @@ def stream(dialect: str, words: Vocabulary, text: str, stop: int | None = None, 
     return SSE_HEAD + sse(sglang(ids, finish)) + (DONE if has_ended else b"")
 
 
-async def sample(words: Vocabulary, wanted: SampleRequest, dialect: str, *answers: bytes) -> tuple[Outcome, list[Any]]:
-    def made(endpoint: Endpoint) -> Backend:
+async def sample(words: Vocabulary, request: SampleRequest, dialect: str, *answers: bytes) -> tuple[Outcome, list[Any]]:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: words, today=lambda: DAY)
 
-    return await sampled(made, wanted, *answers, **SERVERS[dialect])
+    return await sampled(make_backend, request, *answers, **SERVERS[dialect])
 
 
 def prompts(bodies: list[Any]) -> list[list[int]]:
@@ -204,14 +204,14 @@ async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocab
     behind = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant<|channel|>final<|message|>{SECRET}<|return|>')
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
     assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
-    assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not told to the model"
+    assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not sent to the model"
 
 
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 @pytest.mark.parametrize("behind", ["<|channel|>final<|message|>", "<|channel|>commentary to=functions.other <|constrain|>json<|message|>"])
 @pytest.mark.parametrize("is_own", [True, False])
 async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabulary, dialect: str, behind: str, is_own: bool) -> None:
-    """A server that does not stop at the end of a call: with a second call, the program would run what the model asked for once twice."""
+    """A server that does not stop at the end of a call: with a second call, the program would run twice what the model requested once."""
     rest = f"{CITY}<|call|><|start|>assistant{behind}{SECRET}"
     texts = [f"{THOUGHT}<|start|>assistant{HEADER}{rest}"] if is_own else [f"<|channel|>final<|message|>{SECRET}", rest]
     answers = [stream(dialect, vocabulary, text, RETURN) for text in texts]
@@ -223,15 +223,15 @@ async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabul
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
 async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary: Vocabulary, dialect: str) -> None:
     """With an answer format and an optional call: after a call, nothing sampled under the schema would be read."""
-    wanted = replace(forced(WEATHER), must_call=False, answer_format=WANTED)
+    request = replace(forced(WEATHER), must_call=False, answer_format=WANTED)
     text = f"{THOUGHT}<|start|>assistant{HEADER}{CITY}<|call|><|start|>assistant<|channel|>final<|message|>{SECRET}"
     answers = [stream(dialect, vocabulary, each, RETURN) for each in (text, '{"sum":4}')]
-    result, bodies = await sample(vocabulary, wanted, dialect, *answers)
+    result, bodies = await sample(vocabulary, request, dialect, *answers)
     assert result.calls == [("functions.weather", CITY)] and len(bodies) == 1
     assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
     alone = stream(dialect, vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
-    result, bodies = await sample(vocabulary, wanted, dialect, alone, answers[1])
-    assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: an answer of its own is"
+    result, bodies = await sample(vocabulary, request, dialect, alone, answers[1])
+    assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: its own answer is"
 
 
 async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> None:
@@ -260,7 +260,7 @@ async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabula
     answer = stream(
         "vLLM", vocabulary, "<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant<|channel|>final<|message|>Sun.", RETURN
     )
-    for wanted in (replace(forced(WEATHER), must_call=False), forced()):
-        result, [body] = await sample(vocabulary, wanted, "vLLM", answer)
+    for request in (replace(forced(WEATHER), must_call=False), forced()):
+        result, [body] = await sample(vocabulary, request, "vLLM", answer)
         assert result.visible.endswith("Sun.") and words_in(body) is None
     assert VLLM

@@ -59,11 +59,11 @@ def parse_with_ours(body: Body, data: bytes, cuts: list[int]) -> tuple[bytes, bo
 
 @given(pieces, st.lists(st.integers(0, 60), max_size=6))
 def test_chunked_bodies_are_read_as_by_h11_or_refused(data: bytes, cuts: list[int]) -> None:
-    theirs, ours = parse_with_h11(data), parse_with_ours(Chunked(), data, cuts)
-    if theirs is not None and ours is not None:
-        assert ours == theirs
-    if theirs is None:
-        assert ours is None or not ours[1], "what h11 refuses is never a whole body here"
+    expected, actual = parse_with_h11(data), parse_with_ours(Chunked(), data, cuts)
+    if expected is not None and actual is not None:
+        assert actual == expected
+    if expected is None:
+        assert actual is None or not actual[1], "what h11 refuses is never a whole body here"
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(0, 300), max_size=6))

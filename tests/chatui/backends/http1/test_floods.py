@@ -27,7 +27,7 @@ class Flood:
 
     def __init__(self, begin: bytes, more: bytes) -> None:
         self.was_cut_off = threading.Event()
-        self._said = begin, more
+        self._parts = begin, more
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/"
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -43,7 +43,7 @@ class Flood:
 
     def _serve(self) -> None:
         connection, _ = self._listening.accept()
-        begin, more = self._said
+        begin, more = self._parts
         end = time.monotonic() + AT_MOST_SECONDS
         with connection, contextlib.suppress(OSError):
             connection.recv(65536)

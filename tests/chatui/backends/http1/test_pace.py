@@ -28,14 +28,14 @@ async def test_paused_readers_resume_together_and_cancellation_does_not_disturb_
     loop, ends = asyncio.get_running_loop(), []
 
     async def rest() -> None:
-        begun = loop.time()
+        started = loop.time()
         await pace().rest(0.05)
-        ends.append(loop.time() - begun)
+        ends.append(loop.time() - started)
 
     resting = [asyncio.create_task(rest()) for _ in range(20)]
     await asyncio.sleep(0)
     assert sum(map(len, pace()._waiting.values())) == 20
-    assert len(pace()._waiting) <= 2, "they began within one tick or two"
+    assert len(pace()._waiting) <= 2, "they started within one tick or two"
     resting[0].cancel()
     await asyncio.wait(resting)
     assert len(ends) == 19 and min(ends) >= 0.049

@@ -33,7 +33,7 @@ KEY = "sk-7261-secret"
 
 
 @pytest.mark.parametrize(
-    ("url", "asked_at", "beside"),
+    ("url", "models_url", "props_url"),
     [
         ("http://h:1", "http://h:1/v1/models", "http://h:1/props"),
         ("http://h:1/v1/", "http://h:1/v1/models", "http://h:1/props"),
@@ -44,9 +44,9 @@ KEY = "sk-7261-secret"
         ("https://r.example/openai/v1", "https://r.example/openai/v1/models", None),
     ],
 )
-async def test_the_root_of_an_api_is_recognized_from_its_path(url: str, asked_at: str, beside: str | None) -> None:
-    assert Route().address(url, "/v1/models") == asked_at
-    assert beside is None or Route().address(url, "/props") == beside
+async def test_the_root_of_an_api_is_recognized_from_its_path(url: str, models_url: str, props_url: str | None) -> None:
+    assert Route().address(url, "/v1/models") == models_url
+    assert props_url is None or Route().address(url, "/props") == props_url
 
 
 async def test_the_operator_can_configure_the_root() -> None:
@@ -54,7 +54,7 @@ async def test_the_operator_can_configure_the_root() -> None:
     assert Route(is_api_root=False).address("http://h/v4", "/v1/models") == "http://h/v4/v1/models"
 
 
-async def asked_by(url: str, route: Route) -> Outcome:
+async def ask_over(url: str, route: Route) -> Outcome:
     backend = registry.build(Endpoint(url, KEY, limits=PATIENT, route=route), kind="chat")
     try:
         return await outcome(backend, sample_request("Hello!"))
@@ -65,12 +65,12 @@ async def asked_by(url: str, route: Route) -> Outcome:
 async def test_azure_gets_its_query_and_key_header_and_a_refusal_quotes_no_key() -> None:
     route = Route(query=(("api-version", "2024-10-21"),), key_header="api-key")
     async with stub.running(constant_answer("Hello.")) as server:
-        assert (await asked_by(f"{server.url}/openai/deployments/gpt", route)).visible == "Hello."
+        assert (await ask_over(f"{server.url}/openai/deployments/gpt", route)).visible == "Hello."
     last = server.requests[-1]
     assert last.path == "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
     assert last.headers["api-key"] == KEY and "authorization" not in last.headers
     async with stub.running(stub.responds("401 Unauthorized", f"no {KEY}".encode())) as server:
-        error = (await asked_by(server.url, route)).error
+        error = (await ask_over(server.url, route)).error
     assert error is not None and "(the key)" in error.detail and KEY not in error.detail
 
 
@@ -86,7 +86,7 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
         assert isinstance(loaded, ec.EllipticCurvePrivateKey)
         signer = loaded
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
@@ -99,18 +99,18 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
         .sign(signer, hashes.SHA256())
     )
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (directory / f"{name}.pem").write_bytes(pem + made.public_bytes(serialization.Encoding.PEM))
+    (directory / f"{name}.pem").write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
     return directory / f"{name}.pem"
 
 
 @asynccontextmanager
 async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> AsyncIterator[tuple[stub.Stub, str]]:
     """A server with a certificate of a private authority; optionally it requires a client certificate, too."""
-    certificate(directory, "house", is_authority=True)
+    certificate(directory, "authority", is_authority=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate(directory, "server", "house"))
+    context.load_cert_chain(certificate(directory, "server", "authority"))
     if asks_for_certificate:
-        context.load_verify_locations(directory / "house.pem")
+        context.load_verify_locations(directory / "authority.pem")
         context.verify_mode = ssl.CERT_REQUIRED
     serving = stub.Stub(constant_answer("Hello."))
     server = await asyncio.start_server(serving.accept, "127.0.0.1", 0, ssl=context)
@@ -124,33 +124,33 @@ async def over_tls(directory: Path, *, asks_for_certificate: bool = False) -> As
 
 async def test_a_private_authority_is_trusted_only_where_configured(tmp_path: Path) -> None:
     async with over_tls(tmp_path) as (_, url):
-        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem")))).visible == "Hello."
+        assert (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem")))).visible == "Hello."
         for route in (Route(), Route(ca_file=str(tmp_path / "missing.pem"))):
-            error = (await asked_by(url, route)).error
+            error = (await ask_over(url, route)).error
             assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
 
 
 async def test_a_client_certificate_is_presented_where_required(tmp_path: Path) -> None:
     async with over_tls(tmp_path, asks_for_certificate=True) as (_, url):
-        own = certificate(tmp_path, "product", "house")
-        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), certificate=str(own)))).visible == "Hello."
-        assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem")))).error is not None
+        own = certificate(tmp_path, "product", "authority")
+        assert (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem"), certificate=str(own)))).visible == "Hello."
+        assert (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem")))).error is not None
 
 
 class Proxy:
-    """An HTTP proxy: a tunnel for CONNECT, and forwarding of plain requests. ``heard`` lists the request lines."""
+    """An HTTP proxy: a tunnel for CONNECT, and forwarding of plain requests. ``request_lines``: those received."""
 
     def __init__(self, *, refuses: bool = False, forged: bytes = b"", wants: str = "") -> None:
         """``forged``: bytes sent right after accepting a tunnel, as if from the server. ``wants``: required user name and password."""
         self.wants = f"Proxy-Authorization: Basic {base64.b64encode(wants.encode()).decode()}" if wants else ""
-        self.heard: list[str] = []
+        self.request_lines: list[str] = []
         self.forged = forged
         self.refuses = refuses
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         first = head.split(b"\r\n")[0].decode()
-        self.heard.append(first)
+        self.request_lines.append(first)
         if self.wants and self.wants not in head.decode():
             writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
             writer.close()
@@ -191,61 +191,63 @@ async def test_requests_use_the_configured_proxy_and_none_from_the_environment(t
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with proxy_running() as (proxy, at):
         async with stub.running(constant_answer("Hello.")) as server:
-            assert (await asked_by(server.url, Route(proxy=at))).visible == "Hello."
-            assert proxy.heard == [f"GET {server.url}/v1/models HTTP/1.1"], "and the question on the same connection"
-            assert server.requests[-1].path == f"{server.url}/v1/chat/completions", "a proxy is told the whole address"
-            before = len(proxy.heard)
-            assert (await asked_by(server.url, Route())).visible == "Hello." and len(proxy.heard) == before
+            assert (await ask_over(server.url, Route(proxy=at))).visible == "Hello."
+            assert proxy.request_lines == [f"GET {server.url}/v1/models HTTP/1.1"], "and the question on the same connection"
+            assert server.requests[-1].path == f"{server.url}/v1/chat/completions", "a proxy gets the whole address"
+            before = len(proxy.request_lines)
+            assert (await ask_over(server.url, Route())).visible == "Hello." and len(proxy.request_lines) == before
         async with over_tls(tmp_path) as (_, url):
-            assert (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).visible == "Hello."
-            assert {line.split(" ")[0] for line in proxy.heard[before:]} == {"CONNECT"}, "it sees nothing but the name"
+            assert (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem"), proxy=at))).visible == "Hello."
+            assert {line.split(" ")[0] for line in proxy.request_lines[before:]} == {"CONNECT"}, "it sees nothing but the name"
 
 
 async def test_a_proxy_that_refuses_means_an_unreachable_server(tmp_path: Path) -> None:
     async with proxy_running(refuses=True) as (_, at), over_tls(tmp_path) as (_, url):
-        error = (await asked_by(url, Route(ca_file=str(tmp_path / "house.pem"), proxy=at))).error
+        error = (await ask_over(url, Route(ca_file=str(tmp_path / "authority.pem"), proxy=at))).error
     assert error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
 
 
 async def test_proxy_credentials_are_sent_only_to_the_proxy(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with proxy_running(wants="ada:p@ss-of-the-proxy") as (_, at), over_tls(tmp_path) as (secure, url):
-        house, told = str(tmp_path / "house.pem"), at.replace("http://", "http://ada:p%40ss-of-the-proxy@")
+        authority, with_password = str(tmp_path / "authority.pem"), at.replace("http://", "http://ada:p%40ss-of-the-proxy@")
         async with stub.running(constant_answer("Hello.")) as plain:
             for address in (plain.url, url):
-                assert (await asked_by(address, Route(ca_file=house, proxy=told))).visible == "Hello."
-                for wrong in (at, told.replace("ada", "bela")):
-                    error = (await asked_by(address, Route(ca_file=house, proxy=wrong))).error
+                assert (await ask_over(address, Route(ca_file=authority, proxy=with_password))).visible == "Hello."
+                for wrong in (at, with_password.replace("ada", "bela")):
+                    error = (await ask_over(address, Route(ca_file=authority, proxy=wrong))).error
                     assert error is not None and "of-the-proxy" not in error.detail + error.cause
                     assert error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND_UNREACHABLE)
             assert plain.requests and secure.requests
             assert all("proxy-authorization" not in request.headers for request in secure.requests), "it stays outside of the tunnel"
-    route = Route(proxy=told)
-    assert "of-the-proxy" not in caplog.text + repr(route) + repr(route.through()) + repr(BackendSpec(name="a", url=url, proxy=told))
+    route = Route(proxy=with_password)
+    assert "of-the-proxy" not in caplog.text + repr(route) + repr(route.through()) + repr(
+        BackendSpec(name="a", url=url, proxy=with_password)
+    )
 
 
 async def test_a_quoted_proxy_password_is_not_repeated() -> None:
     body = b'{"error": {"message": "who is p@ss-of-the-proxy, YWRhOnBAc3Mtb2YtdGhlLXByb3h5"}}'
     async with proxy_running() as (_, at), stub.running(stub.responds("400 Bad Request", body)) as server:
-        error = (await asked_by(server.url, Route(proxy=at.replace("http://", "http://ada:p%40ss-of-the-proxy@")))).error
+        error = (await ask_over(server.url, Route(proxy=at.replace("http://", "http://ada:p%40ss-of-the-proxy@")))).error
     assert error is not None and "of-the-proxy" not in error.detail and "YWRhOnBAc3M" not in error.detail
 
 
 async def test_a_key_is_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with stub.running(stub.responds("400 Bad Request", b'{"error": {"message": "Unknown field reasoning_effort"}}')) as server:
-        await asked_by(server.url, Route(key_header="api-key"))
+        await ask_over(server.url, Route(key_header="api-key"))
     assert "rejects the field reasoning_effort" in caplog.text and KEY not in caplog.text
 
 
 async def test_bytes_of_a_proxy_after_its_acceptance_are_no_response(tmp_path: Path) -> None:
     forged = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{"data": [{"id": "forged"}]}'
     async with proxy_running(forged=forged) as (proxy, at), over_tls(tmp_path) as (server, url):
-        route = Route(ca_file=str(tmp_path / "house.pem"), proxy=at)
-        error = (await asked_by(url, route)).error
+        route = Route(ca_file=str(tmp_path / "authority.pem"), proxy=at)
+        error = (await ask_over(url, route)).error
         backend = registry.build(Endpoint(url, KEY, limits=PATIENT, route=route), kind="chat")
         with pytest.raises(BackendError):
             await backend.models()
         await backend.aclose()
-    assert proxy.heard and error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
-    assert not server.requests, "nothing is sent where somebody else has spoken"
+    assert proxy.request_lines and error is not None and error.code is ProductCode.BACKEND_UNREACHABLE
+    assert not server.requests, "nothing is sent where another server has answered"

@@ -29,7 +29,7 @@ Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def played(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+async def serving_play(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """A server that does this on each connection and then closes it. Returns its address."""
     playing: set[asyncio.Future[None]] = set()
 
@@ -54,8 +54,8 @@ async def played(play: Play, context: ssl.SSLContext | None = None) -> AsyncIter
 class Server:
     """Answers each request on a connection with the same bytes, and counts connections."""
 
-    def __init__(self, said: bytes) -> None:
-        self.said = said
+    def __init__(self, response: bytes) -> None:
+        self.reply = response
         self.connections = self.requests = 0
         self.writers: list[asyncio.StreamWriter] = []
 
@@ -64,13 +64,13 @@ class Server:
         self.writers.append(writer)
         while await reader.readuntil(b"\r\n\r\n"):
             self.requests += 1
-            writer.write(self.said)
+            writer.write(self.reply)
 
 
 @asynccontextmanager
-async def serving(said: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Server, str]]:
-    server = Server(said)
-    async with played(server.serve, context) as url:
+async def serving(response: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Server, str]]:
+    server = Server(response)
+    async with serving_play(server.serve, context) as url:
         yield server, url
 
 
@@ -79,7 +79,7 @@ def client() -> httpx.AsyncClient:
 
 
 @pytest.mark.parametrize(
-    ("said", "connections"),
+    ("response", "connections"),
     [
         (WHOLE, 1),
         (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", 1),
@@ -89,8 +89,8 @@ def client() -> httpx.AsyncClient:
         (WHOLE + b"and more than it said", 3),
     ],
 )
-async def test_a_connection_is_reused_after_a_complete_response(said: bytes, connections: int) -> None:
-    async with serving(said) as (server, url), client() as asking:
+async def test_a_connection_is_reused_after_a_complete_response(response: bytes, connections: int) -> None:
+    async with serving(response) as (server, url), client() as asking:
         for _ in range(3):
             assert (await asking.get(url)).text == "hello"
     assert (server.requests, server.connections) == (3, connections)
@@ -131,21 +131,21 @@ async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
 
 
 async def test_a_connection_closed_on_reuse_is_replaced() -> None:
-    heard: list[bytes] = []
+    received: list[bytes] = []
 
     async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(WHOLE)
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        received.append(await reader.readuntil(b"\r\n\r\n"))
 
-    async with played(answer_once) as url, client() as asking:
+    async with serving_play(answer_once) as url, client() as asking:
         for _ in range(2):
             assert (await asking.get(url)).text == "hello"
-    assert len(heard) == 1
+    assert len(received) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("response", "error"),
     [
         (b"", httpx.RemoteProtocolError),
         (b"SSH-2.0-nonsense\r\n", httpx.RemoteProtocolError),
@@ -156,12 +156,12 @@ async def test_a_connection_closed_on_reuse_is_replaced() -> None:
         (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
     ],
 )
-async def test_a_protocol_violation_is_reported(said: bytes, error: type[httpx.HTTPError]) -> None:
+async def test_a_protocol_violation_is_reported(response: bytes, error: type[httpx.HTTPError]) -> None:
     async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(response)
 
-    async with played(say) as url, client() as asking:
+    async with serving_play(say) as url, client() as asking:
         with pytest.raises(error):
             await asking.get(url)
 
@@ -183,7 +183,7 @@ async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
             await writer.drain()
             await asyncio.sleep(0.001)
 
-    async with played(flood) as url, client() as asking:
+    async with serving_play(flood) as url, client() as asking:
         deadline = asyncio.get_running_loop().time() + 0.3
         reading = Reading(lambda: deadline, lambda: asyncio.sleep(0.01))
         async with asking.stream("GET", url, extensions={READING: reading}) as response:
@@ -194,8 +194,8 @@ async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
 
 async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
-    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", *made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    command = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", *command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     async with serving(WHOLE, context) as (server, url):

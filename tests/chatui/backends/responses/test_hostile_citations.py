@@ -25,7 +25,7 @@ def item(text: str, *annotations: object, item_id: str = "m", **more: Any) -> di
     return {"id": item_id, "type": "message", "role": "assistant", "content": [part], **more}
 
 
-def said(words: str, *annotations: object, item_id: str = "m") -> list[dict[str, Any]]:
+def message_events(words: str, *annotations: object, item_id: str = "m") -> list[dict[str, Any]]:
     whole = {"type": "response.output_item.done", "item": item(words, *annotations, item_id=item_id)}
     return [message(item_id), text(words, item_id), whole]
 
@@ -41,7 +41,7 @@ def sources(*events: dict[str, Any]) -> dict[str, str]:
 
 
 def test_an_answer_relabelled_at_its_end_has_no_sources() -> None:
-    other = [*said("It rains.", cites(URL)), *said("It is dry.", cites("https://pages.test/dry", "Dry"), item_id="n")]
+    other = [*message_events("It rains.", cites(URL)), *message_events("It is dry.", cites("https://pages.test/dry", "Dry"), item_id="n")]
     last = item("It rains.", cites(URL), channel="analysis")
     whole = {"type": "response.completed", "response": {"status": "completed", "output": [last]}}
     assert sources(*other, whole) == {}  # they form one answer, so the annotations can no longer be assigned
@@ -56,13 +56,13 @@ def test_an_answer_relabelled_at_its_end_has_no_sources() -> None:
     ],
 )
 def test_a_partly_hidden_answer_has_no_sources(words: str) -> None:
-    assert sources(*said(words, cites(URL)), ENDED) == {}
+    assert sources(*message_events(words, cites(URL)), ENDED) == {}
 
 
 def test_text_after_a_call_has_no_sources() -> None:
     call = {"type": "function_call", "id": "c", "call_id": "c", "name": "f", "arguments": "{}"}
     before = [{"type": "response.output_item.added", "item": call}, {"type": "response.output_item.done", "item": call}]
-    assert sources(*before, *said("It rains.", cites(URL)), ENDED) == {}
+    assert sources(*before, *message_events("It rains.", cites(URL)), ENDED) == {}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_text_after_a_call_has_no_sources() -> None:
     ],
 )
 def test_a_title_with_raw_output_is_dropped(leak: str) -> None:
-    assert SECRET not in str(sources(*said("It rains.", cites("https://pages.test/1", leak)), ENDED))
+    assert SECRET not in str(sources(*message_events("It rains.", cites("https://pages.test/1", leak)), ENDED))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_title_with_raw_output_is_dropped(leak: str) -> None:
     ],
 )
 def test_an_address_with_raw_output_is_no_source(leak: str) -> None:
-    assert sources(*said("It rains.", cites(f"https://pages.test/?q={leak}", "Rain")), ENDED) == {}
+    assert sources(*message_events("It rains.", cites(f"https://pages.test/?q={leak}", "Rain")), ENDED) == {}
 
 
 def test_ordinary_pages_are_accepted() -> None:
@@ -98,14 +98,14 @@ def test_ordinary_pages_are_accepted() -> None:
         "https://docs.test/a%20b/%E2%82%AC": "Analysis of rain – the final report",
         "https://docs.test/x?y=%3Cb%3E&z=1|2": "Using <think> tags?",
     }
-    found = sources(*said("It rains.", *(cites(url, title) for url, title in pages.items())), ENDED)
+    found = sources(*message_events("It rains.", *(cites(url, title) for url, title in pages.items())), ENDED)
     assert list(found) == list(pages)
     assert list(found.values())[:2] == list(pages.values())[:2]
 
 
 def test_a_flood_of_annotations_is_cheap() -> None:
     many = [cites(f"https://pages.test/<think>{number}", "x" * 5000) for number in range(20_000)]
-    assert len(sources(*said("It rains.", *many), ENDED)) <= MAX_SOURCES
+    assert len(sources(*message_events("It rains.", *many), ENDED)) <= MAX_SOURCES
 
 
 @pytest.mark.parametrize("kind", ["\x00_call", "\ud800_call", "x" * 500 + "_call", "a\nb_call"])
@@ -120,7 +120,7 @@ def test_citations_prove_tool_use_even_if_hidden_or_unreported() -> None:
     tools = HostedTools(({"type": "web_search"},))
     reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
     reducer.server_tools = ServerTools(tools)
-    for event in [*said("analysisThe person wants rain.", cites(URL)), ENDED]:
+    for event in [*message_events("analysisThe person wants rain.", cites(URL)), ENDED]:
         reducer.feed(event["type"], event)
     reducer.finish()
     assert (tools.kinds, tools.sources) == (["annotations"], {})

@@ -1,4 +1,4 @@
-"""The rules that turn a Responses stream into frames, each with a small stream of its own."""
+"""The rules that turn a Responses stream into frames, each with its own small stream."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def test_reasoning_events_about_a_message_are_hidden() -> None:
 
 
 def test_a_message_part_of_unknown_kind_is_hidden() -> None:
-    begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 1, "part": part("", "reasoning_text")}
+    opened = {"type": "response.content_part.added", "item_id": "m", "content_index": 1, "part": part("", "reasoning_text")}
     snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello"), part(SECRET, "reasoning_text")]}
-    result = read(message(), text("Hello"), begun, text(SECRET, content_index=1), completed(snapshot))
+    result = read(message(), text("Hello"), opened, text(SECRET, content_index=1), completed(snapshot))
     assert result.visible == "Hello"
     assert SECRET in result.hidden
 
@@ -154,11 +154,11 @@ def test_a_message_part_of_unknown_kind_is_hidden() -> None:
 def test_a_part_labelled_otherwise_is_hidden_in_stream_and_snapshot() -> None:
     for label in ({"channel": "analysis"}, {"thought": True}, {"x_segment": "thinking"}):
         odd, plain = {**part(SECRET), **label}, part("Hi")
-        begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {**odd, "text": ""}}
-        streamed = read(message(), begun, text(SECRET, content_index=0), text("Hi", content_index=1), completed())
-        told = read(message(), done("message", "m", role="assistant", content=[odd, plain]), completed())
-        assert (streamed.visible, told.visible) == ("Hi", "Hi")
-        assert SECRET in streamed.hidden and SECRET in told.hidden
+        opened = {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {**odd, "text": ""}}
+        streamed = read(message(), opened, text(SECRET, content_index=0), text("Hi", content_index=1), completed())
+        events = read(message(), done("message", "m", role="assistant", content=[odd, plain]), completed())
+        assert (streamed.visible, events.visible) == ("Hi", "Hi")
+        assert SECRET in streamed.hidden and SECRET in events.hidden
 
 
 def test_summary_events_about_a_message_are_hidden_even_if_summaries_are_trusted() -> None:
@@ -167,12 +167,12 @@ def test_summary_events_about_a_message_are_hidden_even_if_summaries_are_trusted
 
 
 def test_raw_output_shows_its_answer_only_if_the_model_finished() -> None:
-    told = [message(), text(f"analysis{SECRET} is the plan.assistantfinalHi")]
+    events = [message(), text(f"analysis{SECRET} is the plan.assistantfinalHi")]
     cuts: tuple[dict[str, Any], ...] = tuple(
         {"status": "incomplete", "incomplete_details": {"reason": reason}} for reason in ("content_filter", "max_output_tokens")
     )
-    assert [read(*told, completed(**cut)).visible for cut in cuts] == ["", ""]
-    assert (read(*told, breaks=True).visible, read(*told, completed()).visible) == ("", "Hi")
+    assert [read(*events, completed(**cut)).visible for cut in cuts] == ["", ""]
+    assert (read(*events, breaks=True).visible, read(*events, completed()).visible) == ("", "Hi")
 
 
 def test_encrypted_content_is_not_stored() -> None:

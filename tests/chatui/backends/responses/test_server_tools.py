@@ -16,7 +16,7 @@ from renderer.events import Assembler
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show
 from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
 from tests.chatui.backends.responses.test_reducer import added, done, message, text
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -29,7 +29,7 @@ def hosted() -> HostedTools:
     return HostedTools((SEARCH,))
 
 
-def seen(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
+def visible_frames(*events: dict[str, Any], tools: HostedTools | None) -> tuple[list[tuple[str, str]], str]:
     """The visible frames, each marked "line" or "text", and all hidden text."""
     reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
     reducer.server_tools = ServerTools(tools)
@@ -64,7 +64,7 @@ def cites(url: object, title: object = "A page") -> dict[str, Any]:
 def test_people_read_one_line_in_our_words_and_staff_find_the_details(kind: str, action: Any, line: str) -> None:
     item = {"action": action, "code": SECRET, "name": SECRET, "arguments": SECRET, "queries": [SECRET], "output": SECRET}
     tools = hosted()
-    shown, hidden = seen(added(kind, "t", **item), done(kind, "t", **item), *answer(), tools=tools)
+    shown, hidden = visible_frames(added(kind, "t", **item), done(kind, "t", **item), *answer(), tools=tools)
     assert shown == [("line", line), ("text", "It rains.")]
     assert SECRET in hidden
     assert tools.kinds == [kind]
@@ -72,7 +72,7 @@ def test_people_read_one_line_in_our_words_and_staff_find_the_details(kind: str,
 
 @pytest.mark.parametrize("kind", ["web_search_call", "mcp_call", "reasoning", "mcp_list_tools", SECRET])
 def test_without_such_tools_nothing_is_announced(kind: str) -> None:
-    shown, _ = seen(added(kind, "t"), done(kind, "t", query=SECRET), *answer(cites("https://a.test/")), tools=None)
+    shown, _ = visible_frames(added(kind, "t"), done(kind, "t", query=SECRET), *answer(cites("https://a.test/")), tools=None)
     assert shown == [("text", "It rains.")]
 
 
@@ -81,25 +81,27 @@ def test_without_such_tools_nothing_is_announced(kind: str) -> None:
 )
 def test_calls_the_server_does_not_run_are_not_announced(kind: str) -> None:
     tools = hosted()
-    shown, _ = seen(added(kind, "t", name="x"), done(kind, "t", name="x"), *answer(), tools=tools)
+    shown, _ = visible_frames(added(kind, "t", name="x"), done(kind, "t", name="x"), *answer(), tools=tools)
     assert [one for one in shown if one[0] == "line"] == [] and tools.kinds == []
 
 
 def test_a_line_comes_before_the_answer_and_never_within_it() -> None:
-    begun, _, ended_message = answer()
-    shown, _ = seen(begun, text("It "), added("web_search_call", "t"), text("rains."), ended_message, tools=hosted())
+    opening, _, ended_message = answer()
+    shown, _ = visible_frames(opening, text("It "), added("web_search_call", "t"), text("rains."), ended_message, tools=hosted())
     assert [kind for kind, _ in shown] == ["text", "line"]
 
 
 def test_many_calls_give_few_lines() -> None:
     calls = [added("web_search_call", f"t{number}") for number in range(200)]
-    shown, _ = seen(*calls, *answer(), tools=hosted())
+    shown, _ = visible_frames(*calls, *answer(), tools=hosted())
     assert len(shown) == 31
 
 
 def test_cited_pages_are_sources_without_duplicates() -> None:
     tools = hosted()
-    seen(*answer(cites("https://a.test/x", "  A\npage "), cites("https://a.test/x"), cites("http://b.test/", "\u202eB")), tools=tools)
+    visible_frames(
+        *answer(cites("https://a.test/x", "  A\npage "), cites("https://a.test/x"), cites("http://b.test/", "\u202eB")), tools=tools
+    )
     assert tools.sources == {"https://a.test/x": "A page", "http://b.test/": "B"}
 
 
@@ -113,13 +115,13 @@ def test_cited_pages_are_sources_without_duplicates() -> None:
 )  # fmt: skip
 def test_nothing_else_is_a_source(annotation: dict[str, Any]) -> None:
     tools = hosted()
-    seen(*answer(annotation), tools=tools)
+    visible_frames(*answer(annotation), tools=tools)
     assert tools.sources == {}
 
 
 def test_the_number_of_sources_is_limited() -> None:
     tools = hosted()
-    seen(*answer(*(cites(f"https://a.test/{number}", "x" * 9999) for number in range(500))), tools=tools)
+    visible_frames(*answer(*(cites(f"https://a.test/{number}", "x" * 9999) for number in range(500))), tools=tools)
     assert len(tools.sources) == MAX_SOURCES and {len(title) for title in tools.sources.values()} == {200}
 
 
@@ -129,14 +131,14 @@ def test_hidden_text_cites_nothing(labels: dict[str, Any]) -> None:
     events = answer(cites("https://a.test/", SECRET))
     for event in (events[0], events[-1]):
         event["item"].update(labels)
-    seen(*events, tools=tools)
+    visible_frames(*events, tools=tools)
     assert tools.sources == {}
 
 
 @pytest.mark.served
 @pytest.mark.asyncio
 async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
-    async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
+    async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         code = {"type": "code_interpreter", "container": {"type": "auto"}}
         await outcome(backend, replace(sample_request("Hello!"), hosted=HostedTools((SEARCH, code))))

@@ -20,7 +20,7 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
@@ -37,7 +37,7 @@ IN_WORDS = "# Response Formats\n\n## sum\n\n// The sum.\n"
 REFUSED = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + b'{"error": {"message": "schema"}}'
 BUSY = b"HTTP/1.1 503 Busy\r\nConnection: close\r\n\r\n"
 CHAT_ANSWER = SSE_HEAD + chunk("stop", content='{"sum":4}') + DONE
-RESPONSES_ANSWER = BEGUN + said('{"sum":4}') + ended()
+RESPONSES_ANSWER = BEGUN + message_event('{"sum":4}') + ended()
 
 
 def plays(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
@@ -50,14 +50,16 @@ def plays(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
     return answer
 
 
-def request(wanted: AnswerFormat | None = WANTED) -> SampleRequest:
-    return replace(sample_request("2 + 2?", Frame(Header(Role.DEVELOPER), "Be kind.")), answer_format=wanted)
+def request(answer_format: AnswerFormat | None = WANTED) -> SampleRequest:
+    return replace(sample_request("2 + 2?", Frame(Header(Role.DEVELOPER), "Be kind.")), answer_format=answer_format)
 
 
-async def sampled(made: Callable[[Endpoint], Backend], wanted: SampleRequest, *answers: bytes, **options: Any) -> tuple[Outcome, list[Any]]:
+async def sampled(
+    make_backend: Callable[[Endpoint], Backend], sample_request: SampleRequest, *answers: bytes, **options: Any
+) -> tuple[Outcome, list[Any]]:
     async with stub.running(plays(*answers), **options) as server:
-        backend = made(Endpoint(server.url, limits=PATIENT))
-        result = await outcome(backend, wanted)
+        backend = make_backend(Endpoint(server.url, limits=PATIENT))
+        result = await outcome(backend, sample_request)
         await backend.aclose()
     return result, posts(server)
 
@@ -67,7 +69,7 @@ def posts(server: Stub) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sent"),
+    ("answer_format", "sent"),
     [
         (WANTED, {"type": "json_schema", "json_schema": {"name": "sum", "description": "The sum.", "schema": SCHEMA, "strict": True}}),
         (LOOSE, {"type": "json_schema", "json_schema": {"name": "sum", "description": "The sum.", "schema": SCHEMA, "strict": False}}),
@@ -75,18 +77,18 @@ def posts(server: Stub) -> list[Any]:
         (None, None),
     ],
 )
-async def test_chat_completions_have_a_response_format(wanted: AnswerFormat | None, sent: object) -> None:
-    result, [body] = await sampled(ChatCompletionsBackend, request(wanted), CHAT_ANSWER)
+async def test_chat_completions_have_a_response_format(answer_format: AnswerFormat | None, sent: object) -> None:
+    result, [body] = await sampled(ChatCompletionsBackend, request(answer_format), CHAT_ANSWER)
     assert result.visible == '{"sum":4}'
     assert body.get("response_format") == sent
     system = body["messages"][0]["content"]
     assert system.startswith("Be kind.")
-    assert ("# Response Formats" in system) is (wanted is not None)
-    assert (IN_WORDS in system) is (wanted in (WANTED, LOOSE))
+    assert ("# Response Formats" in system) is (answer_format is not None)
+    assert (IN_WORDS in system) is (answer_format in (WANTED, LOOSE))
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sent"),
+    ("answer_format", "sent"),
     [
         (WANTED, {"type": "json_schema", "name": "sum", "description": "The sum.", "schema": SCHEMA, "strict": True}),
         (ANY, {"type": "json_object"}),
@@ -94,26 +96,27 @@ async def test_chat_completions_have_a_response_format(wanted: AnswerFormat | No
     ],
 )
 @pytest.mark.parametrize("server", [{}, LLAMA])
-async def test_responses_have_a_text_format(wanted: AnswerFormat | None, sent: object, server: dict[str, Any]) -> None:
-    result, [body] = await sampled(ResponsesBackend, request(wanted), RESPONSES_ANSWER, **server)
+async def test_responses_have_a_text_format(answer_format: AnswerFormat | None, sent: object, server: dict[str, Any]) -> None:
+    result, [body] = await sampled(ResponsesBackend, request(answer_format), RESPONSES_ANSWER, **server)
     assert result.visible == '{"sum":4}'
     assert (body.get("text") or {}).get("format") == sent
-    assert ("response_format" in body) is (wanted is not None and bool(server))
-    assert ("# Response Formats" in body["instructions"]) is (wanted is not None)
+    assert ("response_format" in body) is (answer_format is not None and bool(server))
+    assert ("# Response Formats" in body["instructions"]) is (answer_format is not None)
 
 
 @pytest.mark.parametrize(
-    ("made", "field", "answer"), [(ChatCompletionsBackend, "response_format", CHAT_ANSWER), (ResponsesBackend, "text", RESPONSES_ANSWER)]
+    ("make_backend", "field", "answer"),
+    [(ChatCompletionsBackend, "response_format", CHAT_ANSWER), (ResponsesBackend, "text", RESPONSES_ANSWER)],
 )
-async def test_a_server_that_refuses_a_format_is_asked_in_words_only(made: Any, field: str, answer: bytes) -> None:
-    result, [first, second] = await sampled(made, request(), REFUSED, answer)
+async def test_a_server_that_refuses_a_format_is_asked_in_words_only(make_backend: Any, field: str, answer: bytes) -> None:
+    result, [first, second] = await sampled(make_backend, request(), REFUSED, answer)
     assert result.visible == '{"sum":4}'
     assert field in first
     assert second == {name: value for name, value in first.items() if name != field}
-    plain, [_] = await sampled(made, request(None), REFUSED)
+    plain, [_] = await sampled(make_backend, request(None), REFUSED)
     assert plain.error is not None
     assert plain.error.code is ProductCode.BACKEND_REFUSED
-    busy, [_] = await sampled(made, request(), BUSY)
+    busy, [_] = await sampled(make_backend, request(), BUSY)
     assert busy.error is not None
     assert busy.error.code is ProductCode.BACKEND_BUSY
 
@@ -173,11 +176,11 @@ SERVERS: dict[str, dict[str, Any]] = {"llama.cpp": LLAMA, "vLLM": VLLM, "SGLang"
 @pytest.mark.parametrize("dialect", SERVERS)
 @pytest.mark.parametrize("thought", [ANALYSIS, f"{ANALYSIS} <|constrain|>json"])
 async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: Vocabulary, dialect: str, thought: str) -> None:
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
     result, [first, second] = await sampled(
-        made, replace(request(), max_tokens=500), *streams(dialect, vocabulary, thought), **SERVERS[dialect]
+        make_backend, replace(request(), max_tokens=500), *streams(dialect, vocabulary, thought), **SERVERS[dialect]
     )
     assert result.error is None
     assert (result.visible, result.hidden) == ('{"sum":4}', "Two and two. ")
@@ -196,14 +199,14 @@ async def test_over_token_ids_the_schema_applies_from_the_answer_on(vocabulary: 
 
 @pytest.mark.parametrize("dialect", SERVERS)
 async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabulary: Vocabulary, dialect: str) -> None:
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
     first, second = streams(dialect, vocabulary, ANALYSIS)
-    result, bodies = await sampled(made, request(), first, REFUSED, second, **SERVERS[dialect])
+    result, bodies = await sampled(make_backend, request(), first, REFUSED, second, **SERVERS[dialect])
     assert result.visible == '{"sum":4}'
     assert [schema_in(body) for body in bodies] == [None, SCHEMA, None]
-    broken, _ = await sampled(made, request(), first, BUSY, **SERVERS[dialect])
+    broken, _ = await sampled(make_backend, request(), first, BUSY, **SERVERS[dialect])
     assert broken.error is not None
     assert broken.visible == ""
 
@@ -211,7 +214,7 @@ async def test_a_token_server_that_refuses_a_schema_is_asked_without_it(vocabula
 async def test_over_token_ids_a_call_is_not_constrained(vocabulary: Vocabulary) -> None:
     call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}"
     answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, call)), vllm(200012, finish="stop")) + DONE
-    made = lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)  # noqa: E731
-    result, [body] = await sampled(made, request(), answer, **VLLM)
+    make_backend = lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)  # noqa: E731
+    result, [body] = await sampled(make_backend, request(), answer, **VLLM)
     assert result.calls == [("functions.f", "{}")]
     assert schema_in(body) is None

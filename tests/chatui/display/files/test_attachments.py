@@ -59,7 +59,7 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "tools": {"draw": ()}, "tools_without_approval": ["draw"]})
 
 
-async def drawn(ada: User, backend: ScriptedBackend, names: str, *rest: Any) -> Turn:
+async def turn_with_files(ada: User, backend: ScriptedBackend, names: str, *rest: Any) -> Turn:
     backend.script = calls(call("draw", "c1", names=names))
     backend.following = list(rest) or [answer("Done.")]
     turn = await run(ada, ask())
@@ -86,7 +86,7 @@ def page(person: User, path: str) -> str:
 
 
 async def test_files_are_listed_below_the_answer_live_and_after_a_reload(ada: User, backend: ScriptedBackend) -> None:
-    turn = await drawn(ada, backend, "plot.png|a.csv")
+    turn = await turn_with_files(ada, backend, "plot.png|a.csv")
     files = (await loaded(turn)).files
     assert [(file.name, file.is_picture, file.size) for file in files] == [("plot.png", True, len(png(8, 6))), ("a.csv", False, 4)]
     followed, reloaded = await live(turn), await page(ada, f"/c/{turn.conversation_id}/")
@@ -106,13 +106,13 @@ async def test_an_answer_without_files_has_no_list(ada: User, backend: ScriptedB
 
 
 async def test_a_file_name_is_escaped(ada: User, backend: ScriptedBackend) -> None:
-    turn = await drawn(ada, backend, HOSTILE)
+    turn = await turn_with_files(ada, backend, HOSTILE)
     for html in (await live(turn), await page(ada, f"/c/{turn.conversation_id}/")):
         assert "<img src=x" not in html and "\u202e" not in html and "_img src=x onerror=alert(1)_gnp.csv" in html
 
 
 async def test_each_answer_to_a_question_has_its_own_files(ada: User, backend: ScriptedBackend) -> None:
-    first = await drawn(ada, backend, "one.csv")
+    first = await turn_with_files(ada, backend, "one.csv")
     backend.script, backend.following = calls(call("draw", "c2", names="two.csv")), [answer("Again.")]
     again = await run(ada, ask(text="Once more", conversation=first.conversation_id))
     shown = await database_sync_to_async(lambda: [each.answer for each in exchanges(first.conversation, ada)])()
@@ -121,7 +121,7 @@ async def test_each_answer_to_a_question_has_its_own_files(ada: User, backend: S
 
 async def test_an_answer_that_was_cut_and_continued_keeps_its_files(ada: User, backend: ScriptedBackend) -> None:
     cut = [FrameOpened(FINAL), FrameText("Half "), ended(EndReason.LENGTH)]
-    first = await drawn(ada, backend, "one.csv", cut)
+    first = await turn_with_files(ada, backend, "one.csv", cut)
     assert (await loaded(first)).continuation == "continue", "the premise"
     backend.script = answer("of it.")
     second = await run(ada, continued(first))
@@ -130,7 +130,7 @@ async def test_an_answer_that_was_cut_and_continued_keeps_its_files(ada: User, b
 
 
 async def test_share_links_and_transcripts_have_no_files(ada: User, backend: ScriptedBackend) -> None:
-    turn = await drawn(ada, backend, "plot.png")
+    turn = await turn_with_files(ada, backend, "plot.png")
     for file_format in exports.Format:
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
         assert "Done." in text and "plot" not in text
@@ -151,7 +151,7 @@ async def test_events_announce_files_without_their_content(ada: User, bela: User
         path = f"/c/{turn.conversation_id}/turns/{turn.pk}/files/"
         async with BrowserSocket(ada) as late:
             await late.send("subscribe", conversation=str(turn.conversation_id))
-            assert (await late.until("chatui:snapshot"))[-1]["files"] == 2, "for a page that comes late"
+            assert (await late.until("chatui:snapshot"))[-1]["files"] == 2, "for a page that connects late"
         fetched = await page(ada, path)
         assert "one.csv" in fetched and "plot.png" in fetched
         assert "one.csv" not in json.dumps([events, socket.raw])
@@ -163,7 +163,7 @@ async def test_events_announce_files_without_their_content(ada: User, bela: User
 
 
 async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, backend: ScriptedBackend) -> None:
-    turn = await drawn(ada, backend, "plot.png")
+    turn = await turn_with_files(ada, backend, "plot.png")
     (file,) = (await loaded(turn)).files
     path = f"/c/{turn.conversation_id}/debug/"
     await database_sync_to_async(lambda: signed_in(grace).post(f"{path}open/", OPENING))()
@@ -171,7 +171,7 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
 
 
 async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
-    turn = await drawn(ada, backend, "plot.png")
+    turn = await turn_with_files(ada, backend, "plot.png")
     await database_sync_to_async(storage.save)(FileDestination(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 

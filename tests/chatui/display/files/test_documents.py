@@ -9,7 +9,7 @@ from chatui.display.files.documents import about
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
+    ("tokens", "expected"),
     [
         (0, "about 0 tokens"),
         (1, "about 1 token"),
@@ -19,6 +19,6 @@ from chatui.display.files.documents import about
         (131_072, "about 131k tokens"),
     ],
 )
-def test_thousands_of_tokens_are_rounded_and_fewer_are_not(tokens: int, said: str) -> None:
+def test_thousands_of_tokens_are_rounded_and_fewer_are_not(tokens: int, expected: str) -> None:
     with translation.override("en"):
-        assert about(tokens) == said
+        assert about(tokens) == expected

@@ -28,7 +28,7 @@ url = "http://127.0.0.1:9"
 models = ["b"]
 server_tools = [{ type = "web_search" }, { type = "shell_<b>use" }]
 """
-SAID = "The model server may also use: web search, shell &lt;b&gt;use"
+NOTICE = "The model server may also use: web search, shell &lt;b&gt;use"
 
 
 def fetch(city: str) -> str:
@@ -52,7 +52,7 @@ def menu(browser: Client, address: str) -> str:
 
 def test_a_new_conversation_lists_them_for_the_chosen_model(browser: Client) -> None:
     assert 'id="tools-menu"' in browser.get("/").content.decode()
-    assert SAID in menu(browser, "/tools/?choice=searching")
+    assert NOTICE in menu(browser, "/tools/?choice=searching")
     assert "checkbox" not in menu(browser, "/tools/?choice=searching") and "What the model may use" not in menu(
         browser, "/tools/?choice=searching"
     )
@@ -62,7 +62,7 @@ def test_a_new_conversation_lists_them_for_the_chosen_model(browser: Client) -> 
 
 def test_a_conversation_lists_them_for_its_model_unless_another_is_chosen(browser: Client, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, choice="searching")
-    assert SAID in menu(browser, f"/c/{row.pk}/tools/")
+    assert NOTICE in menu(browser, f"/c/{row.pk}/tools/")
     assert "model server" not in menu(browser, f"/c/{row.pk}/tools/?choice=plain")
 
 
@@ -72,7 +72,7 @@ def test_unused_server_tools_are_not_listed(browser: Client, ada: User, monkeypa
     offer(monkeypatch, fetch)
     environment.change(monkeypatch, {"tool_facts": {"fetch": ("private",)}})
     assert "model server" not in menu(browser, "/tools/?choice=searching")
-    assert SAID in menu(browser, "/tools/?choice=searching&off=fetch"), "without the tool that reads"
+    assert NOTICE in menu(browser, "/tools/?choice=searching&off=fetch"), "without the tool that reads"
 
 
 def test_without_tools_there_is_no_menu(browser: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from chatui.store.documents.attached import FileUse, TooLargeError
 from chatui.store.documents.frames import Document, Part
 from chatui.store.documents.page_ranges import PlacesError
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.support import environment
 from tests.support.cost import cost
 
@@ -40,14 +40,14 @@ def test_an_exact_fit_is_accepted_and_one_more_token_is_not() -> None:
 
 @pytest.mark.django_db
 def test_documents_fill_the_budget_to_the_last_token(ada: User) -> None:
-    files = [brought(ada, f"{name}.txt", PROSE + name) for name in ("one", "two")]
+    files = [uploaded(ada, f"{name}.txt", PROSE + name) for name in ("one", "two")]
     uses = [FileUse(file.pk) for file in files]
     tokens = sum(each.given.tokens for each in attached.prepare(ada.pk, uses, budget.Room(10**6, 10**6)))
     assert len(attached.prepare(ada.pk, uses, budget.Room(10**6, tokens))) == 2
     with pytest.raises(TooLargeError):
         attached.prepare(ada.pk, uses, budget.Room(10**6, tokens - 1))
     first, rest = attached.prepare(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, tokens - 1000))
-    assert first.given.tokens + rest.given.tokens <= tokens - 1000, "the first part takes what the other leaves"
+    assert first.given.tokens + rest.given.tokens <= tokens - 1000, "the first part gets the budget that the other does not use"
     assert first.given.tokens > rest.given.tokens - 1200
     with pytest.raises(TooLargeError):
         attached.prepare(ada.pk, [FileUse(files[0].pk, "first"), uses[1]], budget.Room(10**6, rest.given.tokens + 50))
@@ -55,15 +55,17 @@ def test_documents_fill_the_budget_to_the_last_token(ada: User) -> None:
 
 @pytest.mark.django_db
 def test_several_first_parts_share_the_remaining_budget(ada: User) -> None:
-    files = [brought(ada, f"{name}.txt", name + PROSE * times) for name, times in (("long", 2), ("longer", 3), ("short", 0))]
+    files = [uploaded(ada, f"{name}.txt", name + PROSE * times) for name, times in (("long", 2), ("longer", 3), ("short", 0))]
     uses = [FileUse(file.pk, "first") for file in files]
     given = [each.given.tokens for each in attached.prepare(ada.pk, uses, budget.Room(10**6, 3000))]
-    assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, "the budget that a short document leaves goes to the others"
+    assert sum(given) <= 3000 and min(given[:2]) > 1200 and given[2] < 130, (
+        "the budget that a short document does not use goes to the others"
+    )
 
 
 @pytest.mark.django_db
 def test_a_first_part_without_any_text_is_refused(ada: User) -> None:
-    use = FileUse(brought(ada, "long.txt", PROSE).pk, "first")
+    use = FileUse(uploaded(ada, "long.txt", PROSE).pk, "first")
     for room in (100, 125):
         with pytest.raises(TooLargeError):
             attached.prepare(ada.pk, [use], budget.Room(10**6, room))

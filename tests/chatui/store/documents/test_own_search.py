@@ -10,22 +10,22 @@ from chatui.models import Conversation, DocumentPassage, StoredFile, User
 from chatui.store import search_words
 from chatui.store.documents import own_search
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 
 pytestmark = pytest.mark.django_db
 
 
 def sent_document(person: User, word: str, name: str = "report.pdf") -> StoredFile:
     """Send a document of two pages in a conversation of theirs that was never searched."""
-    file = brought_with(person, name, Part("page 1", "An introduction."), Part("page 2", f"The price of {word} fell."), kind="pdf")
+    file = uploaded_with(person, name, Part("page 1", "An introduction."), Part("page 2", f"The price of {word} fell."), kind="pdf")
     file.conversation = Conversation.objects.create(owner=person, title="Figures")
     file.save()
     return file
 
 
-def results_page(person: User, asked: str) -> str:
+def results_page(person: User, query: str) -> str:
     """The results page for a user with their current settings."""
-    return signed_in(User.objects.get(pk=person.pk)).get("/search/", {"q": asked}).content.decode()
+    return signed_in(User.objects.get(pk=person.pk)).get("/search/", {"q": query}).content.decode()
 
 
 def with_search_on(person: User) -> User:
@@ -67,14 +67,14 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
     monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: next(times))
-    wanted = search_words.query("price")
-    assert [each.passage.name for each in own_search.find(ada.pk, wanted, 5, 1.0)] == ["milk.pdf"], "the newest first"
+    query = search_words.query("price")
+    assert [each.passage.name for each in own_search.find(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
     monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: 0.0)
-    assert len(own_search.find(ada.pk, wanted, 5, 1.0)) == 3 and len(own_search.find(ada.pk, wanted, 2, 1.0)) == 2
+    assert len(own_search.find(ada.pk, query, 5, 1.0)) == 3 and len(own_search.find(ada.pk, query, 2, 1.0)) == 2
 
 
 def test_one_passage_of_each_document_is_shown(ada: User) -> None:
-    file = brought_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
+    file = uploaded_with(ada, "long.pdf", *(Part(f"page {number}", f"Tea, {number} times.") for number in range(1, 9)), kind="pdf")
     file.conversation = Conversation.objects.create(owner=ada)
     file.save()
     assert results_page(with_search_on(ada), "tea").count("/documents/") == 1
@@ -83,7 +83,7 @@ def test_one_passage_of_each_document_is_shown(ada: User) -> None:
 def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> None:
     for name, pages in (("many.pdf", 40), ("one.pdf", 1), ("other.pdf", 30)):
         parts = (Part(f"page {number}", f"Tea in {name}, {number} times.") for number in range(1, pages + 1))
-        file = brought_with(ada, name, *parts, kind="pdf")
+        file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()
     named = {each.passage.name for each in own_search.find(ada.pk, search_words.query("tea"), 5, 9.0)}

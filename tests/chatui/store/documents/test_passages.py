@@ -14,7 +14,7 @@ from chatui.store.documents.attached import FileUse
 from chatui.store.documents.budget import Room
 from chatui.store.documents.passages import Branch
 from chatui.store.transcripts import TreePosition
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 
 pytestmark = pytest.mark.django_db
 
@@ -42,14 +42,14 @@ def branch(conversation: Conversation) -> Branch:
 def report(person: User, name: str = "report.pdf", word: str = "tea") -> StoredFile:
     parts = [Part(f"page {number}", f"{'Words of no interest. ' * 40}\n\nOn page {number}: harvest{number}.") for number in range(1, 30)]
     parts[11] = Part("page 12", f"{'Words of no interest. ' * 40}\n\nThe price of green {word} fell in Übersee by 7%. 緑茶の価格。")
-    return brought_with(person, name, *parts, kind="pdf")
+    return uploaded_with(person, name, *parts, kind="pdf")
 
 
 def test_the_best_passage_comes_first_with_its_page(ada: User) -> None:
     conversation = searched(ada, report(ada))
-    for asked in ("Why did the price of green tea fall?", "ubersee", "GREEN TEAS price", "茶の価"):
-        best, *_ = passages.find(branch(conversation), asked, "", 8)
-        assert (best.name, best.label) == ("report.pdf", "page 12") and "green tea fell" in best.text, asked
+    for query in ("Why did the price of green tea fall?", "ubersee", "GREEN TEAS price", "茶の価"):
+        best, *_ = passages.find(branch(conversation), query, "", 8)
+        assert (best.name, best.label) == ("report.pdf", "page 12") and "green tea fell" in best.text, query
     assert [each.label for each in passages.find(branch(conversation), "harvest17", "", 8)] == ["page 17"]
     assert len(passages.find(branch(conversation), "interest", "", 8)) == 8
     assert passages.find(branch(conversation), "zebra price ' \" ( * & | : ! --", "", 8)[0].label == "page 12", (
@@ -67,14 +67,14 @@ def test_the_search_covers_one_document_or_all(ada: User) -> None:
 
 
 def test_documents_of_other_people_conversations_and_uses_are_not_found(ada: User, bela: User) -> None:
-    mine, theirs = searched(ada, report(ada)), searched(bela, report(bela, "theirs.pdf", "cocoa"))
+    adas, belas = searched(ada, report(ada)), searched(bela, report(bela, "theirs.pdf", "cocoa"))
     elsewhere = searched(ada, report(ada, "elsewhere.pdf", "juice"))
     whole = searched(ada, report(ada, "whole.pdf", "water"), use=DocumentUse.WHOLE)
-    assert not passages.are_in(whole.pk) and passages.are_in(mine.pk)
+    assert not passages.are_in(whole.pk) and passages.are_in(adas.pk)
     for word in ("cocoa", "juice", "water"):
-        assert passages.find(branch(mine), word, "", 8) == [], word
-    assert {each.name for each in passages.find(branch(mine), "price", "", 20)} == {"report.pdf"}
-    assert passages.find(branch(theirs), "cocoa", "", 8) and passages.find(branch(elsewhere), "juice", "", 8)
+        assert passages.find(branch(adas), word, "", 8) == [], word
+    assert {each.name for each in passages.find(branch(adas), "price", "", 20)} == {"report.pdf"}
+    assert passages.find(branch(belas), "cocoa", "", 8) and passages.find(branch(elsewhere), "juice", "", 8)
     assert passages.find(branch(whole), "water", "", 8) == []
 
 
@@ -120,12 +120,12 @@ def test_the_index_matches_the_table(ada: User) -> None:
 
 def test_no_word_of_a_deleted_document_is_left_in_the_index(ada: User) -> None:
     files = [
-        brought_with(ada, f"{word}.txt", Part("", f"{word} and more words. " * 10_000)) for word in ("asparagus", "broccoli", "cabbage")
+        uploaded_with(ada, f"{word}.txt", Part("", f"{word} and more words. " * 10_000)) for word in ("asparagus", "broccoli", "cabbage")
     ]
     for file in files:
         searched(ada, file)
     attached.delete(files[1])
-    assert b"broccoli" in index_bytes(), "the index forgets by itself, so this test would prove nothing"
+    assert b"broccoli" in index_bytes(), "the index is emptied without it, so this test would prove nothing"
     search_index.tidy()
     assert b"broccoli" not in index_bytes() and b"cabbage" in index_bytes()
 

@@ -25,8 +25,8 @@ def test_with_a_key_only_ciphertext_is_stored(ada: User, monkeypatch: pytest.Mon
     change(monkeypatch, KEY)
     row = long_conversation(ada, 2)
     file = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("notes.txt", DATA))
-    kept = b"".join(bytes(piece.data) for piece in FilePiece.objects.order_by("number"))
-    assert b"secret" not in kept and len(kept) > len(DATA) > PIECE_BYTES and reading.data_of(file) == DATA
+    stored = b"".join(bytes(piece.data) for piece in FilePiece.objects.order_by("number"))
+    assert b"secret" not in stored and len(stored) > len(DATA) > PIECE_BYTES and reading.data_of(file) == DATA
     same = storage.save(FileDestination(ada.pk, row.pk), NewFile.of("again.txt", DATA))
     assert reading.data_of(same) == DATA and FileContent.objects.count() == 1
 
@@ -61,9 +61,9 @@ def test_changed_or_swapped_pieces_are_detected(ada: User, monkeypatch: pytest.M
 
 def test_a_transferred_file_is_readable_by_its_new_owner(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, KEY)
-    mine = [storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
+    adas = [storage.save(FileDestination(ada.pk, long_conversation(ada, 2).pk), NewFile.of(f"{name}.txt", DATA)) for name in ("one", "two")]
     assert ownership_transfer.transfer(ada, bela, with_summaries=True) == 2
-    for file in mine:
+    for file in adas:
         file.refresh_from_db()
         assert file.owner == bela and file.content.owner == bela and reading.data_of(file) == DATA
 

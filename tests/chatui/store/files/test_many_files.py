@@ -18,7 +18,7 @@ from chatui.store.files import reading, storage
 from chatui.store.files.storage import FileDestination, NewFile
 from chatui.transfer import files, sent_files
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought, pages
+from tests.chatui.store.documents.uploads import pages, uploaded
 
 pytestmark = pytest.mark.django_db
 FEW, MANY = 20, 300
@@ -43,82 +43,82 @@ def fill(row: Conversation, count: int) -> None:
 
 
 def statements(task: Callable[[], object]) -> int:
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         task()
-    return len(asked)
+    return len(queries)
 
 
 def test_earlier_files_archive_and_quota_need_one_query_for_all(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
     assert statements(lambda: sent_files.search(ada, "")) == 1
     assert statements(lambda: storage.bytes_of(ada.pk)) == 1 and storage.bytes_of(ada.pk) == MANY * 12
-    kept = dict(files.for_archive(talk, "folder"))
-    assert len(kept) == MANY and kept["folder/7.txt"] == b"000007", "the premise"
+    archived = dict(files.for_archive(talk, "folder"))
+    assert len(archived) == MANY and archived["folder/7.txt"] == b"000007", "the premise"
     assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY // 100
     assert statements(lambda: attached.elsewhere(talk.pk, uuid4())) == 1
 
 
 def test_a_page_lists_all_pending_files_with_a_few_statements(ada: User) -> None:
-    def asked() -> int:
+    def queries() -> int:
         return statements(lambda: shown.waiting_at(ada, None, ""))
 
-    brought(ada, "one.txt")
-    asked()  # fills the cache of models
-    few = asked()
+    uploaded(ada, "one.txt")
+    queries()  # fills the cache of models
+    few = queries()
     for number in range(20):
-        brought(ada, f"{number}.txt", f"Words of {number}")
+        uploaded(ada, f"{number}.txt", f"Words of {number}")
     pages(ada, 3)
-    assert asked() == few
-    told = shown.waiting_at(ada, None, "")["files"]
-    assert len(told) == 22 and [len(file["places"]) for file in told] == [0] * 21 + [3]
+    assert queries() == few
+    listed = shown.waiting_at(ada, None, "")["files"]
+    assert len(listed) == 22 and [len(file["places"]) for file in listed] == [0] * 21 + [3]
 
 
 @pytest.mark.parametrize("kind", ["files", "conversation"])
 def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, ada: User) -> None:
-    def asked(count: int) -> int:
+    def queries(count: int) -> int:
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
         if kind == "files":
             return statements(lambda: storage.delete_of_conversation(ada.pk, row.pk))
         return statements(lambda: erasure.erase_conversation(row.pk))
 
-    few, many = asked(FEW), asked(MANY)
+    few, many = queries(FEW), queries(MANY)
     assert not FileContent.objects.exists() and not FilePiece.objects.exists() and not StoredFile.objects.exists()
     assert many - few < 40, "two more transactions, and what one statement cannot name"
 
 
 def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "_DELETED_BYTES", 25)
-    taken: list[int] = []
+    locked: list[int] = []
     delete = storage._delete
 
-    def noted(keys: list[int]) -> bool:
-        taken.append(len(keys))
+    def recorded(keys: list[int]) -> bool:
+        locked.append(len(keys))
         return delete(keys)
 
-    monkeypatch.setattr(storage, "_delete", noted)
+    monkeypatch.setattr(storage, "_delete", recorded)
     for number, size in enumerate((10, 10, 10, 100, 5)):
         storage.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
     storage.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
-    assert not FileContent.objects.exists() and taken == [2, 1, 1, 1, 0]
+    assert not FileContent.objects.exists() and locked == [2, 1, 1, 1, 0]
 
 
 def test_files_read_together_are_whole_and_in_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "PIECE_BYTES", 4)
     monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
     data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    kept = [storage.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
-    assert [(file.name, found) for file, found in reading.with_data(kept)] == [(f"{at}", each) for at, each in enumerate(data)]
+    stored = [storage.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
+    assert [(file.name, found) for file, found in reading.with_data(stored)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 
 def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:
     client = signed_in(ada)
 
-    def asked() -> int:
+    def query_count() -> int:
         """One call may refresh a cache that lasts seconds; the next does not."""
         return min(statements(lambda: client.get(f"/c/{talk.pk}/")) for _ in range(3))
 
-    none = asked()
+    none = query_count()
     fill(talk, MANY)
-    assert asked() == none
+    assert query_count() == none
     assert statements(lambda: client.get("/files/earlier/")) < 12

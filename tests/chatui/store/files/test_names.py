@@ -8,7 +8,7 @@ from chatui.store.files.names import MAX_CHARS, clean
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "cleaned"),
     [
         ("plot.png", "plot.png"),
         ("Übersicht 2026.csv", "Übersicht 2026.csv"),
@@ -31,8 +31,8 @@ from chatui.store.files.names import MAX_CHARS, clean
         ("\ud800.txt", "txt"),
     ],
 )
-def test_a_name_is_one_path_component_without_invisible_characters(given: str, kept: str) -> None:
-    assert clean(given) == kept
+def test_a_name_is_one_path_component_without_invisible_characters(given: str, cleaned: str) -> None:
+    assert clean(given) == cleaned
 
 
 def test_a_shortened_name_keeps_a_real_extension() -> None:

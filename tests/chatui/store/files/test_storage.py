@@ -57,8 +57,8 @@ def test_a_file_is_read_back_from_its_pieces(ada: User) -> None:
 
 
 def test_equal_contents_are_stored_once_per_person_and_never_shared(ada: User, bela: User) -> None:
-    mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
-    files = [storage.save(place_in(row), CSV) for row in (mine, mine, hers)]
+    adas, belas = long_conversation(ada, 2), long_conversation(bela, 2)
+    files = [storage.save(place_in(row), CSV) for row in (adas, adas, belas)]
     assert files[0].pk != files[1].pk and files[0].content_id == files[1].content_id != files[2].content_id
     assert left() == (3, 2, 2) and storage.bytes_of(ada.pk) == 4
 
@@ -66,9 +66,9 @@ def test_equal_contents_are_stored_once_per_person_and_never_shared(ada: User, b
 def test_the_last_file_of_a_name_wins_in_a_turn_and_turns_are_separate(ada: User) -> None:
     row = long_conversation(ada, 2)
     first, second = turn_in(row), turn_in(row)
-    kept = storage.save(place_in(row, first), NewFile.of("a.csv", b"1"))
+    stored = storage.save(place_in(row, first), NewFile.of("a.csv", b"1"))
     again = storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
-    assert kept.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
+    assert stored.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
     assert left() == (1, 1, 1), "unreferenced contents are deleted"
     storage.save(place_in(row, first), NewFile.of("a.csv", b"2"))
     later = storage.save(place_in(row, second), NewFile.of("a.csv", b"3"))
@@ -86,13 +86,13 @@ def test_a_file_over_the_size_limit_is_refused(ada: User, monkeypatch: pytest.Mo
 
 
 def test_the_quota_applies_per_person(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
+    adas, belas = long_conversation(ada, 2), long_conversation(bela, 2)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
-    storage.save(place_in(mine), NewFile.of("a", b"x" * storage.MEBIBYTE))
+    storage.save(place_in(adas), NewFile.of("a", b"x" * storage.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
-        storage.save(place_in(mine), NewFile.of("b", b"y"))
-    storage.save(place_in(mine), NewFile.of("c", b"x" * storage.MEBIBYTE))
-    storage.save(place_in(hers), NewFile.of("b", b"y"))
+        storage.save(place_in(adas), NewFile.of("b", b"y"))
+    storage.save(place_in(adas), NewFile.of("c", b"x" * storage.MEBIBYTE))
+    storage.save(place_in(belas), NewFile.of("b", b"y"))
     assert StoredFile.objects.count() == 3, "the same bytes take no more room"
 
 
@@ -120,13 +120,13 @@ def test_the_number_of_files_per_answer_is_limited_but_they_can_be_changed(ada: 
 
 
 def test_files_are_erased_with_their_conversation_unless_used_elsewhere(ada: User) -> None:
-    gone, kept = long_conversation(ada, 2), long_conversation(ada, 2)
+    gone, remaining = long_conversation(ada, 2), long_conversation(ada, 2)
     storage.save(place_in(gone, turn_in(gone)), NewFile.of("both", b"shared"))
     storage.save(place_in(gone), NewFile.of("own", b"mine"))
-    storage.save(place_in(kept), NewFile.of("both", b"shared"))
+    storage.save(place_in(remaining), NewFile.of("both", b"shared"))
     assert left() == (3, 2, 2), "the premise"
     erasure.erase_conversation(gone.pk)
-    assert left() == (1, 1, 1) and reading.data_of(reading.of_conversation(kept.pk)[0]) == b"shared"
+    assert left() == (1, 1, 1) and reading.data_of(reading.of_conversation(remaining.pk)[0]) == b"shared"
 
 
 def test_purge_erases_files_of_old_bin_entries(ada: User) -> None:

@@ -106,8 +106,8 @@ async def test_a_reply_to_a_deleted_call_is_refused(ada: User, backend: Scripted
 
     async def reply(first: dict[str, object]) -> tuple[int, object]:
         output = {"type": "function_call_output", "call_id": "call_1", "output": "It is sunny"}
-        said = await program.post("/v1/responses", {"input": [output], "previous_response_id": first["id"], "tools": TOOLS})
-        return said.status_code, json_of(said)
+        response = await program.post("/v1/responses", {"input": [output], "previous_response_id": first["id"], "tools": TOOLS})
+        return response.status_code, json_of(response)
 
     assert (await reply(firsts[0]))[0] == 200 and "It is sunny" in str([each.body for each in backend.requests[-1].frames])
     await forget(1.1)

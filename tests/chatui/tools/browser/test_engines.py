@@ -29,14 +29,14 @@ ONE = {"url": "https://tea.example/", "title": "Tea", "content": "About", "descr
     ],
 )
 async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reply(writer: asyncio.StreamWriter, asked: str) -> None:
+    async def reply(writer: asyncio.StreamWriter, request: str) -> None:
         writer.write(page(json.dumps(answer).encode(), "application/json"))
 
     async with serving(reply) as peer:
         changed.change(monkeypatch, {"search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
         assert engines.is_configured(environment())
         assert await engines.search(environment(), "green tea", 3) == [Result("https://tea.example/", "Tea", "About")]
-        assert peer.asked == [path] and header.lower() in peer.heads[0].lower()
+        assert peer.requested == [path] and header.lower() in peer.heads[0].lower()
 
 
 async def test_without_an_engine_pages_can_be_opened_but_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,11 +27,11 @@ def spec_of(**values: Any) -> McpSpec:
     return McpSpec.model_validate({"name": "demo", "tools": ["add"], **values})
 
 
-def offer_of(said: dict[str, Any] | None = None) -> Offer:
+def offer_of(fields: dict[str, Any] | None = None) -> Offer:
     """A confirmed tool."""
-    said = said or ADD
-    name = str(said["name"])
-    return listing("demo", [name], [said]).offers[name]
+    fields = fields or ADD
+    name = str(fields["name"])
+    return listing("demo", [name], [fields]).offers[name]
 
 
 @asynccontextmanager

@@ -35,8 +35,8 @@ def python() -> str:
     with _alone("tool_peers"):
         if not (place / "installed").exists():
             shutil.rmtree(place, ignore_errors=True)
-            _made([sys.executable, "-m", "venv", str(place)], "no virtual environment can be made here")
-            _made([str(place / "bin" / "pip"), "install", "--quiet", *PACKAGES], "the MCP packages of PyPI cannot be installed here")
+            _run_or_skip([sys.executable, "-m", "venv", str(place)], "no virtual environment can be made here")
+            _run_or_skip([str(place / "bin" / "pip"), "install", "--quiet", *PACKAGES], "the MCP packages of PyPI cannot be installed here")
             (place / "installed").touch()
     return str(place / "bin" / "python")
 
@@ -48,17 +48,17 @@ def everything() -> list[str]:
     if node is None or npm is None:
         pytest.skip("there is no Node.js with npm on this machine")
     place, (name, version) = _CACHE / "tool_peers_npm", EVERYTHING
-    said = place / "node_modules" / name / "package.json"
+    manifest = place / "node_modules" / name / "package.json"
     with _alone("tool_peers_npm"):
-        if not said.exists() or json.loads(said.read_text())["version"] != version:
+        if not manifest.exists() or json.loads(manifest.read_text())["version"] != version:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), f"{name}@{version}"]
-            _made(command, "the MCP server of npm cannot be installed here")
-    return [node, str(said.parent / "dist" / "index.js")]
+            _run_or_skip(command, "the MCP server of npm cannot be installed here")
+    return [node, str(manifest.parent / "dist" / "index.js")]
 
 
-def _made(command: list[str], sentence: str) -> None:
+def _run_or_skip(command: list[str], sentence: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
     if done.returncode:
         pytest.skip(f"{sentence}: {(done.stderr.strip().splitlines() or [''])[-1]}")

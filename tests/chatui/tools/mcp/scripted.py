@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD
-from tests.chatui.tools.peer import Asked
+from tests.chatui.tools.peer import PeerRequest
 
-Answer = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+Answer = Callable[[PeerRequest, asyncio.StreamWriter], Awaitable[None]]
 SESSION = "session-1"
 
 
@@ -26,15 +26,15 @@ class Mcp:
     got: list[Any] = field(default_factory=list)
     sessions: set[str] = field(default_factory=lambda: {SESSION})
 
-    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
-        message = asked.json or {}
+    async def __call__(self, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        message = request.json or {}
         self.got.append(message)
         method = message.get("method", "")
         if method in self.on:
-            await self.on[method](asked, writer)
+            await self.on[method](request, writer)
         elif not self.is_stateless and method == "server/discover":
             await peers.send(writer, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no session"}}, 400)
-        elif not self.is_stateless and method != "initialize" and asked.headers.get("mcp-session-id") not in self.sessions:
+        elif not self.is_stateless and method != "initialize" and request.headers.get("mcp-session-id") not in self.sessions:
             await peers.send(writer, {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32001, "message": "gone"}}, 404)
         elif "id" not in message or "result" in message or "error" in message:
             await peers.send(writer, b"", 202)
@@ -55,8 +55,8 @@ class Mcp:
 def result(value: object) -> Answer:
     """A result for the request that was received."""
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"], "result": value})
+    async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "result": value})
 
     return answer
 
@@ -64,8 +64,8 @@ def result(value: object) -> Answer:
 def events(*before: object, value: object = None) -> Answer:
     """An event stream: these messages, then the answer."""
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        last = {"jsonrpc": "2.0", "id": asked.json["id"], "result": value or {"content": [{"type": "text", "text": "streamed"}]}}
+    async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        last = {"jsonrpc": "2.0", "id": request.json["id"], "result": value or {"content": [{"type": "text", "text": "streamed"}]}}
         data = "".join(f"event: message\ndata: {json.dumps(each)}\n\n" for each in (*before, last))
         await peers.send(writer, data.encode(), kind="text/event-stream")
 

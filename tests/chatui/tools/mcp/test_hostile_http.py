@@ -17,7 +17,7 @@ from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
 from tests.chatui.tools.mcp.scripted import SESSION, Mcp, called, events, result
-from tests.chatui.tools.peer import Asked, peer
+from tests.chatui.tools.peer import PeerRequest, peer
 
 TOKEN = "sk-very-secret-18"
 KEY: dict[str, Any] = {"headers": {"Authorization": {"env": "DEMO_TOKEN", "prefix": "Bearer "}}}
@@ -37,7 +37,7 @@ def test_a_tool_is_called_over_both_protocol_versions(is_stateless: bool) -> Non
         assert [turn.call(a=2), turn.call(a=3)] == ["3", "3"]
     assert [each["params"]["arguments"] for each in called(mcp, "tools/call")] == [{"a": 2}, {"a": 3}]
     assert len(called(mcp, "tools/list")) == 1 and len(called(mcp, "initialize")) == (not is_stateless)
-    last = server.asked[-1].headers
+    last = server.requests[-1].headers
     assert last["authorization"] == f"Bearer {TOKEN}" and TOKEN not in json.dumps(mcp.got)
     if is_stateless:
         assert (last["mcp-protocol-version"], last["mcp-method"], last["mcp-name"]) == ("2026-07-28", "tools/call", "add")
@@ -45,22 +45,22 @@ def test_a_tool_is_called_over_both_protocol_versions(is_stateless: bool) -> Non
         assert (last["mcp-protocol-version"], last["mcp-session-id"]) == ("2025-06-18", SESSION)
 
 
-async def _other_id(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"] + 1, "result": {"content": [{"type": "text", "text": "LIE"}]}})
+async def _other_id(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+    await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"] + 1, "result": {"content": [{"type": "text", "text": "LIE"}]}})
 
 
-async def _text_id(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    await peers.send(writer, {"jsonrpc": "2.0", "id": str(asked.json["id"]), "result": {"content": []}})
+async def _text_id(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+    await peers.send(writer, {"jsonrpc": "2.0", "id": str(request.json["id"]), "result": {"content": []}})
 
 
-async def _stream_flood(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def _stream_flood(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
     while True:
         writer.write(b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}\n\n' * 500)
         await writer.drain()
 
 
-async def _long_line(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def _long_line(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ")
     while True:
         writer.write(b"x" * 100_000)
@@ -71,7 +71,7 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         (peers.reset, "request to the server failed"),
         (peers.junk, "request to the server failed"),
@@ -96,18 +96,18 @@ _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "
         (events(SAMPLING), "requests instead"),
     ],
 )  # fmt: skip
-def test_a_misbehaving_server_gives_an_error_reply_to_its_own_call(answer: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_misbehaving_server_gives_an_error_reply_to_its_own_call(answer: Any, expected: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     mcp = Mcp(on={"tools/call": answer})
     with peer(mcp) as server:
         turn = Turn(url=server.url, **KEY)
-        with pytest.raises(ToolError, match=said) as found:
+        with pytest.raises(ToolError, match=expected) as found:
             turn.call()
         assert len(called(mcp, "tools/call")) == 1, "a call is made once"
         for text in (str(found.value), caplog.text):
             assert TOKEN not in text and "LIE" not in text and server.url not in text
         mcp.on.clear()
-        assert turn.call() == "3", "the next call is none the worse for it"
+        assert turn.call() == "3", "the next call is not affected"
 
 
 @pytest.mark.parametrize("answer", [peers.stall, peers.drip])
@@ -121,15 +121,15 @@ def test_a_slow_server_costs_no_more_than_the_deadline_of_the_call(answer: Any, 
 
 
 def test_a_lost_connection_and_a_stalled_call_leave_parallel_calls_alone() -> None:
-    async def by_argument(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        value = asked.json["params"]["arguments"]["a"]
+    async def by_argument(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        value = request.json["params"]["arguments"]["a"]
         if value == 1:
-            await peers.reset(asked, writer)
+            await peers.reset(request, writer)
         elif value == 2:
-            await peers.stall(asked, writer)
+            await peers.stall(request, writer)
         else:
             await asyncio.sleep(0.5)
-            await result({"content": [{"type": "text", "text": "fine"}]})(asked, writer)
+            await result({"content": [{"type": "text", "text": "fine"}]})(request, writer)
 
     async def three(turn: Turn) -> list[Any]:
         return list(await asyncio.gather(turn.result(a=1), turn.result(1, a=2), turn.result(a=3), return_exceptions=True))
@@ -144,8 +144,8 @@ def test_a_sampling_request_is_declined_and_the_server_may_still_answer() -> Non
     mcp = Mcp(is_stateless=False, on={"tools/call": events({"jsonrpc": "2.0", "method": "notifications/progress"}, SAMPLING, ping)})
     with peer(mcp) as server:
         assert Turn(url=server.url).call() == "streamed"
-    told = {message["id"]: message for message in mcp.got if "method" not in message}
-    assert told[7]["error"]["code"] == -32601 and told["p"]["result"] == {}
+    answers = {message["id"]: message for message in mcp.got if "method" not in message}
+    assert answers[7]["error"]["code"] == -32601 and answers["p"]["result"] == {}
 
 
 def test_a_server_that_only_sends_requests_is_dropped() -> None:
@@ -163,7 +163,7 @@ def test_an_expired_session_is_renewed_and_the_call_runs_once() -> None:
         turn.call()
         mcp.sessions = {"session-2"}
         assert turn.call() == "3"
-    assert [asked.headers.get("mcp-session-id") for asked in server.asked][-1] == "session-2" and len(called(mcp, "initialize")) == 2
+    assert [request.headers.get("mcp-session-id") for request in server.requests][-1] == "session-2" and len(called(mcp, "initialize")) == 2
 
 
 def test_a_stopped_call_is_cancelled_explicitly_where_needed() -> None:
@@ -209,7 +209,7 @@ def test_a_server_that_is_down_is_not_called_for_a_while(monkeypatch: pytest.Mon
         for _ in range(5):
             with pytest.raises(ToolError):
                 turn.call()
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 def test_only_configured_tools_are_listed_however_long_the_list() -> None:
@@ -219,9 +219,9 @@ def test_only_configured_tools_are_listed_however_long_the_list() -> None:
 
 
 def test_an_endless_list_is_cut_off() -> None:
-    async def page(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        cursor = int(asked.json["params"].get("cursor", 0)) + 1
-        await result({"tools": [], "nextCursor": str(cursor)})(asked, writer)
+    async def page(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+        cursor = int(request.json["params"].get("cursor", 0)) + 1
+        await result({"tools": [], "nextCursor": str(cursor)})(request, writer)
 
     mcp = Mcp(on={"tools/list": page})
     with peer(mcp) as server:
@@ -244,7 +244,7 @@ def test_a_session_that_always_expires_fails_its_call_after_few_requests(gone: s
             turn.call()
         assert len(called(mcp, "tools/call")) <= 2 and len(called(mcp, "initialize")) <= 1 and len(mcp.got) <= 6
         mcp.on, mcp.sessions = {}, {SESSION}
-        assert turn.call() == "3", "the next one is begun anew"
+        assert turn.call() == "3", "the next one is started again"
 
 
 def test_a_failed_call_that_may_have_run_is_not_repeated() -> None:
@@ -268,22 +268,22 @@ def test_concurrent_calls_with_an_expired_session_begin_one_new_session() -> Non
         mcp.on["tools/call"] = _gone_late
         assert asyncio.run(together(turn)) == ['"3"'] * 8
     assert len(called(mcp, "initialize")) == 2, "the first, and one more for all"
-    carried_out = [asked.json for asked in server.asked if asked.headers.get("mcp-session-id") == "session-2"]
+    carried_out = [request.json for request in server.requests if request.headers.get("mcp-session-id") == "session-2"]
     assert sum(message.get("method") == "tools/call" for message in carried_out) == 8
 
 
-async def _gone_late(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def _gone_late(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
     """For the first, expired session: some callers notice it when others have already begun a new one."""
-    if asked.headers["mcp-session-id"] == SESSION:
-        await asyncio.sleep(asked.json["params"]["arguments"]["a"] * 0.03)
-        await _gone(asked, writer)
+    if request.headers["mcp-session-id"] == SESSION:
+        await asyncio.sleep(request.json["params"]["arguments"]["a"] * 0.03)
+        await _gone(request, writer)
     else:
-        await result({"content": [{"type": "text", "text": "3"}]})(asked, writer)
+        await result({"content": [{"type": "text", "text": "3"}]})(request, writer)
 
 
-async def _gone(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    await _status(404, asked, writer)
+async def _gone(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+    await _status(404, request, writer)
 
 
-async def _status(status: int, asked: Asked, writer: asyncio.StreamWriter) -> None:
-    await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json.get("id"), "error": {"code": -32001, "message": "no"}}, status)
+async def _status(status: int, request: PeerRequest, writer: asyncio.StreamWriter) -> None:
+    await peers.send(writer, {"jsonrpc": "2.0", "id": request.json.get("id"), "error": {"code": -32001, "message": "no"}}, status)

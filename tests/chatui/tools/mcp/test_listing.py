@@ -27,7 +27,7 @@ def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "listed",
     [
         {},
         {"description": "\u200b"},
@@ -42,11 +42,11 @@ def test_arguments_get_valid_names_mapped_to_the_servers() -> None:
         {"inputSchema": {"properties": {"a": {"enum": ["}; type x = {"]}}}},
     ],
 )
-def test_invalid_tools_are_refused_quickly(said: Any) -> None:
-    began = time.process_time()
-    tool = {**ADD, **said} if said else {"name": "add"}
+def test_invalid_tools_are_refused_quickly(listed: Any) -> None:
+    started = time.process_time()
+    tool = {**ADD, **listed} if listed else {"name": "add"}
     found = listing("demo", ["add"], [tool])
-    assert not found.offers and len(found.problems["add"].split()) > 2 and time.process_time() - began < 2
+    assert not found.offers and len(found.problems["add"].split()) > 2 and time.process_time() - started < 2
 
 
 def test_two_tools_with_one_name_are_both_dropped() -> None:

@@ -50,10 +50,10 @@ def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
         assert result == {"result": 3} and found.offers["add"].parameters["required"] == ["a"]
         with pytest.raises(ToolError, match="failed"):
             run("fail", {}, url=f"http://127.0.0.1:{port}/mcp")
-        began = time.monotonic()
+        started = time.monotonic()
         with pytest.raises(TimeoutError):
             asyncio.run(asyncio.wait_for(_called(port, "sleep", {"seconds": 60}), 2))
-        assert time.monotonic() - began < 50, "before the tool ends"
+        assert time.monotonic() - started < 50, "before the tool ends"
 
 
 async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:

@@ -99,9 +99,9 @@ def call(m):
     async def run(turn: Turn) -> list[Any]:
         return list(await asyncio.gather(*(called(turn) for _ in range(10))))
 
-    said = run_with_server({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
-    assert len(set(said)) == 1, "one process"
-    assert set(said[0].split()[1:]) <= {"PATH", "LANG", "LC_CTYPE", "DEMO_TOKEN"} and "DEMO_TOKEN" in said[0]
+    output = run_with_server({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
+    assert len(set(output)) == 1, "one process"
+    assert set(output[0].split()[1:]) <= {"PATH", "LANG", "LC_CTYPE", "DEMO_TOKEN"} and "DEMO_TOKEN" in output[0]
 
 
 @pytest.mark.parametrize(
@@ -232,6 +232,6 @@ def test_a_process_that_does_not_read_its_input_is_given_up() -> None:
     deaf = LOOP.replace(
         '    elif method == "tools/call":\n        call(message)', '    elif method == "tools/call":\n        time.sleep(600)'
     )
-    said = run_with_server(program(loop=deaf), run)
-    assert all(isinstance(each, ToolError | TimeoutError) for each in said)
-    assert "does not read" in str(next(each for each in said if isinstance(each, ToolError)))
+    output = run_with_server(program(loop=deaf), run)
+    assert all(isinstance(each, ToolError | TimeoutError) for each in output)
+    assert "does not read" in str(next(each for each in output if isinstance(each, ToolError)))

@@ -17,25 +17,25 @@ HEADERS = {"Authorization": "Bearer right"}
 
 
 def test_each_argument_goes_to_its_place(tmp_path: Path) -> None:
-    asked = written(
+    request = written(
         URL,
         offer(tmp_path, "searchPages", header_parameters=["X-Tenant"]),
         {"q": "a b&api_key=EVIL", "tags": ["x", "y"], "filter": {"owner": "ö"}, "X_Tenant": "t1"},
         HEADERS,
         {"api_key": "right"},
     )
-    parts = urlsplit(asked.url)
-    assert (asked.method, parts.netloc, parts.path) == ("GET", "wiki.example", "/api/pages")
+    parts = urlsplit(request.url)
+    assert (request.method, parts.netloc, parts.path) == ("GET", "wiki.example", "/api/pages")
     assert parse_qsl(parts.query) == [
         ("q", "a b&api_key=EVIL"), ("tags", "x"), ("tags", "y"), ("filter[owner]", "ö"), ("api_key", "right"),
     ]  # fmt: skip
-    assert asked.headers["Authorization"] == "Bearer right" and asked.headers["X-Tenant"] == "t1"
-    assert "right" not in repr(asked)
+    assert request.headers["Authorization"] == "Bearer right" and request.headers["X-Tenant"] == "t1"
+    assert "right" not in repr(request)
 
 
 def test_a_body_is_json(tmp_path: Path) -> None:
-    asked = written(URL, offer(tmp_path, "addPage"), {"body": {"title": "Ü"}}, HEADERS, {})
-    assert asked.body == '{"title": "Ü"}'.encode() and asked.headers["Content-Type"] == "application/json"
+    request = written(URL, offer(tmp_path, "addPage"), {"body": {"title": "Ü"}}, HEADERS, {})
+    assert request.body == '{"title": "Ü"}'.encode() and request.headers["Content-Type"] == "application/json"
 
 
 def test_no_argument_replaces_a_credential_even_if_the_offer_allows_it(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_no_argument_escapes_its_place_in_the_path(value: str | None, tmp_path: 
     ],
 )
 def test_a_path_argument_is_one_segment(value: tuple[str, str], tmp_path: Path) -> None:
-    asked = written(URL, offer(tmp_path, "getPage"), {"page_id": value[0], "part": "p"}, HEADERS, {})
-    assert asked.url == f"{URL}/pages/{value[1]}/p"
+    request = written(URL, offer(tmp_path, "getPage"), {"page_id": value[0], "part": "p"}, HEADERS, {})
+    assert request.url == f"{URL}/pages/{value[1]}/p"
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "x" * 2000])

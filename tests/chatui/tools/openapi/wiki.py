@@ -62,8 +62,8 @@ def spec_of(tmp_path: Path, document: object = WIKI, **values: Any) -> OpenApiSp
     """Write ``document`` to a file, with its table in the tools file."""
     path = tmp_path / "wiki.json"
     path.write_text(document if isinstance(document, str) else json.dumps(document))
-    said = {"name": "wiki", "url": "http://127.0.0.1:9/api", "document": path, "operations": ["searchPages"], **values}
-    return OpenApiSpec.model_validate(said)
+    fields = {"name": "wiki", "url": "http://127.0.0.1:9/api", "document": path, "operations": ["searchPages"], **values}
+    return OpenApiSpec.model_validate(fields)
 
 
 def listing(tmp_path: Path, operation: dict[str, Any], path: str = "/x", **values: Any) -> Listing:

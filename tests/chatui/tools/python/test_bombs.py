@@ -16,7 +16,7 @@ THREADS += "while True: threading.Thread(target=time.sleep, args=(9,), daemon=Tr
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected"),
     [
         ("import os\nwhile True: os.fork()", "Operation not permitted"),
         ("x = []\nwhile True: x.append(bytearray(10**7))", "MemoryError"),
@@ -33,9 +33,9 @@ THREADS += "while True: threading.Thread(target=time.sleep, args=(9,), daemon=Tr
         ("import multiprocessing.shared_memory as s\ns.SharedMemory(create=True, size=10**9)", "Error"),
     ],
 )  # fmt: skip
-def test_each_bomb_ends_at_its_limit_and_the_interpreter_survives(code: str, said: str) -> None:
+def test_each_bomb_ends_at_its_limit_and_the_interpreter_survives(code: str, expected: str) -> None:
     bomb, after = answers(code, "x = None\nimport gc; gc.collect(); 'alive'")
-    assert said in bomb.text and bomb.has_failed and after.text.endswith("'alive'\n")
+    assert expected in bomb.text and bomb.has_failed and after.text.endswith("'alive'\n")
 
 
 def test_the_size_of_the_data_directory_is_limited() -> None:

@@ -60,7 +60,7 @@ def input_file(name: str, data: bytes) -> ConversationFile:
 
 
 def names(found: CopiedFiles) -> list[str]:
-    return [made.name for made in found.made]
+    return [created.name for created in found.made]
 
 
 def test_a_new_or_changed_file_is_returned_once() -> None:
@@ -212,9 +212,9 @@ def test_figures_and_displayed_objects_become_files_once() -> None:
         "figures[1] = Figure(b'three'); figures[1].savefig('/mnt/data/mine.png')\nimport os; os.chdir('/tmp')",
         "class P:\n    def _repr_png_(self): return b'four'\ndisplay(P(), Figure(b'five'))",
     )
-    assert [made.data for made in first.made] == [b"one", b"two"] and names(first) == ["figure_1.png", "figure_2.png"]
+    assert [created.data for created in first.made] == [b"one", b"two"] and names(first) == ["figure_1.png", "figure_2.png"]
     assert names(second) == ["mine.png"], "a figure that was saved is not there twice"
-    assert [made.data for made in third.made] == [b"four", b"five"]
+    assert [created.data for created in third.made] == [b"four", b"five"]
 
 
 def test_displayed_objects_that_are_no_pictures_are_printed() -> None:

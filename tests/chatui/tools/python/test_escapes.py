@@ -66,17 +66,17 @@ NAMED = {
 
 
 @cache
-def made() -> dict[str, bool]:
+def attempt_results() -> dict[str, bool]:
     return asyncio.run(examination.attempts(sandbox())).made
 
 
 def test_every_attempt_fails() -> None:
-    assert len(made()) > 90 and [name for name, has_succeeded in made().items() if has_succeeded] == []
+    assert len(attempt_results()) > 90 and [name for name, has_succeeded in attempt_results().items() if has_succeeded] == []
 
 
 @for_each(NAMED)
 def test_every_known_probe_is_included(name: str) -> None:
-    assert made()[NAMED[name]] is False
+    assert attempt_results()[NAMED[name]] is False
 
 
 def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
@@ -134,7 +134,7 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected"),
     [
         ("import os; os.kill(os.getppid(), 9)", "Operation not permitted"),
         ("import multiprocessing; multiprocessing.Process(target=print).start()", "not permitted"),
@@ -146,9 +146,9 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
         ("import os; os.listdir('/proc')", "No such file"),
     ],
 )  # fmt: skip
-def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, said: str) -> None:
+def test_a_refusal_is_an_ordinary_error_to_the_code(code: str, expected: str) -> None:
     [text] = texts(code)
-    assert said in text and text.startswith("Traceback") and "driver" not in text
+    assert expected in text and text.startswith("Traceback") and "driver" not in text
 
 
 def test_symlinks_lead_nowhere() -> None:
@@ -156,8 +156,10 @@ def test_symlinks_lead_nowhere() -> None:
         "import os\nfor name in ('/etc/shadow', '/proc/1/root', '../../../root', '/mnt/data/a'): os.symlink(name, f'l{len(os.listdir())}')"
     )
     reads = "for name in sorted(os.listdir()):\n  try: print(open(name).read())\n  except OSError as error: print(type(error).__name__)"
-    made, read = answers(links, reads)
-    assert set(read.text.split()) <= {"FileNotFoundError", "OSError", "IsADirectoryError", "PermissionError"} and made.files == ()
+    attempt_results, read = answers(links, reads)
+    assert (
+        set(read.text.split()) <= {"FileNotFoundError", "OSError", "IsADirectoryError", "PermissionError"} and attempt_results.files == ()
+    )
 
 
 def test_a_forged_end_mark_affects_only_its_own_reply() -> None:

@@ -26,24 +26,24 @@ from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import uploaded_files
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.support.cases import for_each
 from tests.support.environment import change
 
 
 @dataclass
 class Peer:
-    """Answers each request with these bytes after a delay. ``seen``: the requests; ``was_left``: whether a client disconnected early."""
+    """Answers each request with these bytes after a delay. ``requests``: all so far; ``was_left``: whether a client disconnected early."""
 
     answer: bytes
     seconds: float = 0.0
-    seen: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     was_left: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-        self.seen.append((head[0], headers, await reader.readexactly(int(headers.get("content-length", 0)))))
+        self.requests.append((head[0], headers, await reader.readexactly(int(headers.get("content-length", 0)))))
         left = asyncio.create_task(reader.read(1))
         await asyncio.wait({left}, timeout=self.seconds)
         if left.done():
@@ -81,7 +81,7 @@ def test_code_is_sent_and_its_output_returned() -> None:
     peer = Peer(response_bytes(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
     outcome = with_peer(peer, lambda service: service.run(ASKED))
     assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
-    [(line, headers, body)] = peer.seen
+    [(line, headers, body)] = peer.requests
     assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
     assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "max_chars": 100}
     assert str(ASKED.person_id).encode() not in body
@@ -103,35 +103,35 @@ class Files:
 def test_files_are_returned_within_limits_and_only_if_stored() -> None:
     contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
     peer = Peer(response_bytes(output="", contents=contents))
-    asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(peer, lambda service: service.run(asked))
+    context = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
+    outcome = with_peer(peer, lambda service: service.run(context))
     assert outcome.copied_out == CopiedFiles((CreatedFile("d/a.csv", b"a,b"),), (("large", "too large"),))
-    sent = json.loads(peer.seen[0][2])
+    sent = json.loads(peer.requests[0][2])
     assert (sent["max_files"], sent["max_file_bytes"]) == (5, 3)
     assert with_peer(peer, lambda service: service.run(ASKED)).copied_out == CopiedFiles()
-    assert with_peer(Peer(response_bytes(output="", contents="x")), lambda service: service.run(asked)).copied_out == CopiedFiles()
+    assert with_peer(Peer(response_bytes(output="", contents="x")), lambda service: service.run(context)).copied_out == CopiedFiles()
 
 
 def test_a_file_with_a_too_long_name_is_left_out() -> None:
     fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
-    asked = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
-    outcome = with_peer(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
+    context = replace(ASKED, files=Files(), max_files=5, max_file_bytes=3)
+    outcome = with_peer(Peer(response_bytes(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(context))
     assert outcome.copied_out == CopiedFiles((CreatedFile(fits, b"a,b"),), ((long, "its name is too long"),))
 
 
 def test_the_length_of_a_reply_is_limited_by_its_files() -> None:
     whole = base64.b64encode(bytes(MAX_BYTES)).decode()
-    asked = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
-    outcome = with_peer(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
-    assert [len(made.data) for made in outcome.copied_out.made] == [MAX_BYTES] * 2
+    context = replace(ASKED, files=Files(), max_files=2, max_file_bytes=MAX_BYTES)
+    outcome = with_peer(Peer(response_bytes(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(context))
+    assert [len(file.data) for file in outcome.copied_out.made] == [MAX_BYTES] * 2
     with pytest.raises(ToolError):
-        with_peer(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
+        with_peer(Peer(response_bytes(output="", contents=[["a", whole]] * 3)), lambda service: service.run(context))
 
 
 def test_a_deleted_conversation_is_forgotten_there() -> None:
     peer = Peer(http(b"", "204 No Content"))
     with_peer(peer, lambda service: service.forget(ASKED.conversation_id))
-    assert peer.seen[0][0] == f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
+    assert peer.requests[0][0] == f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
 
 
 TAKEN_AWAY = f"POST /sessions/{ASKED.conversation_id}/taken-away HTTP/1.1"
@@ -142,7 +142,7 @@ ENDED = f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
 def test_removed_files_are_reported_by_name(answer: bytes) -> None:
     peer = Peer(answer)
     with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv", "ä\n"]))
-    [(line, headers, body)] = peer.seen
+    [(line, headers, body)] = peer.requests
     assert line == TAKEN_AWAY and headers["authorization"] == "Bearer " + "k" * 20
     assert json.loads(body) == {"version": 1, "files": ["plan.csv", "ä\n"]}
 
@@ -152,7 +152,7 @@ def test_a_service_without_file_support_ends_the_session(answer: bytes) -> None:
     """It could not be asked to delete the file only, and nothing of the file may remain there."""
     peer = Peer(answer)
     with_peer(peer, lambda service: service.delete_files(ASKED.conversation_id, ["plan.csv"]))
-    assert [line for line, _, _ in peer.seen] == [TAKEN_AWAY, ENDED]
+    assert [line for line, _, _ in peer.requests] == [TAKEN_AWAY, ENDED]
 
 
 def test_it_remembers_whose_code_ran_there() -> None:
@@ -167,7 +167,7 @@ def test_it_remembers_whose_code_ran_there() -> None:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+def new_service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     """The service, as called by a process that has run no code yet."""
     peer, loop = Peer(http(b"", "404 Not Found")), execution.tools_loop()
     server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
@@ -179,44 +179,48 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     loop.call_soon_threadsafe(server.close)
 
 
-def heard(peer: Peer, count: int) -> list[str]:
+def received_requests(peer: Peer, count: int) -> list[str]:
     until = time.monotonic() + 10
-    while len(peer.seen) < count and time.monotonic() < until:
+    while len(peer.requests) < count and time.monotonic() < until:
         time.sleep(0.01)
-    return [line for line, _, _ in peer.seen]
+    return [line for line, _, _ in peer.requests]
 
 
-def test_a_process_that_ran_no_code_notifies_it_too(told: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     key = ASKED.conversation_id
     python_tool.forget_from_thread(key)
-    assert heard(told, 1) == [ENDED]
+    assert received_requests(new_service, 1) == [ENDED]
     python_tool.forget_files_from_thread(key, ["plan.csv"])
-    assert heard(told, 3) == [ENDED, TAKEN_AWAY, ENDED]
+    assert received_requests(new_service, 3) == [ENDED, TAKEN_AWAY, ENDED]
     python_tool.forget_and_wait([key, key])
-    assert [line for line, _, _ in told.seen] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], "when it returns, it was told"
+    assert [line for line, _, _ in new_service.requests] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], (
+        "when it returns, the service was notified"
+    )
     python_tool.forget_ended_from_thread(key)
     change(monkeypatch, {"tools": {}})
     python_tool.executor.cache_clear()
     python_tool.forget_from_thread(key)
     python_tool.forget_and_wait([key])
-    assert len(told.seen) == 5, "nothing of a program's whose code never ran here, nor where nobody is offered Python"
+    assert len(new_service.requests) == 5, "no request for a program whose code never ran here, nor where nobody is offered Python"
 
 
 @pytest.mark.django_db
-def test_erasing_a_person_notifies_it_of_recent_conversations(told: Peer, ada: User) -> None:
+def test_erasing_a_person_notifies_it_of_recent_conversations(new_service: Peer, ada: User) -> None:
     new, old = (Conversation.objects.create(owner=ada) for _ in range(2))
     Conversation.objects.filter(pk=old.pk).update(active_at=timezone.now() - timedelta(days=2))
     erase(SHELL, ada)
-    assert [line for line, _, _ in told.seen] == [f"DELETE /sessions/{new.pk} HTTP/1.1"]
+    assert [line for line, _, _ in new_service.requests] == [f"DELETE /sessions/{new.pk} HTTP/1.1"]
 
 
 @pytest.mark.django_db
-def test_deleting_a_file_notifies_it(told: Peer, ada: User) -> None:
-    file = brought(ada, "plan.csv", "a,b")
+def test_deleting_a_file_notifies_it(new_service: Peer, ada: User) -> None:
+    file = uploaded(ada, "plan.csv", "a,b")
     row = Conversation.objects.create(owner=ada)
     StoredFile.objects.filter(pk=file.pk).update(conversation=row)
     uploaded_files.delete(ada, file.pk)
-    assert heard(told, 1)[0] == f"POST /sessions/{row.pk}/taken-away HTTP/1.1" and json.loads(told.seen[0][2])["files"] == ["plan.csv"]
+    assert received_requests(new_service, 1)[0] == f"POST /sessions/{row.pk}/taken-away HTTP/1.1" and json.loads(
+        new_service.requests[0][2]
+    )["files"] == ["plan.csv"]
 
 
 @for_each(
@@ -249,7 +253,7 @@ def test_cancelling_a_call_disconnects_from_the_service() -> None:
 
     async def task(service: Service) -> None:
         running = asyncio.create_task(service.run(ASKED))
-        while not peer.seen:
+        while not peer.requests:
             await asyncio.sleep(0.01)
         running.cancel()
         await asyncio.wait({running})

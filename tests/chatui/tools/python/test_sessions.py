@@ -74,7 +74,7 @@ def test_a_full_process_ends_the_oldest_idle_session_and_no_busy_one() -> None:
     async def task(sessions: Sessions) -> tuple[bool, bool]:
         await sessions.run(code_request("x = 1"))
         await sessions.run(code_request("x = 1", TWO, BOB))
-        made_room = await sessions.run(code_request("x = 1", THREE))
+        evicting = await sessions.run(code_request("x = 1", THREE))
         working = [asyncio.create_task(sessions.run(code_request("import time; time.sleep(30)", each))) for each in (TWO, THREE)]
         await asyncio.sleep(0.1)
         with pytest.raises(ToolError, match="Too many interpreters"):
@@ -83,7 +83,7 @@ def test_a_full_process_ends_the_oldest_idle_session_and_no_busy_one() -> None:
         for each in working:
             each.cancel()
         await asyncio.wait(working)
-        return made_room.is_new, is_alive
+        return evicting.is_new, is_alive
 
     assert with_sessions(task, most=2) == (True, True)
 
@@ -95,9 +95,9 @@ def test_an_idle_interpreter_ends() -> None:
         await asyncio.sleep(0.5)
         return wording.reply(await sessions.run(code_request("x")))
 
-    said = with_sessions(task, idle=0.2)
+    output = with_sessions(task, idle=0.2)
     note = "[This call began with a new interpreter, without the variables and files of earlier calls.]"
-    assert "NameError" in said and said.endswith(note)
+    assert "NameError" in output and output.endswith(note)
 
 
 def test_a_forgotten_session_is_gone() -> None:
@@ -176,8 +176,8 @@ class Files:
         return ()
 
 
-@pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
-def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("deaths", "expected"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
+def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had no files when it began, so the first that they end was already in use."""
     with_files = replace(code_request("import os; print(os.listdir())"), files=Files())
     copy_in = Interpreter.copy_in
@@ -197,7 +197,7 @@ def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, said: str
 
     monkeypatch.setattr(Interpreter, "copy_in", dies)
     first, second = with_sessions(task)
-    assert first.is_new == (deaths > 0) and not second.is_new and first.text == second.text == f"{said}\n"
+    assert first.is_new == (deaths > 0) and not second.is_new and first.text == second.text == f"{expected}\n"
     assert first.copied_in == (("mine.txt",) if deaths < 2 else ()) and second.copied_in == second.not_copied_in == ()
     assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
 

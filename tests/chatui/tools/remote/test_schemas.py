@@ -1,4 +1,4 @@
-"""Reducing foreign JSON schemas to what a model can be told, in bounded time; others are refused."""
+"""Reducing foreign JSON schemas to what can be sent to a model, in bounded time; others are refused."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from chatui.tools.tool import ToolUnusableError
 from tests.support.cases import for_each
 
 
-def made_of(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
 def test_references_are_inlined_and_limits_are_described_in_words() -> None:
     schema = {
-        **made_of(page={"$ref": "#/$defs/page", "description": "Which one"}, kind={"anyOf": [{"type": "null"}, {"enum": ["a", "b"]}]}),
+        **object_schema(
+            page={"$ref": "#/$defs/page", "description": "Which one"}, kind={"anyOf": [{"type": "null"}, {"enum": ["a", "b"]}]}
+        ),
         "required": ["page", "gone"],
         "$defs": {"page": {"type": "integer", "minimum": 1, "format": "int32", "title": "Page", "x-other": 1}},
     }
@@ -37,8 +39,8 @@ def test_references_are_inlined_and_limits_are_described_in_words() -> None:
 
 def test_all_of_becomes_one_object() -> None:
     schema = {
-        "allOf": [{"$ref": "#/d/base"}, {**made_of(b={"type": "string"}), "required": ["b"]}],
-        "d": {"base": {**made_of(a={"type": "integer"}), "required": ["a"]}},
+        "allOf": [{"$ref": "#/d/base"}, {**object_schema(b={"type": "string"}), "required": ["b"]}],
+        "d": {"base": {**object_schema(a={"type": "integer"}), "required": ["a"]}},
     }
     found = reduced(schema)
     assert set(found["properties"]) == {"a", "b"} and set(found["required"]) == {"a", "b"}
@@ -49,7 +51,7 @@ def test_variants_of_plain_types_become_a_list_of_types() -> None:
 
 
 def test_a_recursive_schema_is_cut_at_the_recursion() -> None:
-    tree = {**made_of(left={"$ref": "#"}, right={"$ref": "#"}, value={"type": "string"}), "description": "A tree"}
+    tree = {**object_schema(left={"$ref": "#"}, right={"$ref": "#"}, value={"type": "string"}), "description": "A tree"}
     found = reduced(tree)
     assert len(json.dumps(found)) < 2000 and found["properties"]["value"] == {"type": "string"}
 
@@ -67,15 +69,15 @@ def doubling(levels: int, word: str = "properties") -> dict[str, Any]:
 def deep(levels: int) -> Any:
     found: Any = {"type": "string"}
     for _ in range(levels):
-        found = made_of(a=found)
+        found = object_schema(a=found)
     return found
 
 
 @for_each([
     doubling(30), doubling(30, "anyOf"), doubling(30, "allOf"), doubling(30, "oneOf"), deep(20), deep(900),
-    made_of(**{f"p{n}": {"type": "string"} for n in range(2000)}),
-    made_of(a={"enum": ["x"] * 500}), {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "file:///etc/passwd"}, {"$ref": "other.json#/x"},
-    {"$ref": "#/gone"}, made_of(a=3), False, None, [], made_of(**{f"p{n}": {"description": "x" * 290} for n in range(100)}),
+    object_schema(**{f"p{n}": {"type": "string"} for n in range(2000)}),
+    object_schema(a={"enum": ["x"] * 500}), {"$ref": "http://127.0.0.1:9/x"}, {"$ref": "file:///etc/passwd"}, {"$ref": "other.json#/x"},
+    {"$ref": "#/gone"}, object_schema(a=3), False, None, [], object_schema(**{f"p{n}": {"description": "x" * 290} for n in range(100)}),
 ])  # fmt: skip
 def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) -> None:
     began = time.process_time()
@@ -87,24 +89,24 @@ def test_exploding_external_or_invalid_schemas_are_refused_quickly(schema: Any) 
 @for_each(['a" | "b', "x}; type y = {", "<|end|>", "a\u202eb", "two\nlines", "\U000e0041hidden", "x" * 101, "\ufe00"])
 def test_an_enum_value_that_could_end_the_definition_is_refused(word: str) -> None:
     with pytest.raises(ToolUnusableError):
-        reduced(made_of(a={"type": "string", "enum": [word, "good"]}))
-    assert "default" not in reduced(made_of(a={"type": "string", "default": word}))["properties"]["a"]
+        reduced(object_schema(a={"type": "string", "enum": [word, "good"]}))
+    assert "default" not in reduced(object_schema(a={"type": "string", "default": word}))["properties"]["a"]
 
 
 @for_each(["a-b", "a b", "1", "a}", "x" * 65, "ключ", ""])
 def test_an_unsupported_property_is_dropped_or_refused_if_required(name: str) -> None:
-    assert reduced(made_of(**{name: {"type": "string"}, "good": {}}))["properties"] == {"good": {}}
+    assert reduced(object_schema(**{name: {"type": "string"}, "good": {}}))["properties"] == {"good": {}}
     with pytest.raises(ToolUnusableError):
-        reduced({**made_of(**{name: {}}), "required": [name]})
+        reduced({**object_schema(**{name: {}}), "required": [name]})
 
 
 def test_a_model_cannot_set_undeclared_properties() -> None:
-    schema = reduced(made_of(title={"type": "string"}, owner={"type": "string", "readOnly": True}))
+    schema = reduced(object_schema(title={"type": "string"}, owner={"type": "string", "readOnly": True}))
     assert arguments.fault(schema, {"title": "x"}) is None
     assert arguments.fault(schema, {"title": "x", "owner": "eve"})
 
 
 def test_patterns_are_dropped_and_every_reduced_schema_is_checkable() -> None:
-    schema = reduced(made_of(a={"type": "string", "pattern": "^(a+)+$", "minLength": 2}, b={"type": ["string", "null"]}))
+    schema = reduced(object_schema(a={"type": "string", "pattern": "^(a+)+$", "minLength": 2}, b={"type": ["string", "null"]}))
     assert "pattern" not in json.dumps(schema)
     assert arguments.fault(schema, {"a": "aaaa", "b": "x"}) is None and arguments.fault(schema, {"a": "a"})

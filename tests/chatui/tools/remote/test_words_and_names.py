@@ -78,10 +78,10 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
     }
     assert credentials.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
     assert "secret" not in repr(values) and "ours" not in repr(values)
-    taken = credentials.without(
+    removed = credentials.without(
         {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, credentials.secrets(values)
     )
-    assert taken == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
+    assert removed == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
 
 
 def test_part_of_a_credential_is_redacted_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,7 +138,7 @@ def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada:
 
 
 def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
-    exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.LONGEST_ANSWER + 1)))}
+    exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.MAX_ANSWER_CHARS + 1)))}
     assert import_export(ada, as_json([exported])).left_out[Kind.TOO_LONG] == 1
     assert Message.objects.filter(is_visible=True).count() == 1
 
@@ -166,7 +166,7 @@ def crowded() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (b"PK\x03\x04", "damaged or encrypted"),
         (b"PK\x03\x04" + b"\x00" * 1_000, "damaged or encrypted"),
@@ -176,16 +176,16 @@ def crowded() -> bytes:
     ],
     ids=["head", "zeros", "broken", "nothing", "crowded"],
 )
-def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, said: str, ada: User) -> None:
+def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, expected: str, ada: User) -> None:
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.zip", data)})
     page = response.content.decode()
-    assert response.status_code == 400 and "Nothing was imported: " in page and said in page
+    assert response.status_code == 400 and "Nothing was imported: " in page and expected in page
     assert not Conversation.objects.exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "made",
+    "make",
     [
         bomb,
         lambda: as_zip(conversations__json=b"[" * 60_000_000),
@@ -197,12 +197,12 @@ def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, said: str, ada
     ],
     ids=["bomb", "depth", "objects", "talks", "string", "text", "values"],
 )
-def test_the_largest_uploads_cost_little_time_and_memory(made: Callable[[], bytes], ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = made()  # not where the test is collected: each process of a run would make them all
+def test_the_largest_uploads_cost_little_time_and_memory(make: Callable[[], bytes], ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = make()  # not where the test is collected: each process of a run would make them all
     assert len(data) <= reading.MAX_BYTES
-    begun = time.process_time()
+    started = time.process_time()
     imported(ada, data)
-    assert time.process_time() - begun < 30
+    assert time.process_time() - started < 30
     # Measuring memory makes all of it slow, so less is looked at; what is held at a time is the same.
     monkeypatch.setattr(json_items, "MAX_BRACKETS", 20_000)
     tracemalloc.start()

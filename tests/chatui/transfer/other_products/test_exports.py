@@ -96,7 +96,7 @@ def test_titles_models_and_dates_are_imported(product: str, ada: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("product", "said"),
+    ("product", "expected"),
     [
         (
             "chatgpt",
@@ -125,10 +125,10 @@ def test_titles_models_and_dates_are_imported(product: str, ada: User) -> None:
         ("librechat", ["2 images were left out.", "1 message could not be read.", "1 tool result is hidden."]),
     ],
 )
-def test_the_page_reports_left_out_content_by_kind(product: str, said: list[str], ada: User) -> None:
+def test_the_page_reports_left_out_content_by_kind(product: str, expected: list[str], ada: User) -> None:
     page = upload(ada, as_json(EXPORTS[product])).content.decode()
     assert "1 conversation was imported." in page and f"/c/{Conversation.objects.get().pk}/" in page
-    assert [sentence for sentence in said if f"<li>{sentence}</li>" not in page] == []
+    assert [sentence for sentence in expected if f"<li>{sentence}</li>" not in page] == []
 
 
 def test_only_the_conversations_in_a_zip_of_chatgpt_are_read(ada: User) -> None:
@@ -264,8 +264,8 @@ async def test_a_model_sees_only_visible_messages_and_no_instructions_of_an_expo
     result = await database_sync_to_async(import_export)(ada, as_json(EXPORTS[product]))
     from uuid import uuid4
 
-    wanted = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And now?", conversation=result.conversations[0].pk)
-    running.launch(await stored(ada, wanted))
+    question = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And now?", conversation=result.conversations[0].pk)
+    running.launch(await stored(ada, question))
     await running.settle()
     sent = backend.requests[0].frames
     assert {frame.header.role for frame in sent} == {"user", "assistant"} and len(sent) >= 3

@@ -20,6 +20,6 @@ def test_reasoning_of_librechat_is_hidden_anywhere_in_a_line(before: str) -> Non
     "hostile", [":::thinking\n" + ":" * 100_000 + "x", ":::t" * 25_000, "::: " * 25_000, ":::a\n:::" + " " * 100_000 + "x"]
 )
 def test_the_cost_of_colons_is_linear(hostile: str) -> None:
-    begun = time.process_time()
+    started = time.process_time()
     assert "".join(section.text for section in sections(hostile)) == hostile
-    assert time.process_time() - begun < 2
+    assert time.process_time() - started < 2

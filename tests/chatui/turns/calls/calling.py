@@ -28,16 +28,16 @@ RAN: list[str] = []
 
 
 async def fetch(key: str) -> dict[str, str]:
-    """Fetches what is kept under a key."""
+    """Fetches the value of a key."""
     RAN.append(key)
     await asyncio.sleep(0.2 if key == "slow" else 0)
     return {"value": key.upper()}
 
 
 def fails(key: str = "") -> str:
-    """Fails in the way that is asked for."""
+    """Fails in the requested way."""
     RAN.append(f"fails {key}")
-    if key == "told":
+    if key == "explained":
         raise ToolError("There is no such page. Try another name.")
     raise RuntimeError("SECRET words of an exception")
 

@@ -89,16 +89,16 @@ async def test_an_allowed_call_runs_once_and_the_decision_is_in_the_audit_log_wi
     assert await ToolRule.objects.acount() == 0
 
 
-@pytest.mark.parametrize(("decision", "said"), [("declined", "declined this call"), ("never", "does not want this tool")])
+@pytest.mark.parametrize(("decision", "expected"), [("declined", "declined this call"), ("never", "does not want this tool")])
 async def test_a_declined_call_becomes_a_reply_to_the_model(
-    decision: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+    decision: str, expected: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
     turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
     assert await decide(ada, (await wait_for_approvals(turn_id))[0], decision) == 200
     turn, found = await ended(turn_id)
     assert turn.state == "completed" and RAN == [] and len(backend.requests) == 2
-    assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and said in found["c1"]["error"]["message"]
+    assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and expected in found["c1"]["error"]["message"]
     assert await ToolRule.objects.filter(tool="send", is_allowed=False).aexists() is (decision == "never")
 
 
@@ -172,7 +172,7 @@ async def test_an_undecided_call_expires_and_waiting_does_not_count_as_tool_time
     [row] = await wait_for_approvals(turn_id)
     turn, found = await ended(turn_id)
     assert found["c1"]["error"]["code"] == "E-X-TOOL-DECLINED" and "in time" in found["c1"]["error"]["message"]
-    assert found["c2"]["ok"] and RAN == ["b"], "half a second of waiting is none of the tools' 0.4 seconds"
+    assert found["c2"]["ok"] and RAN == ["b"], "half a second of waiting does not count towards the tools' 0.4 seconds"
     assert turn.state == "completed" and (await ToolApproval.objects.aget(pk=row.pk)).decision == "lapsed"
     assert await decide(ada, row, "once") == 409 and await audit_lines() == [], "too late"
 
@@ -221,15 +221,15 @@ async def test_stop_and_deletion_end_the_wait_within_a_second(ada: User, backend
         turn_id = await start_turn(ada, backend, call("send", "c1", key=way), call("hangs", "c2"))
         [row] = await wait_for_approvals(turn_id)
         await ran("hangs")
-        began = time.monotonic()
+        started = time.monotonic()
         if way == "stop":
             await running.stop(Place(turn_id, PROCESS))
         else:
             await Conversation.objects.filter(turns=turn_id).aupdate(deleted_at="2026-01-01T00:00:00Z")
         turn, found = await ended(turn_id)
-        assert time.monotonic() - began < 2 and turn.state == "stopped"
+        assert time.monotonic() - started < 2 and turn.state == "stopped"
         assert found["c1"]["error"]["code"] == "E-TOOL-CANCELLED" and "had no effect" in found["c1"]["error"]["message"]
-        assert "is not known" in found["c2"]["error"]["message"], "that one had begun"
+        assert "is not known" in found["c2"]["error"]["message"], "that one had started"
         await lapsed(row)
         RAN.clear()
 
@@ -267,7 +267,7 @@ async def test_a_waiting_call_of_a_dead_process_is_declined(ada: User, backend: 
     turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
     [row] = await wait_for_approvals(turn_id)
     runner, task = running._runners[turn_id]
-    runner._is_lost = True  # as if the process were gone: it writes nothing
+    runner._is_lost = True  # as if the process had ended: it writes nothing
     task.cancel()
     await asyncio.wait([task])
     await Turn.objects.filter(pk=turn_id).aupdate(state="running", lease_owner="dead", lease_until="2020-01-01T00:00:00Z")
@@ -292,7 +292,7 @@ async def test_events_announce_waiting_calls_without_their_content(
         [row] = await wait_for_approvals(turn.pk)
         async with BrowserSocket(ada) as late:
             await late.send("subscribe", conversation=str(turn.conversation_id))
-            assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that comes late"
+            assert (await late.until("chatui:snapshot"))[-1]["calls_wait"] == 1, "for a page that connects late"
         await decide(ada, row, "once")
         events += await socket.until("response.completed")
         assert [event["count"] for event in events if event["type"] == "chatui:calls_wait"] == [1, 0]

@@ -50,8 +50,8 @@ def token_ids(vocabulary: Vocabulary) -> tuple[Made, list[bytes], dict[str, Any]
     thought = "<|channel|>analysis<|message|>I send it.<|end|><|start|>assistant"
     call = f"{thought}<|channel|>commentary to=functions.send <|constrain|>json<|message|>{ARGUMENTS}<|call|>"
     final = f"<|channel|>final<|message|>{ANSWER}<|return|>"
-    said = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in ((call, 200012), (final, 200002))]
-    return lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY), said, VLLM
+    streams = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in ((call, 200012), (final, 200002))]
+    return lambda endpoint: HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY), streams, VLLM
 
 
 def text_sent(body: dict[str, Any], vocabulary: Vocabulary) -> str:
@@ -74,11 +74,11 @@ async def test_nothing_runs_before_the_decision_and_the_reply_states_it(
     monkeypatch: pytest.MonkeyPatch,
     vocabulary: Vocabulary,
 ) -> None:
-    made, answers, server_is = written(vocabulary)
+    make_backend, answers, server_is = written(vocabulary)
     offer(monkeypatch)
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     async with stub.running(one_after_the_other(*answers), **server_is) as server:
-        backend = made(Endpoint(server.url, limits=PATIENT))
+        backend = make_backend(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         turn_id = (await begin(ada, ask())).turn.pk
         [row] = await wait_for_approvals(turn_id)
@@ -91,7 +91,7 @@ async def test_nothing_runs_before_the_decision_and_the_reply_states_it(
     first, second = posts(server)
     assert says in text_sent(second, vocabulary)
     assert says not in text_sent(first, vocabulary)
-    assert ("opaque==" in json.dumps(second)) is (written is responses), "its reasoning goes back as it came"
+    assert ("opaque==" in json.dumps(second)) is (written is responses), "its reasoning is sent back unchanged"
     frames, seen = await transcript(turn)
     assert seen[-1] == ("", ANSWER)
     assert ("tool_activity" in [name for name, _ in seen]) is bool(runs)

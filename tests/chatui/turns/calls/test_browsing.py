@@ -97,8 +97,8 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
             streams.append(self)
 
     monkeypatch.setattr(publisher, "EndUserStream", Noted)
-    made, answers, options = parts_of(format_, vocabulary)
-    async with web() as peer, model(monkeypatch, made, *answers, **options) as server:
+    make_backend, answers, options = parts_of(format_, vocabulary)
+    async with web() as peer, model(monkeypatch, make_backend, *answers, **options) as server:
         set_up(monkeypatch, peer)
         monkeypatch.setattr("chatui.tools.catalogue.tools", lambda: {each.name: each for each in browser_tools()})
         monkeypatch.setattr("chatui.turns.publisher.Publisher.is_watched", True)

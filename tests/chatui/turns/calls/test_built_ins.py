@@ -142,15 +142,15 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
     ]  # fmt: skip
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
-    async with model(monkeypatch, made, *answers, **VLLM) as server:
+    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
         offer(monkeypatch)
         TURNS.clear()
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
-    assert [(begun.turn_id, begun.questions) for begun in TURNS] == [(turn.pk, (ask().text,))]
+    assert [(turn_context.turn_id, turn_context.questions) for turn_context in TURNS] == [(turn.pk, (ask().text,))]
     frames, seen = await transcript(turn)
     assert [name for name, _ in seen[1:]] == ["tool_activity", "tool_activity", ""] and seen[-1][1] == ANSWER
     traffic = [(frame.header.role, frame.header.channel, frame.header.name, frame.body) for frame in frames if frame.header.role == "tool"]
@@ -167,10 +167,10 @@ async def test_over_token_ids_the_loop_matches_openai_harmony(
     schema = one_text("city")
     weather = oh.ToolDescription.new("get_weather", "Gets the current weather in a city.", parameters=schema)
     developer = oh.DeveloperContent.new().with_function_tools([weather])
-    kept = [frame for frame in frames if frame.header.name != "tool_activity"]
+    recorded = [frame for frame in frames if frame.header.name != "tool_activity"]
     assert len(prompts) == 3
     for prompt, length in zip(prompts, (1, 4, 6), strict=True):
-        assert prompt == of_oracle(oracle, kept[:length], system, developer), length
+        assert prompt == of_oracle(oracle, recorded[:length], system, developer), length
 
 
 @pytest.mark.django_db(transaction=True)

@@ -52,7 +52,7 @@ async def test_the_transcript_of_a_turn_with_calls_is_valid(ada: User, backend: 
 
 
 @pytest.mark.parametrize(
-    ("steps", "code", "said"),
+    ("steps", "code", "expected"),
     [
         (call("nothing", "c1"), "E-CALL-SCHEMA", "There is no tool functions.nothing. The tools are: functions.fails, functions.fetch."),
         (call("fetch", "c1"), "E-CALL-SCHEMA", '"key" is a required property'),
@@ -62,21 +62,21 @@ async def test_the_transcript_of_a_turn_with_calls_is_valid(ada: User, backend: 
         (frame(replace(CALL, recipient="functions.fetch"), "{oops", Terminator.CALL), "E-CALL-SCHEMA", "JSON"),
         (frame(replace(CALL, recipient="python", constrain=None), "1 + 1", Terminator.CALL), "E-CALL-SCHEMA", "no tool python"),
         (call("fails", "c1"), "E-X-TOOL-FAILED", "The tool failed (RuntimeError)."),
-        (call("fails", "c1", key="told"), "E-X-TOOL-FAILED", "There is no such page. Try another name."),
+        (call("fails", "c1", key="explained"), "E-X-TOOL-FAILED", "There is no such page. Try another name."),
     ],
 )  # fmt: skip
 async def test_every_failure_becomes_a_reply_and_the_turn_continues(
-    steps: list[Step], code: str, said: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    steps: list[Step], code: str, expected: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     tools.offer(monkeypatch, fetch, fails)
     turn, found = await answered(ada, backend, steps)
     assert turn.state == "completed" and len(backend.requests) == 2
     [reply] = found.values()
-    assert (reply["ok"], reply["error"]["code"]) == (False, code) and said in reply["error"]["message"]
+    assert (reply["ok"], reply["error"]["code"]) == (False, code) and expected in reply["error"]["message"]
     [row] = [row for row in await rows_of(turn) if row.role == "tool"]
     assert row.error_code == code and not row.is_visible
     assert "SECRET" not in caplog.text + str(found)
-    assert (["fails "] if "RuntimeError" in said else ["fails told"] if code == "E-X-TOOL-FAILED" else []) == RAN
+    assert (["fails "] if "RuntimeError" in expected else ["fails explained"] if code == "E-X-TOOL-FAILED" else []) == RAN
 
 
 async def test_a_tool_the_person_may_not_use_is_unknown(

@@ -54,9 +54,9 @@ async def test_the_model_can_shorten_the_deadline_but_not_extend_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools.offer(monkeypatch, hangs, tool_seconds=0.5)
-    began = time.monotonic()
+    started = time.monotonic()
     _, found = await answered(ada, backend, call("hangs", "c1", deadline_ms=100), call("hangs", "c2", deadline_ms=60_000))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - started < 5
     assert ["0.1 s" in reply["error"]["message"] for reply in found.values()] == [True, False]
 
 
@@ -67,10 +67,10 @@ async def test_stop_ends_a_tool_within_a_second_and_stores_a_reply(
     backend.script = calls(call("hangs", "c1"))
     started = await begin(ada, ask())
     await ran("hangs")
-    began = time.monotonic()
+    start = time.monotonic()
     await running.stop(Place(started.turn.pk, PROCESS))
     await running.settle()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - start < 1.0
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert turn.state == "stopped" and (await replies(turn))["c1"]["error"]["code"] == "E-TOOL-CANCELLED"
     await ran("hangs: cancelled")
@@ -102,8 +102,8 @@ async def test_a_claim_is_written_before_the_tool_runs_and_only_once(
     tools.offer(monkeypatch, looks)
     turn, found = await answered(ada, backend, call("looks", "c1"))
     assert claimed == [1] and found["c1"]["ok"]
-    kept = [document.parse_frame(row.text) for row in await rows_of(turn)]
-    assert [type(each) for each in kept] == [Frame] * len(kept)
+    stored = [document.parse_frame(row.text) for row in await rows_of(turn)]
+    assert [type(each) for each in stored] == [Frame] * len(stored)
 
 
 async def test_a_call_claimed_elsewhere_is_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,11 +132,11 @@ async def test_deleting_the_conversation_ends_the_tool(ada: User, backend: Scrip
 async def test_duplicate_and_orphan_replies_are_dropped(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    carry_out = Conductor._run_call
+    run_call = Conductor._run_call
 
     async def twice(conductor: Conductor, call: Requested) -> None:
-        await carry_out(conductor, call)
-        await carry_out(conductor, call)
+        await run_call(conductor, call)
+        await run_call(conductor, call)
         conductor._reply(replace(call.frame, header=replace(call.frame.header, call_id="nobody")), LATE)
 
     monkeypatch.setattr(Conductor, "_run_call", twice)

@@ -34,7 +34,7 @@ from chatui.turns.running import Place as TurnPlace
 from chatui.turns.start import Kind
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.tools.python.sandbox import sandbox
 from tests.chatui.tools.python.test_interpreter import PNG, state_of
 from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, model, posts, transcript
@@ -92,10 +92,10 @@ async def test_over_token_ids_code_is_called_and_answered_in_the_trained_format(
     ]  # fmt: skip
     answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
 
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
-    async with model(monkeypatch, made, *answers, **VLLM) as server:
+    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
@@ -144,11 +144,11 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
         first_process = session.interpreter.first_process
         await asyncio.sleep(0.3)
         assert state_of(first_process)
-        began = time.monotonic()
+        start = time.monotonic()
         await running.stop(TurnPlace(started.turn.pk, PROCESS))
         while state_of(first_process):
             await asyncio.sleep(0.01)
-        assert time.monotonic() - began < 1 and not sessions._sessions
+        assert time.monotonic() - start < 1 and not sessions._sessions
         await running.settle()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert turn.state == "stopped"
@@ -171,8 +171,8 @@ async def test_files_are_stored_for_the_person_with_the_turn_that_made_them(ada:
         offer(monkeypatch)
         first = await run(ada, ask())
         second = await run(ada, ask(text="And now?", conversation=first.conversation_id))
-    kept = await database_sync_to_async(files_of)(first)
-    assert kept == [("plot.png", PICTURE, "tool", ada.pk), ("a.csv", b"a,bc", "tool", ada.pk)]
+    stored = await database_sync_to_async(files_of)(first)
+    assert stored == [("plot.png", PICTURE, "tool", ada.pk), ("a.csv", b"a,bc", "tool", ada.pk)]
     assert await database_sync_to_async(files_of)(second) == []
 
 
@@ -207,11 +207,11 @@ async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, mo
 
 
 async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is back for whoever returns to the version that it came with."""
+    """And is back for somebody who returns to its version."""
     listing = "import os; x = globals().get('x', 0) + 1; print(x, sorted(os.listdir()), open('both.csv').read())"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(listing) * 4) as server:
         offer(monkeypatch)
-        bring = database_sync_to_async(brought)
+        bring = database_sync_to_async(uploaded)
         secret, old, new = [await bring(ada, name, text) for name, text in (("s.csv", "1"), ("both.csv", "old"), ("both.csv", "new"))]
         first = await run(ada, with_files(secret, old))
         second = await run(ada, edited(first, new))

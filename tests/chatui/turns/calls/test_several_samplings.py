@@ -37,8 +37,8 @@ async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, back
     backend.script, backend.following = CALLS, [answer("There are four.")]
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("completed", "")
-    kept = await rows(turn)
-    assert shape(kept) == [
+    stored = await rows(turn)
+    assert shape(stored) == [
         ("user", ""),
         ("assistant", "analysis"),
         ("assistant", "commentary"),
@@ -47,9 +47,9 @@ async def test_a_reply_is_stored_and_the_same_turn_samples_again(ada: User, back
         ("assistant", "analysis"),
         ("assistant", "final"),
     ]
-    assert [message.parent_id for message in kept[1:]] == [message.pk for message in kept[:-1]], "one branch"
-    assert [message.is_visible for message in kept] == [True, False, False, True, False, False, True]
-    assert [(message.author, message.name) for message in kept[3:5]] == [("product", "tool_activity"), ("product", "functions.lookup")]
+    assert [message.parent_id for message in stored[1:]] == [message.pk for message in stored[:-1]], "one branch"
+    assert [message.is_visible for message in stored] == [True, False, False, True, False, False, True]
+    assert [(message.author, message.name) for message in stored[3:5]] == [("product", "tool_activity"), ("product", "functions.lookup")]
 
 
 async def test_the_second_sampling_sees_the_call_its_reply_and_its_reasoning(ada: User, backend: ScriptedBackend) -> None:
@@ -78,8 +78,8 @@ async def test_a_server_failure_in_the_second_sampling_keeps_what_was_stored(ada
     backend.script, backend.following = CALLS, [broken]
     turn = await run(ada, ask())
     assert (turn.state, turn.error_code) == ("failed", ProductCode.TIMEOUT)
-    kept = await rows(turn)
-    assert shape(kept)[-2:] == [("tool", "commentary"), ("assistant", "final")] and not kept[-1].is_complete
+    stored = await rows(turn)
+    assert shape(stored)[-2:] == [("tool", "commentary"), ("assistant", "final")] and not stored[-1].is_complete
 
 
 @pytest.mark.parametrize("channel", ["commentary", "final", None])

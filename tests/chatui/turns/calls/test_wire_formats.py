@@ -58,12 +58,12 @@ def one_after_the_other(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any
 
 @asynccontextmanager
 async def model(
-    monkeypatch: pytest.MonkeyPatch, made: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
+    monkeypatch: pytest.MonkeyPatch, make_backend: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
 ) -> AsyncIterator[Stub]:
     tools.offer(monkeypatch, get_weather)
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     async with stub.running(one_after_the_other(*answers), **options) as server:
-        backend = made(Endpoint(server.url, limits=PATIENT))
+        backend = make_backend(Endpoint(server.url, limits=PATIENT))
         monkeypatch.setattr(connected, "backend", lambda choice="": backend)
         yield server
         await running.settle()
@@ -153,9 +153,9 @@ async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_u
         }
         for number, city in enumerate(("Tokyo", "Paris"))
     ]
-    said = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
+    final_item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
     first = b"".join(
-        event("response.output_item.done", output_index=place, item=item) for place, item in enumerate([reasoning, said, *calls])
+        event("response.output_item.done", output_index=place, item=item) for place, item in enumerate([reasoning, final_item, *calls])
     ) + event("response.completed", response={"status": "completed", "model": "stub"})
     message = {"type": "message", "id": "m2", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
     second = event("response.output_item.done", output_index=0, item=message)
@@ -174,7 +174,7 @@ async def test_responses_two_parallel_calls_get_their_encrypted_reasoning_back_u
     ]  # fmt: skip
     frames, seen = await transcript(turn)
     assert [name for name, _ in seen[1:]] == ["preamble", "tool_activity", "tool_activity", ""]
-    assert not any("opaque" in frame.body for frame in frames), "it goes back to its server, and is kept nowhere"
+    assert not any("opaque" in frame.body for frame in frames), "it is sent back to its server, and stored nowhere"
     stored = requests.unpack(bytes((await Turn.objects.aget(pk=turn.pk)).request or b""))
     assert stored and stored.body and "opaque" not in stored.body and json.loads(stored.body)["input"][1]["type"] == "reasoning"
 
@@ -199,10 +199,10 @@ async def test_token_ids_stop_at_each_call_and_the_prompt_matches_openai_harmony
         )
     ]
 
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
 
-    async with model(monkeypatch, made, *answers, **VLLM) as server:
+    async with model(monkeypatch, make_backend, *answers, **VLLM) as server:
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("completed", "")
     frames, seen = await transcript(turn)
@@ -212,7 +212,7 @@ async def test_token_ids_stop_at_each_call_and_the_prompt_matches_openai_harmony
         oh.ToolDescription.new("get_weather", "Gets the current weather in a city.", parameters=PARAMETERS)
     ])  # fmt: skip
     prompts = [post["prompt"] for post in posts(server)]
-    kept = [frame for frame in frames if frame.header.name != "tool_activity"]
+    recorded = [frame for frame in frames if frame.header.name != "tool_activity"]
     assert len(prompts) == 3
     for prompt, length in zip(prompts, (1, 5, 7), strict=True):
-        assert prompt == of_oracle(oracle, kept[:length], system, developer), length
+        assert prompt == of_oracle(oracle, recorded[:length], system, developer), length

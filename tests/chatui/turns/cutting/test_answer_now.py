@@ -123,24 +123,31 @@ async def test_pressing_again_or_from_another_tab_changes_nothing(ada: User, bac
 
 
 async def test_pressing_after_the_answer_began_does_not_touch_it(ada: User, backend: ScriptedBackend) -> None:
-    go_on = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "hm"), FrameOpened(FINAL), FrameText("Fo"), go_on, FrameText("ur."), FrameClosed(Terminator.RETURN)]
+    may_continue = asyncio.Event()
+    backend.script = [
+        *frame(ANALYSIS, "hm"),
+        FrameOpened(FINAL),
+        FrameText("Fo"),
+        may_continue,
+        FrameText("ur."),
+        FrameClosed(Terminator.RETURN),
+    ]
     turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
     await asyncio.sleep(0.05)
-    go_on.set()
+    may_continue.set()
     assert (await turn.ended()).state == "completed"
     assert len(backend.requests) == 1 and (await turn.rows())[-1].text.endswith("Four.<|return|>")
 
 
 async def test_pressing_before_any_thought_or_after_the_end_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
-    go_on = asyncio.Event()
-    backend.script = [go_on, *answer()]
+    may_continue = asyncio.Event()
+    backend.script = [may_continue, *answer()]
     turn = ThinkingTurn(backend, await begin(ada, ask()))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     turn.press()
-    go_on.set()
+    may_continue.set()
     assert (await turn.ended()).state == "completed"
     turn.press()
     await running.settle()
@@ -215,7 +222,7 @@ async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thoug
     turn.press()
     while len(backend.requests) < 2 or not await turn.rows():
         await asyncio.sleep(0.01)
-    await database_sync_to_async(running.let_go)()
+    await database_sync_to_async(running.release_turns)()
     monkeypatch.setattr(leases.leases, "keys", list)  # as another process
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     rows = await turn.rows()
@@ -302,11 +309,11 @@ async def test_somebody_elses_turn_looks_like_a_missing_one(ada: User, bela: Use
 
 
 @pytest.mark.served
-@pytest.mark.parametrize("echoes", [False, True], ids=["answers", "goes on with its thought"])
+@pytest.mark.parametrize("echoes", [False, True], ids=["answers", "continues its thought"])
 async def test_no_byte_of_the_thought_leaks_over_any_wire_format(
     echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
 ) -> None:
-    """The peer thinks without end. Asked again, it answers, or it thinks on in the way of its format and then answers."""
+    """The peer thinks without end. Asked again, it answers, or continues its thought in its format and then answers."""
     posted = 0
 
     async def play(writer: asyncio.StreamWriter) -> None:

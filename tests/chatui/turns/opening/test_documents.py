@@ -22,14 +22,14 @@ from renderer.frame_kinds import is_document
 from renderer.frames import Frame
 from renderer.ocml import document as ocml
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought, pages
-from tests.chatui.turns.test_turns import ask, kept, run
+from tests.chatui.store.documents.uploads import pages, uploaded
+from tests.chatui.turns.test_turns import ask, run, stored_messages
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-bring = database_sync_to_async(brought)
+bring = database_sync_to_async(uploaded)
 
 
 def with_files(*files: StoredFile, **fields: Any) -> Ask:
@@ -46,11 +46,11 @@ async def test_long_documents_are_not_prepared_on_the_command_thread(
     threads: list[str] = []
     ready = attached.prepare
 
-    def noted(*arguments: Any) -> Any:
+    def recorded(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
         return ready(*arguments)
 
-    monkeypatch.setattr(attached, "prepare", noted)
+    monkeypatch.setattr(attached, "prepare", recorded)
     await run(ada, with_files(await bring(ada)))
     assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
 
@@ -58,7 +58,7 @@ async def test_long_documents_are_not_prepared_on_the_command_thread(
 async def test_a_document_is_a_separate_frame_before_the_question(ada: User, backend: ScriptedBackend) -> None:
     file = await bring(ada)
     turn = await run(ada, with_files(file, text="When?"))
-    messages = await kept(turn.conversation, ada)
+    messages = await stored_messages(turn.conversation, ada)
     assert [(each.role, each.name, each.is_visible) for each in messages[:2]] == [("user", "document", False), ("user", "", True)]
     assert messages[0].text.startswith(
         '<|start|>user name=document content_type=text<|message|>[Attached document "notes.txt", a text file.'
@@ -109,16 +109,16 @@ async def test_edits_and_regenerations_keep_the_documents(ada: User, backend: Sc
 
 
 async def test_a_file_is_sent_once_even_if_its_question_repeats(ada: User, backend: ScriptedBackend) -> None:
-    wanted = with_files(await bring(ada))
-    first = await run(ada, wanted)
-    assert (await run(ada, wanted)).pk == first.pk and await SentDocument.objects.acount() == 1
+    question = with_files(await bring(ada))
+    first = await run(ada, question)
+    assert (await run(ada, question)).pk == first.pk and await SentDocument.objects.acount() == 1
     with pytest.raises(NotFoundError):
-        await run(ada, replace(wanted, client_id=uuid4()))
+        await run(ada, replace(question, client_id=uuid4()))
 
 
 async def test_a_question_with_foreign_or_missing_files_is_not_stored(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    theirs, twice = await bring(bela), await bring(ada)
-    for uses in ([FileUse(theirs.pk)], [FileUse(uuid4())], [FileUse(twice.pk), FileUse(twice.pk)], [FileUse(twice.pk, "everything")]):
+    belas, twice = await bring(bela), await bring(ada)
+    for uses in ([FileUse(belas.pk)], [FileUse(uuid4())], [FileUse(twice.pk), FileUse(twice.pk)], [FileUse(twice.pk, "everything")]):
         with pytest.raises(NotFoundError):
             await run(ada, ask(files=tuple(uses)))
     assert not await Conversation.objects.filter(owner=ada).aexists() and not backend.requests

@@ -15,14 +15,14 @@ from chatui.store.documents import attached
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, Kind
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought, pages
+from tests.chatui.store.documents.uploads import pages, uploaded
 from tests.chatui.turns.opening.test_documents import documents_of, with_files
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-bring = database_sync_to_async(brought)
+bring = database_sync_to_async(uploaded)
 
 
 def edited(turn: Turn, *files: StoredFile | FileUse, **fields: Any) -> Ask:
@@ -51,15 +51,15 @@ async def test_one_file_is_removed_and_another_added(ada: User, backend: Scripte
 
 async def test_all_files_are_removed_and_all_versions_remain(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask(text="Hello"))
-    asked = await run(ada, with_files(await bring(ada), text="With a file", conversation=first.conversation_id))
-    without = await run(ada, edited(asked))
+    with_file = await run(ada, with_files(await bring(ada), text="With a file", conversation=first.conversation_id))
+    without = await run(ada, edited(with_file))
     assert documents_of(backend.requests[-1].frames) == [] and len(backend.requests[-1].frames) == 3
     again = await run(ada, edited(without, await bring(ada, "new.txt", "New words")))
     assert len(documents_of(backend.requests[-1].frames)) == 1
-    kept = await run(ada, ask(Kind.EDIT, "As before", conversation=first.conversation_id, question=again.question_id))
+    unchanged = await run(ada, ask(Kind.EDIT, "As before", conversation=first.conversation_id, question=again.question_id))
     assert documents_of(backend.requests[-1].frames) == documents_of(backend.requests[-2].frames)
-    keys = [str(turn.question_id) for turn in (asked, without, again, kept)]
-    for place, turn in enumerate((asked, without, again, kept)):
+    keys = [str(turn.question_id) for turn in (with_file, without, again, unchanged)]
+    for place, turn in enumerate((with_file, without, again, unchanged)):
         client = await database_sync_to_async(signed_in)(ada)
         await database_sync_to_async(client.post)(f"/c/{turn.conversation_id}/branch/", {"message": keys[place]})
         shown = await page(ada, turn)
@@ -87,26 +87,26 @@ async def test_a_deleted_file_is_gone_from_every_version(ada: User, backend: Scr
 
 async def test_only_files_of_that_question_and_pending_uploads_are_accepted(ada: User, bela: User, backend: ScriptedBackend) -> None:
     first = await run(ada, ask(text="Hello"))
-    theirs = await run(bela, with_files(await bring(bela, "theirs.txt", "Theirs")))
+    belas = await run(bela, with_files(await bring(bela, "theirs.txt", "Theirs")))
     elsewhere = await run(ada, with_files(await bring(ada, "elsewhere.txt", "Elsewhere")))
     here = await run(ada, with_files(await bring(ada, "here.txt", "Here"), conversation=first.conversation_id))
-    count, asked = await Message.objects.acount(), len(backend.requests)
-    strangers = [await StoredFile.objects.aget(sent__message__conversation=turn.conversation_id) for turn in (theirs, elsewhere)]
+    count, request_count = await Message.objects.acount(), len(backend.requests)
+    strangers = [await StoredFile.objects.aget(sent__message__conversation=turn.conversation_id) for turn in (belas, elsewhere)]
     own = await StoredFile.objects.aget(sent__message__conversation=here.conversation_id)
     for file in [*strangers, await bring(bela, "waits.txt", "Waits")]:
         with pytest.raises(NotFoundError):
             await run(ada, edited(here, file))
-    for wrong in (edited(first, own), edited(here, own, own), edited(theirs), edited(here, FileUse(own.pk, "everything"))):
+    for wrong in (edited(first, own), edited(here, own, own), edited(belas), edited(here, FileUse(own.pk, "everything"))):
         with pytest.raises(NotFoundError):
             await run(ada, wrong)
-    assert (await Message.objects.acount(), len(backend.requests)) == (count, asked)
+    assert (await Message.objects.acount(), len(backend.requests)) == (count, request_count)
     assert await SentDocument.objects.acount() == 3
 
 
 async def test_a_repeated_edit_is_stored_once(ada: User, backend: ScriptedBackend) -> None:
     first = await run(ada, with_files(await bring(ada)))
-    wanted = edited(first, await bring(ada, "new.txt", "New words"))
-    assert (await run(ada, wanted)).pk == (await run(ada, wanted)).pk
+    question = edited(first, await bring(ada, "new.txt", "New words"))
+    assert (await run(ada, question)).pk == (await run(ada, question)).pk
     assert await SentDocument.objects.acount() == 2
 
 
@@ -121,10 +121,10 @@ async def test_only_the_editor_learns_which_files_a_question_had(ada: User, bela
     file = await database_sync_to_async(pages)(ada, 3)
     turn = await run(ada, ask(files=(FileUse(file.pk, "places", "2-3"),)))
 
-    def told(person: User) -> Any:
+    def get_listed(person: User) -> Any:
         where = {"choice": "", "conversation": str(turn.conversation_id), "question": str(turn.question_id)}
         return signed_in(person).get("/files/", where)
 
-    (said,) = (await database_sync_to_async(told)(ada)).json()["files"]
-    assert (said["id"], said["use"], said["chosen"], said["delete"]) == (str(file.pk), "places", "2-3", "")
-    assert (await database_sync_to_async(told)(bela)).status_code == 404
+    (listed,) = (await database_sync_to_async(get_listed)(ada)).json()["files"]
+    assert (listed["id"], listed["use"], listed["chosen"], listed["delete"]) == (str(file.pk), "places", "2-3", "")
+    assert (await database_sync_to_async(get_listed)(bela)).status_code == 404

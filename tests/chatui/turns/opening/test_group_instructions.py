@@ -17,7 +17,7 @@ from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.chatui.conftest import signed_in
-from tests.chatui.turns.test_instructions import IMPORTED, orders
+from tests.chatui.turns.test_instructions import IMPORTED, sent_instructions
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
@@ -50,12 +50,12 @@ async def test_every_kind_of_question_has_them(ada: User, bela: User, backend: S
     await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
     imported = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
     await run(ada, ask(text="And now?", conversation=imported.pk))
-    assert orders(backend) == [BOTH] * 5
+    assert sent_instructions(backend) == [BOTH] * 5
     await run(bela, ask())
-    assert orders(backend)[-1] == ["For all."]
+    assert sent_instructions(backend)[-1] == ["For all."]
     await database_sync_to_async(ada.groups.clear)()
     await run(ada, ask(text="And now?", conversation=conversation))
-    assert orders(backend)[-1] == ["For all."], "from the next request on"
+    assert sent_instructions(backend)[-1] == ["For all."], "from the next request on"
 
 
 @pytest.mark.usefixtures("_groups")
@@ -80,7 +80,7 @@ async def test_an_api_program_has_them_and_cannot_read_them(ada: User, backend: 
     first = await program.ask({"input": "How?", "instructions": "Rhyme."})
     await program.ask({"input": "And why?", "previous_response_id": first["id"]})
     chat = await program.ask({"messages": [{"role": "user", "content": "How?"}]}, "/v1/chat/completions")
-    assert [said[0] for said in orders(backend)] == [BOTH[0]] * 3
-    assert "> Rhyme." in orders(backend)[0][1], "the client's instructions are marked as the client's"
+    assert [sent[0] for sent in sent_instructions(backend)] == [BOTH[0]] * 3
+    assert "> Rhyme." in sent_instructions(backend)[0][1], "the client's instructions are marked as the client's"
     items = json_of(await program.get(f"/v1/responses/{first['id']}/input_items"))
     assert "MARMALADE" not in json.dumps([first, chat, items])

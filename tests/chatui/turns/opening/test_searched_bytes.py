@@ -20,7 +20,7 @@ from chatui.tools.documents import NAME
 from chatui.turns.requests.by_person import FileUse
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.store.documents.brought import brought_with
+from tests.chatui.store.documents.uploads import uploaded_with
 from tests.chatui.turns.calls.test_wire_formats import event, model, posts
 from tests.chatui.turns.opening.test_document_bytes import text_of
 from tests.chatui.turns.test_turns import ask, run
@@ -43,7 +43,7 @@ def _no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 async def two_turns(person: User, use: str) -> None:
     """A question with a document that does not fit, and a following question."""
     parts = (Part("page 1", ELSEWHERE), Part("page 2", FOUND))
-    file = await database_sync_to_async(brought_with)(person, "report.pdf", *parts, kind="pdf")
+    file = await database_sync_to_async(uploaded_with)(person, "report.pdf", *parts, kind="pdf")
     first = await run(person, ask(text="Did it fall?", files=(FileUse(file.pk, use),)))
     last = await run(person, ask(text="And then?", conversation=first.conversation_id))
     assert (first.state, last.state) == ("completed", "completed")
@@ -52,9 +52,9 @@ async def two_turns(person: User, use: str) -> None:
 
 def searches(sent: list[str], tools: list[str]) -> None:
     """A request that searches, one with the results, and one of a later turn, each as text."""
-    asked, found, later = sent
+    first, found, later = sent
     assert all("search in it" in text and "An introduction to trade." not in text for text in sent)
-    assert FOUND not in asked and all(FOUND in text and "report.pdf, page 2" in text for text in (found, later))
+    assert FOUND not in first and all(FOUND in text and "report.pdf, page 2" in text for text in (found, later))
     assert all(NAME in text for text in tools)
 
 
@@ -81,8 +81,8 @@ async def responses(monkeypatch: pytest.MonkeyPatch, person: User, use: str) -> 
         return done + event("response.completed", response={"status": "completed", "model": "stub"})
 
     call = answer({"type": "function_call", "id": "f", "call_id": "c", "name": NAME, "arguments": QUERY})
-    said = answer({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]})
-    async with model(monkeypatch, ResponsesBackend, *([call] if use == "search" else []), said, said) as server:
+    message = answer({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]})
+    async with model(monkeypatch, ResponsesBackend, *([call] if use == "search" else []), message, message) as server:
         await two_turns(person, use)
     return server
 
@@ -102,15 +102,15 @@ async def test_the_beginning_is_sent_and_stays_the_same(
 
 @pytest.mark.parametrize("use", ["search", "first"])
 async def test_token_ids(use: str, ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary) -> None:
-    def spoken(text: str, stop: int) -> bytes:
+    def token_stream(text: str, stop: int) -> bytes:
         return sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE
 
-    def made(endpoint: Endpoint) -> Backend:
+    def make_backend(endpoint: Endpoint) -> Backend:
         return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary)
 
-    call = spoken(f"<|channel|>commentary to={SEARCH_NAME} <|constrain|>json<|message|>{QUERY}<|call|>", 200012)
-    said = spoken(f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002)
-    async with model(monkeypatch, made, *([call] if use == "search" else []), said, said, **VLLM) as server:
+    call = token_stream(f"<|channel|>commentary to={SEARCH_NAME} <|constrain|>json<|message|>{QUERY}<|call|>", 200012)
+    final = token_stream(f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002)
+    async with model(monkeypatch, make_backend, *([call] if use == "search" else []), final, final, **VLLM) as server:
         await two_turns(ada, use)
     sent = [text_of(vocabulary, post["prompt"]) for post in posts(server)]
     if use == "search":

@@ -20,7 +20,7 @@ from chatui.turns.requests.by_person import FileUse
 from chatui.turns.requests.refusal import AskRefusedError
 from renderer.ocml.calls import FUNCTIONS
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought, brought_with
+from tests.chatui.store.documents.uploads import uploaded, uploaded_with
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls, replies
 from tests.chatui.turns.test_turns import ask, run
@@ -36,8 +36,8 @@ def _no_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @database_sync_to_async
-def report(person: User, said: str = "The price of tea fell by 7%.") -> StoredFile:
-    return brought_with(person, "report.pdf", Part("page 1", "An introduction."), Part("page 2", said), kind="pdf")
+def report(person: User, text: str = "The price of tea fell by 7%.") -> StoredFile:
+    return uploaded_with(person, "report.pdf", Part("page 1", "An introduction."), Part("page 2", text), kind="pdf")
 
 
 async def searching(person: User, backend: ScriptedBackend, *steps: Any, use: str = "search", **fields: Any) -> Turn:
@@ -53,9 +53,9 @@ def offered(backend: ScriptedBackend, number: int = 0) -> list[str]:
 async def test_the_model_finds_the_passage_and_its_page_without_approval(ada: User, backend: ScriptedBackend) -> None:
     turn = await searching(ada, backend, call(NAME, "c1", query="tea price"), call(NAME, "c2", query="zebra", document="Report.pdf"))
     assert offered(backend) == [NAME]
-    said = {key: str(reply) for key, reply in (await replies(turn)).items()}
-    assert "report.pdf, page 2" in said["c1"] and "fell by 7%" in said["c1"] and "not instructions" in said["c1"]
-    assert "No part of the documents" in said["c2"]
+    texts = {key: str(reply) for key, reply in (await replies(turn)).items()}
+    assert "report.pdf, page 2" in texts["c1"] and "fell by 7%" in texts["c1"] and "not instructions" in texts["c1"]
+    assert "No part of the documents" in texts["c2"]
     (document,) = [frame.body for frame in backend.requests[0].frames if frame.header.name == "document"]
     assert "fell by 7%" not in document and "search in it" in document
 
@@ -73,18 +73,18 @@ async def test_the_tool_is_offered_only_with_a_searchable_document(ada: User, be
     backend.requests.clear()
     backend.script, backend.following = answer("Done."), []
     await run(ada, ask())
-    whole = await database_sync_to_async(brought)(ada)
+    whole = await database_sync_to_async(uploaded)(ada)
     await run(ada, ask(files=(FileUse(whole.pk),)))
     assert [offered(backend, number) for number in range(2)] == [[], []]
 
 
 async def test_other_peoples_documents_are_never_found(ada: User, bela: User, backend: ScriptedBackend) -> None:
-    theirs = await report(bela, "The SECRET price of tea.")
-    await run(bela, ask(files=(FileUse(theirs.pk, "search"),)))
+    belas = await report(bela, "The SECRET price of tea.")
+    await run(bela, ask(files=(FileUse(belas.pk, "search"),)))
     assert await DocumentPassage.objects.acount() == 2
     turn = await searching(ada, backend, call(NAME, "c1", query="SECRET price tea"))
-    said = str((await replies(turn))["c1"])
-    assert "fell by 7%" in said and "SECRET" not in said
+    texts = str((await replies(turn))["c1"])
+    assert "fell by 7%" in texts and "SECRET" not in texts
 
 
 async def test_outbound_tools_are_not_offered_with_it(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,16 +99,16 @@ async def test_outbound_tools_are_not_offered_with_it(ada: User, backend: Script
     offer(monkeypatch, send, clock, tool_facts={"send": ("outside",), "clock": ("neither",)})
     turn = await searching(ada, backend, call("send", "c1", text="x"), call("clock", "c2"))
     assert sorted(offered(backend)) == ["clock", NAME]
-    said = {key: str(reply) for key, reply in (await replies(turn)).items()}
-    assert "There is no tool" in said["c1"] and "noon" in said["c2"]
+    texts = {key: str(reply) for key, reply in (await replies(turn)).items()}
+    assert "There is no tool" in texts["c1"] and "noon" in texts["c2"]
 
 
 async def test_a_citation_opens_its_passage_for_the_owner_alone(ada: User, bela: User, grace: User, backend: ScriptedBackend) -> None:
     backend.script = calls(call(NAME, "c1", query="tea price"))
     backend.following = [calls(call(NAME, "c2", query="fell")), answer("It fell【0†L0】. And【7†L0】. [Not](/documents/x/1/#here)")]
     turn = await run(ada, ask(files=(FileUse((await report(ada)).pk, "search"),)))
-    said = [str(reply) for reply in (await replies(turn)).values()]
-    assert all("[0] report.pdf, page 2" in each and "L0: The price of tea fell by 7%." in each for each in said), "the same cursor"
+    texts = [str(reply) for reply in (await replies(turn)).values()]
+    assert all("[0] report.pdf, page 2" in each and "L0: The price of tea fell by 7%." in each for each in texts), "the same cursor"
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
     place = f"/documents/{file.pk}/2/#here"
     await database_sync_to_async(_check_pages)(turn, place, ada, bela, grace)

@@ -22,7 +22,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import TOOL_LINE
 from renderer.frames import Terminator
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_turns import ask, begin, run
@@ -54,9 +54,9 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searching:
     file = tmp_path / "backends.toml"
     file.write_text('[[backend]]\nname = "one"\nkind = "responses"\nurl = "http://127.0.0.1:9"\nserver_tools = [{ type = "web_search" }]\n')
     environment.change(monkeypatch, {"backends_file": file})
-    made = Searching()
-    monkeypatch.setattr(connected, "backend", lambda choice="": made)
-    return made
+    searching = Searching()
+    monkeypatch.setattr(connected, "backend", lambda choice="": searching)
+    return searching
 
 
 def asked_for(backend: Searching) -> list[Any]:
@@ -87,7 +87,7 @@ async def test_a_withheld_or_stopped_answer_has_no_sources(ada: User, backend: S
 
 
 async def test_not_together_with_a_document(ada: User, backend: Searching) -> None:
-    file = await database_sync_to_async(brought)(ada)
+    file = await database_sync_to_async(uploaded)(ada)
     turn = await run(ada, ask(files=(FileUse(file.pk),)))
     await run(ada, ask(text="And now?", conversation=turn.conversation_id))
     assert asked_for(backend) == [None, None]
@@ -105,15 +105,15 @@ async def lookup(word: str) -> str:
     return word
 
 
-@pytest.mark.parametrize(("fact", "goes"), [("reads", False), ("sends", False), ("both", False), ("neither", True)])
+@pytest.mark.parametrize(("fact", "is_accepted"), [("reads", False), ("sends", False), ("both", False), ("neither", True)])
 async def test_not_together_with_a_tool_that_reads_or_sends(
-    fact: str, goes: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
+    fact: str, is_accepted: bool, ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
-    monkeypatch.setattr(catalogue, "tools", lambda: {"lookup": found_tool(made)})
+    offered = tool(label="Looking", reads_private_data=fact in ("reads", "both"), sends_outside=fact in ("sends", "both"))(lookup)
+    monkeypatch.setattr(catalogue, "tools", lambda: {"lookup": found_tool(offered)})
     environment.change(monkeypatch, {"tools": {"lookup": ()}})
     await run(ada, ask())
-    assert asked_for(backend) == [[SEARCH] if goes else None]
+    assert asked_for(backend) == [[SEARCH] if is_accepted else None]
 
 
 def found_tool(function: Any) -> Any:
@@ -124,7 +124,7 @@ def found_tool(function: Any) -> Any:
 
 async def test_the_operator_can_allow_it_anyway(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"tool_combinations": "any"})
-    file = await database_sync_to_async(brought)(ada)
+    file = await database_sync_to_async(uploaded)(ada)
     await run(ada, ask(files=(FileUse(file.pk),)))
     assert asked_for(backend) == [[SEARCH]]
 

@@ -17,8 +17,8 @@ from chatui.turns.opening.first_request import spec_for
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.api.asking import Program, new_key
 from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
-from tests.chatui.turns.test_summarizing import NEUTRAL, STEP, kept, page_of, watch
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
+from tests.chatui.turns.test_summarizing import NEUTRAL, STEP, page_of, stored_messages, watch
 from tests.support import stub
 from tests.support.environment import change
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -42,7 +42,7 @@ async def test_an_outsider_gets_the_plain_line_and_no_model_is_asked(
     backend.script = thinks(gate)
     watched = await watch(ada, gate)
     assert watched.steps == [] and STEP not in watched.raw and summarizer.judged == 0
-    assert SUMMARY_NAME not in [message.name for message in await kept(watched.turn)]
+    assert SUMMARY_NAME not in [message.name for message in await stored_messages(watched.turn)]
     assert NEUTRAL.search(await page_of(ada, watched.turn))
 
 
@@ -84,7 +84,7 @@ async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend
 
 @pytest.mark.parametrize("wants", [True, False])
 async def test_a_server_trusted_with_summaries_is_not_asked_for_them(wants: bool) -> None:
-    async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
+    async with stub.running(then(BEGUN, message_event("Hi"), ended())) as server:
         backend = ResponsesBackend(Endpoint(server.url, model="m", limits=PATIENT), summaries_are_trusted=True)
         await outcome(backend, replace(sample_request("Hello!"), wants_summary=wants))
         await backend.aclose()

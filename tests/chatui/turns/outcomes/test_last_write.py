@@ -40,8 +40,8 @@ def one(job: ledger.Job) -> LastFrames:
 def test_a_commit_whose_confirmation_was_lost_is_not_repeated(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
     last, end = one(job), end_of(job)
-    [kept] = end.store(last)
-    assert kept.pk == last.written[0][0]
+    [stored] = end.store(last)
+    assert stored.pk == last.written[0][0]
     assert end.store(last) == ()
     assert (Message.objects.filter(turn=job.turn_id).count(), UsageEntry.objects.count()) == (1, 1)
     with pytest.raises(ledger.LeaseLostError):
@@ -120,11 +120,11 @@ async def test_an_answer_is_stored_first_if_its_turn_does_not_end_at_once(
     ends: list[object] = []
     store_end = End.store
 
-    def noted(end: End, last: LastFrames | None) -> Any:
+    def recorded(end: End, last: LastFrames | None) -> Any:
         ends.append(last)
         return store_end(end, last)
 
-    monkeypatch.setattr(End, "store", noted)
+    monkeypatch.setattr(End, "store", recorded)
     backend.script = answer()
     turn = await run(ada, ask())
     stored = await database_sync_to_async(lambda: list(Message.objects.filter(turn=turn).order_by("position")))()

@@ -74,7 +74,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 class Loop:
-    """Feeds a stream as an event loop does: offloaded renderings run outside the steps, whose time is measured if asked for."""
+    """Feeds a stream as an event loop does: offloaded renderings run outside the steps, whose time is measured if requested."""
 
     def __init__(self, *, is_measured: bool = False) -> None:
         self.stream, self.key = EndUserStream(uuid4()), uuid4()
@@ -187,8 +187,8 @@ def test_a_message_withdrawn_while_rendering_is_never_sent(is_run: bool) -> None
         stream.take(event, key, 0)
     assert types(stream) == ["chatui:withdrawn"]
     stream.rendered(rendering)
-    said = [numbered.as_json() for numbered in stream.flush()]
-    assert said == []
+    sent = [numbered.as_json() for numbered in stream.flush()]
+    assert sent == []
     assert "SECRET" not in json.dumps(stream.snapshot(0).as_json())
     assert not stream.is_behind
 

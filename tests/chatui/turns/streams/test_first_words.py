@@ -19,10 +19,10 @@ async def test_the_first_words_are_sent_at_once_and_the_next_ones_batched(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publisher, "FLUSH_SECONDS", 3600.0)  # so that nothing else is sent before the end
-    goes_on, ends = asyncio.Event(), asyncio.Event()
+    may_continue, ends = asyncio.Event(), asyncio.Event()
     backend.script = [
         *frame(ANALYSIS, "hm"),
-        *(FrameOpened(FINAL), FrameText("Four"), goes_on, FrameText(" or"), FrameText(" five"), ends),
+        *(FrameOpened(FINAL), FrameText("Four"), may_continue, FrameText(" or"), FrameText(" five"), ends),
         *answer()[-2:],
     ]
     async with BrowserSocket(ada) as socket:
@@ -30,7 +30,7 @@ async def test_the_first_words_are_sent_at_once_and_the_next_ones_batched(
         events = await socket.until("response.delta", timeout=10)
         assert "Four" in events[-1]["html"]
         assert any(event["type"] == "response.created" for event in events), "the premise: something was sent just before"
-        goes_on.set()
+        may_continue.set()
         assert await socket.silence(0.3) == []
         ends.set()
         assert (await socket.until(*ENDS))[-1]["state"] == "completed"

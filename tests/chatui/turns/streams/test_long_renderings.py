@@ -1,4 +1,4 @@
-"""A turn whose text takes long to render: other turns go on meanwhile, Stop works, and its end waits only for a limited time."""
+"""A turn whose text takes long to render: other turns continue meanwhile, Stop works, and its end waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class BlockedRenderings:
     """Blocks every rendering until it is released, and signals when one has begun."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.begun, self.let_go = Event(), Event()
+        self.started, self.released = Event(), Event()
         run = rendering.Rendering.run
 
         def wait_first(work: rendering.Rendering) -> None:
-            self.begun.set()
-            self.let_go.wait(60)
+            self.started.set()
+            self.released.wait(60)
             run(work)
 
         patch.setattr(rendering.Rendering, "run", wait_first)
 
     async def has_begun(self) -> None:
-        assert await asyncio.to_thread(self.begun.wait, 30)
+        assert await asyncio.to_thread(self.started.wait, 30)
 
 
 async def turn_of(started: Started) -> Turn:
@@ -56,10 +56,10 @@ async def test_other_turns_go_on_while_one_renders_a_long_block(
             await second.send_message()
             assert "Four, at once." in shown_text(await second.until(*ENDS, timeout=30))
             assert "The end." not in "".join(first.raw)
-            held.let_go.set()
+            held.released.set()
             assert "The end." in shown_text(await first.until(*ENDS, timeout=60))
     finally:
-        held.let_go.set()
+        held.released.set()
     await running.settle()
     assert {turn.state async for turn in Turn.objects.all()} == {"completed"}
 
@@ -78,7 +78,7 @@ async def test_stop_ends_the_request_during_a_long_rendering(ada: User, backend:
                 await asyncio.sleep(0)
         assert (await turn_of(started)).state == "running", "its end waits for its text"
     finally:
-        held.let_go.set()
+        held.released.set()
     await asyncio.wait_for(running.settle(), 60)
     assert (await turn_of(started)).state == "stopped"
 
@@ -96,4 +96,4 @@ async def test_a_rendering_that_never_returns_does_not_block_the_end_of_the_turn
         await asyncio.wait_for(running.settle(), 60)
         assert (await turn_of(started)).state == "completed"
     finally:
-        held.let_go.set()
+        held.released.set()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio
 LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)
 
 
-async def taken_events(stream: ProgramStream) -> list[ProgramEvent]:
+async def take_events(stream: ProgramStream) -> list[ProgramEvent]:
     """Everything that a program takes up to the end."""
     stream.end(Ended("completed"))
     events: list[ProgramEvent] = []
@@ -37,14 +37,14 @@ async def test_a_summary_line_in_between_does_not_protect_withdrawn_text() -> No
     stream.step(LINE)
     stream.take(FrameText(" and more marmalade"))
     stream.take(FrameWithdrawn())
-    assert await taken_events(stream) == [Step(LINE)]
+    assert await take_events(stream) == [Step(LINE)]
 
 
 async def test_text_waiting_after_the_beginning_of_a_message_is_withdrawn_silently() -> None:
     stream = open_preamble()
     assert isinstance(await stream.next(), Opened)
     stream.take(FrameWithdrawn())
-    assert await taken_events(stream) == [Closed(is_preamble=True, is_whole=False)]
+    assert await take_events(stream) == [Closed(is_preamble=True, is_whole=False)]
 
 
 async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_dropped() -> None:
@@ -52,7 +52,7 @@ async def test_after_part_of_a_message_the_withdrawal_is_reported_and_the_rest_d
     assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreText]
     stream.take(FrameText(" and more marmalade"))
     stream.take(FrameWithdrawn())
-    assert await taken_events(stream) == [Withdrawn()]
+    assert await take_events(stream) == [Withdrawn()]
 
 
 async def test_messages_before_the_withdrawn_one_stay() -> None:
@@ -61,4 +61,4 @@ async def test_messages_before_the_withdrawn_one_stay() -> None:
     stream.take(FrameOpened(ANSWER))
     stream.take(FrameText("hidden"))
     stream.take(FrameWithdrawn())
-    assert [type(event) for event in await taken_events(stream)] == [Opened, MoreText, Closed]
+    assert [type(event) for event in await take_events(stream)] == [Opened, MoreText, Closed]

@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 
 from chatui.models import Turn, User
 from chatui.turns import ledger
-from tests.chatui.turns.test_continue import asked_and_continued, continuation_steps, cut_answer, shown_answer
+from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, cut_answer, shown_answer
 from tests.support.scripted import ANALYSIS, ScriptedBackend, frame
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
@@ -24,7 +24,7 @@ def loaded(turn: Turn) -> ledger.Job:
 
 
 async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *continuation_steps()])
+    first, second = await ask_and_continue(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *continuation_steps()])
     await took(first, 40)
     await took(second, 25)
 
@@ -35,7 +35,7 @@ async def test_the_thinking_time_of_all_turns_of_an_answer_is_added_up(ada: User
 
 
 async def test_a_turn_without_thinking_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
-    first, second = await asked_and_continued(ada, backend, cut_answer(), continuation_steps())
+    first, second = await ask_and_continue(ada, backend, cut_answer(), continuation_steps())
     await took(first, 3)
 
     thought = (await shown_answer(ada, second)).thought

@@ -32,11 +32,11 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     feed = GrowingMarkdown.feed
 
-    def noted(markdown: GrowingMarkdown, text: Any) -> Any:
+    def recorded(markdown: GrowingMarkdown, text: Any) -> Any:
         found.append(str(text))
         return feed(markdown, text)
 
-    monkeypatch.setattr(GrowingMarkdown, "feed", noted)
+    monkeypatch.setattr(GrowingMarkdown, "feed", recorded)
     return found
 
 
@@ -46,7 +46,7 @@ class Turn:
     def __init__(self, *, is_programs: bool = True) -> None:
         self.conversation, self.program = uuid4(), ProgramStream()
         self.publisher = Publisher(uuid4(), self.conversation, program=self.program if is_programs else None)
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
 
     async def think(self) -> None:
         self._take(ANALYSIS, ["Well"])
@@ -77,14 +77,14 @@ class Turn:
         await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
 
     def join(self) -> None:
-        """Subscribe as a page does: join the group of its audience and ask for the snapshot."""
+        """Subscribe as a page does: join the group of its audience and request the snapshot."""
         group = groups.audience(self.conversation, Audience.END_USER)
         bus().join(group, self._hear, elsewhere=False)
         bus().join("a page", self._hear, elsewhere=False)
         self.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
 
     def _hear(self, group: str, message: Any) -> None:
-        self.heard += json.loads(message["json"])
+        self.received += json.loads(message["json"])
 
     async def end(self) -> int | None:
         await self.publisher.catch_up()
@@ -99,10 +99,10 @@ async def test_nothing_is_rendered_without_viewers_but_thinking_time_is_counted(
         each.publisher._started -= 5  # seconds
     await turn.answer()
     assert not turn.publisher.is_watched and await turn.end() == 5 and not rendered
-    told = []
+    events = []
     while turn.program._waiting or turn.program._texts:
-        told.append(await turn.program.next())
-    assert "".join(str(getattr(event, "text", "")) for event in told) == "A plan." + "".join(WORDS)
+        events.append(await turn.program.next())
+    assert "".join(str(getattr(event, "text", "")) for event in events) == "A plan." + "".join(WORDS)
     await twin.answer(joins=0)
     assert twin.publisher.is_watched and await twin.end() == 5 and "Some" in "".join(rendered), "the twin: for a page all of it is"
 
@@ -113,8 +113,8 @@ async def test_a_viewer_sees_what_there_was_and_what_comes(joins: int) -> None:
     await turn.answer(joins=joins)
     assert turn.publisher.is_watched
     await turn.end()
-    said = json.dumps(turn.heard)
-    assert all(f"line {number}." in said for number in range(50)) and "A plan." in said and "Well" not in said
+    received = json.dumps(turn.received)
+    assert all(f"line {number}." in received for number in range(50)) and "A plan." in received and "Well" not in received
 
 
 ENDED = wire.TurnEnded("response.completed", "completed", None, 1)
@@ -129,8 +129,8 @@ async def test_a_viewer_who_comes_after_the_answer_sees_it_whole() -> None:
     assert turn.publisher.is_shown_whole
     turn.publisher.end(ENDED)
     turn.publisher.stop()
-    said = json.dumps(turn.heard)
-    assert all(f"line {number}." in said for number in range(50)) and turn.heard[-1]["type"] == "response.completed"
+    received = json.dumps(turn.received)
+    assert all(f"line {number}." in received for number in range(50)) and turn.received[-1]["type"] == "response.completed"
 
 
 async def test_a_viewer_who_got_the_stored_answer_is_not_sent_it_again() -> None:
@@ -139,11 +139,11 @@ async def test_a_viewer_who_got_the_stored_answer_is_not_sent_it_again() -> None
     await turn.publisher.catch_up()
     bus().join(groups.audience(turn.conversation, Audience.END_USER), turn._hear, elsewhere=False)
     await turn.publisher.catch_up()
-    assert not turn.publisher.is_shown_whole, "what stands below the answer is left to the page, which reads the answer with it"
+    assert not turn.publisher.is_shown_whole, "the part below the answer is not sent: the page fetches it together with the answer"
     turn.publisher.end(ENDED)
     await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
     turn.publisher.stop()
-    assert "line" not in json.dumps(turn.heard) and turn.heard[-1]["type"] == "response.completed"
+    assert "line" not in json.dumps(turn.received) and turn.received[-1]["type"] == "response.completed"
 
 
 async def test_waiting_text_is_kept_in_few_pieces() -> None:

@@ -73,11 +73,11 @@ async def test_an_api_programs_turn_is_rendered_once_somebody_opens_it(
     fed: list[object] = []
     feed = GrowingMarkdown.feed
 
-    def noted(markdown: GrowingMarkdown, text: VisibleText) -> object:
+    def recorded(markdown: GrowingMarkdown, text: VisibleText) -> object:
         fed.append(text)
         return feed(markdown, text)
 
-    monkeypatch.setattr(GrowingMarkdown, "feed", noted)
+    monkeypatch.setattr(GrowingMarkdown, "feed", recorded)
     program = Program(await new_key(ada))
     backend.script = answer("It is four.")
     assert text_of(await program.ask({"input": "What is two and two?"})).strip() == "It is four."
@@ -88,7 +88,7 @@ async def test_an_api_programs_turn_is_rendered_once_somebody_opens_it(
     first, *rest = (event for event in frame(FINAL, "It is five.", Terminator.RETURN))
     backend.script = [first, rest[0], gate, *rest[1:], *answer("x")[-1:]]
     backend.waiting.clear()
-    asked = asyncio.create_task(program.ask({"input": "What is two and three?"}))
+    response = asyncio.create_task(program.ask({"input": "What is two and three?"}))
     await asyncio.wait_for(backend.waiting.wait(), 20)
     conversation = await _newest(ada)
     async with BrowserSocket(ada) as socket:
@@ -96,7 +96,7 @@ async def test_an_api_programs_turn_is_rendered_once_somebody_opens_it(
         snapshot: dict[str, Any] = (await socket.until("chatui:snapshot"))[-1]
         assert fed and "It" in str(snapshot["messages"])
         gate.set()
-        assert text_of(await asked).strip() == "It is five."
+        assert text_of(await response).strip() == "It is five."
 
 
 async def _newest(person: User) -> object:

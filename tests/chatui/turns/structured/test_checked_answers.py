@@ -21,7 +21,7 @@ from renderer.frames import Header, Role
 from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.turns.calls import calling
-from tests.chatui.turns.test_turns import ask, kept, run
+from tests.chatui.turns.test_turns import ask, run, stored_messages
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -35,7 +35,7 @@ def answer_steps(text: str) -> Sequence[Step]:
 
 
 async def shown_frames(turn: Turn, person: User) -> list[tuple[str, str]]:
-    rows = [message for message in await kept(turn.conversation, person) if message.is_visible]
+    rows = [message for message in await stored_messages(turn.conversation, person) if message.is_visible]
     frames = [document.parse_frame(message.text) for message in rows]
     return [(str(each.header.constrain), show(each, Audience.END_USER).strip()) for each in frames if each.header.role == Role.ASSISTANT]
 
@@ -57,7 +57,7 @@ async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedB
 
 
 @pytest.mark.parametrize(
-    ("first", "said"),
+    ("first", "expected"),
     [
         (PROSE, "it is not JSON"),
         ('{"sum": "four"}', "is not of type"),
@@ -66,21 +66,21 @@ async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedB
         ("", "it is not JSON"),
     ],
 )
-async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
+async def test_a_mismatch_is_withdrawn_and_the_model_is_told_once(ada: User, backend: ScriptedBackend, first: str, expected: str) -> None:
     backend.script, backend.following = answer_steps(first), [answer_steps(FITS)]
     turn = await run(ada, ask(answer_format=WANTED))
     assert (turn.state, turn.error_code) == ("completed", "")
     assert await shown_frames(turn, ada) == [("json", FITS)]
     _, again = backend.requests
-    tried, told = again.frames[-2:]
+    tried, correction = again.frames[-2:]
     assert (tried.header, tried.body.strip()) == (FINAL, first.strip())
-    assert told.header == Header(Role.USER)
-    assert Code.BODY_CONSTRAINT_VIOLATION.value in told.body
-    assert said in told.body
+    assert correction.header == Header(Role.USER)
+    assert Code.BODY_CONSTRAINT_VIOLATION.value in correction.body
+    assert expected in correction.body
     assert not any(each.header == ANALYSIS for each in again.frames)
     assert again.answer_format == WANTED
     assert again.tools == ()
-    hidden = [message for message in await kept(turn.conversation, ada) if message.error_code == Code.BODY_CONSTRAINT_VIOLATION]
+    hidden = [message for message in await stored_messages(turn.conversation, ada) if message.error_code == Code.BODY_CONSTRAINT_VIOLATION]
     assert [(message.is_visible, message.channel) for message in hidden] == [(False, "analysis")]
     assert all(message.author == Author.MODEL for message in hidden)
 
@@ -137,12 +137,12 @@ async def test_reasoning_is_not_checked_and_calls_go_on(ada: User, backend: Scri
     assert len(await calling.replies(turn)) == 1
 
 
-async def by_program(ada: User, wanted: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
-    asked = ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "", answer_format=wanted)
-    started = await running.ask_for_program(ada, asked)
+async def by_program(ada: User, answer_format: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
+    program_ask = ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "", answer_format=answer_format)
+    started = await running.ask_for_program(ada, program_ask)
     events: list[ProgramEvent] = []
     while not events or not isinstance(events[-1], Ended):
-        event = await asked.stream.next()
+        event = await program_ask.stream.next()
         events += [event] if event is not None else []
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk), events

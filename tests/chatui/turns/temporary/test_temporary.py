@@ -46,8 +46,8 @@ def until(row: Conversation) -> datetime:
     return found
 
 
-def is_about(at: datetime, wanted: timedelta) -> bool:
-    return abs(at - timezone.now() - wanted) < timedelta(seconds=20)
+def is_about(at: datetime, expected: timedelta) -> bool:
+    return abs(at - timezone.now() - expected) < timedelta(seconds=20)
 
 
 def set_until(row: Conversation, ahead: timedelta) -> None:
@@ -69,7 +69,7 @@ async def test_it_is_neither_announced_to_lists_nor_indexed(ada: User, backend: 
         assert row.title == "" and row.temporary_until is not None and is_about(row.temporary_until, HOUR)
         assert await SearchEntry.objects.acount() == 0
         await socket.send_message("What is a xylophone?")
-        assert (await aside.until("chatui:listed"))[-1]["title"] == "What is a xylophone?", "the premise: others are told"
+        assert (await aside.until("chatui:listed"))[-1]["title"] == "What is a xylophone?", "the premise: others are notified"
         await socket.until(*ENDS)
     assert await SearchEntry.objects.acount() > 0
     assert not [row async for row in SearchEntry.objects.filter(conversation=row)]
@@ -126,20 +126,20 @@ def test_leaving_ends_it_in_a_minute_unless_the_person_returns(ada: User) -> Non
     assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 200 and is_about(until(row), HOUR), "it was reloaded"
     set_until(row, timedelta(seconds=5))
     tell(ada, row, "leave")
-    assert until(row) < timezone.now() + timedelta(seconds=6), "leaving makes nothing last longer"
+    assert until(row) < timezone.now() + timedelta(seconds=6), "leaving does not extend its time"
 
 
 @pytest.mark.asyncio
 async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backend: ScriptedBackend) -> None:
-    over, still, kept = [await database_sync_to_async(temporary)(ada) for _ in range(3)]
+    over, still, kept_one = [await database_sync_to_async(temporary)(ada) for _ in range(3)]
     await database_sync_to_async(set_until)(over, -MINUTE)
-    await Conversation.objects.filter(pk=kept.pk).aupdate(temporary_until=None)
+    await Conversation.objects.filter(pk=kept_one.pk).aupdate(temporary_until=None)
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(over.pk))
         await socket.until("chatui:idle")
         await running._reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
-    assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept.pk}
+    assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept_one.pk}
 
 
 def test_signing_out_ends_it_in_a_minute(ada: User, bela: User) -> None:
@@ -191,7 +191,7 @@ def test_closing_erases_every_row_at_once_but_not_the_audit_log(ada: User, grace
     path = f"/c/{row.pk}/debug/"
     client = signed_in(grace)
     assert client.post(f"{path}open/", OPENING).status_code == 302
-    assert "cabbage" in client.get(path).content.decode(), "staff may look while it is there"
+    assert "cabbage" in client.get(path).content.decode(), "staff may view it while it exists"
     assert tell(ada, row, "close") == 200
     assert [model.__name__ for model in MODELS if model.objects.exists()] == []  # type: ignore[attr-defined]
     assert client.get(path).status_code == signed_in(ada).get(f"/c/{row.pk}/").status_code == 404
@@ -244,7 +244,7 @@ async def test_none_of_its_text_remains_in_the_database_files(ada: User, backend
 
 
 def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    commands: list[str] = []
 
     class Cursor:
         def __enter__(self) -> Cursor:
@@ -253,11 +253,11 @@ def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatc
         def __exit__(self, *_: object) -> None: ...
 
         def execute(self, sql: str) -> Cursor:
-            asked.append(sql)
+            commands.append(sql)
             return self
 
         def fetchone(self) -> tuple[int]:
-            return (1,) if len(asked) < 4 else (0,)
+            return (1,) if len(commands) < 4 else (0,)
 
     class Connection:
         vendor, in_atomic_block = "sqlite", False
@@ -269,7 +269,7 @@ def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatc
     monkeypatch.setattr(ending, "_log_is_due", False)
     ending.close(temporary(ada))
     assert ending.end_overdue() == 0 and ending.end_overdue() == 0
-    assert [sql for sql in asked if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
+    assert [sql for sql in commands if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
 
 
 def test_a_kept_one_is_listed_and_found(ada: User) -> None:
@@ -279,8 +279,8 @@ def test_a_kept_one_is_listed_and_found(ada: User) -> None:
     assert tell(ada, row, "keep") == 200
     assert str(row.pk) in client.get("/").content.decode()
     assert client.get("/search/?q=xylophone").content.decode().count(f"/c/{row.pk}/at/") == 4
-    kept = Conversation.objects.get()
-    assert kept.temporary_until is None and kept.title == "xylophone 0"
+    conversation = Conversation.objects.get()
+    assert conversation.temporary_until is None and conversation.title == "xylophone 0"
     assert [tell(ada, row, what) for what in ("keep", "close", "leave", "stay")] == [404] * 4
 
 

@@ -36,7 +36,7 @@ TITLE = "Cycling to work in the rain"
 
 
 class TitleBackend(ScriptedBackend):
-    """A backend that answers, and plays ``titles`` when asked for a title."""
+    """A backend that answers, and plays ``titles`` when a title is requested."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,9 +88,9 @@ async def test_the_title_request_contains_only_visible_text(ada: User, model: Ti
     model.script = [*frame(ANALYSIS, "HIDDEN-THOUGHT"), *answer("Take the bicycle.", "HIDDEN-AGAIN")]
     await run(ada)
     [request] = model.titles.requests
-    told = "".join(each.body for each in request.frames)
-    assert QUESTION in told and "Take the bicycle." in " ".join(told.split())
-    assert "HIDDEN" not in told and "HIDDEN-ORDER" in model.requests[0].frames[0].body
+    sent = "".join(each.body for each in request.frames)
+    assert QUESTION in sent and "Take the bicycle." in " ".join(sent.split())
+    assert "HIDDEN" not in sent and "HIDDEN-ORDER" in model.requests[0].frames[0].body
     assert (request.effort, request.max_tokens) == ("low", 400)
 
 
@@ -125,21 +125,21 @@ async def test_a_stopped_answer_counts(ada: User, model: TitleBackend) -> None:
 
 @pytest.mark.parametrize("when", ["before", "while", "after"])
 async def test_a_title_written_by_a_person_wins(when: str, ada: User, model: TitleBackend) -> None:
-    gate, asked = asyncio.Event(), asyncio.Event()
+    gate, requested = asyncio.Event(), asyncio.Event()
     rename = database_sync_to_async(conversation_actions.rename)
     model.script = [gate, *answer("Take the bicycle.")]
     started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
     if when == "before":
         await rename(ada, started.turn.conversation_id, "My way")
-    model.titles.script = [asked, *answer(TITLE)]
+    model.titles.script = [requested, *answer(TITLE)]
     gate.set()
     await running.settle()
     await asyncio.wait_for(model.titles.waiting.wait(), 20)
     if when == "while":
         await rename(ada, started.turn.conversation_id, "My way")
-    asked.set()
+    requested.set()
     await background.settle()
-    assert await title() == (TITLE if when == "after" else "My way"), "the premise: a title came"
+    assert await title() == (TITLE if when == "after" else "My way"), "the premise: a title was written"
     if when == "after":
         await rename(ada, started.turn.conversation_id, "My way")
     assert await title() == "My way"
@@ -276,19 +276,19 @@ async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: Us
 async def test_a_title_takes_six_statements_after_the_first_turn_and_none_later(
     ada: User, model: TitleBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def taken(**fields: Any) -> tuple[int, Turn]:
+    async def cost(**fields: Any) -> tuple[int, Turn]:
         mark = len(statements)
         turn = await run(ada, **fields)
         return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
 
     await run(ada)
     model.titles.requests.clear()
-    first, turn = await taken()
-    second, _ = await taken(text="And by train?", conversation=turn.conversation_id)
+    first, turn = await cost()
+    second, _ = await cost(text="And by train?", conversation=turn.conversation_id)
     assert len(model.titles.requests) == 1, "the premise"
     change(monkeypatch, {"titles": False})
-    first_without, turn = await taken()
-    second_without, _ = await taken(text="And by train?", conversation=turn.conversation_id)
+    first_without, turn = await cost()
+    second_without, _ = await cost(text="And by train?", conversation=turn.conversation_id)
     assert (first - first_without, second - second_without) == (6, 0), "two for the title, four for the ledger"
 
 

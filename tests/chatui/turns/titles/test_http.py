@@ -19,7 +19,7 @@ from chatui.turns import running
 from chatui.turns.titles import background
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, said
+from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, message_event
 from tests.llama.fixture import llama_server as llama_server
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -54,8 +54,8 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
         thought, end = SSE_HEAD + chunk(reasoning_content=SECRET), chunk(finish="stop", content="") + DONE
         return Dialect(lambda text: thought + chunk(content=text) + end, {"kind": "chat"})
     if request.param == "responses":
-        begun = THOUGHT.replace(b"SECRET", SECRET.encode()) + BEGUN.removeprefix(SSE_HEAD)
-        return Dialect(lambda text: begun + said(text) + ended(), {"kind": "responses"})
+        opening = THOUGHT.replace(b"SECRET", SECRET.encode()) + BEGUN.removeprefix(SSE_HEAD)
+        return Dialect(lambda text: opening + message_event(text) + ended(), {"kind": "responses"})
     words: Vocabulary = request.getfixturevalue("vocabulary")
 
     def says(text: str) -> bytes:
@@ -99,11 +99,11 @@ async def test_a_title_is_read_from_the_answer_only(
             assert [event["title"] for event in events if event["type"] == "chatui:title"] == ([TITLE] if is_title else [])
             assert SECRET not in "".join(socket.raw)
         await backend.aclose()
-    assert len(requests) == 2, "the premise: a title was asked for"
-    asked = [request.body for request in server.requests if request.method == "POST"][1]
-    told = _words(asked, dialect)
-    assert "You name a conversation" in told and QUESTION in told and "Take the bicycle." in told
-    assert SECRET not in told and "HIDDEN-ORDER" not in told
+    assert len(requests) == 2, "the premise: a title was requested"
+    body = [request.body for request in server.requests if request.method == "POST"][1]
+    sent = _words(body, dialect)
+    assert "You name a conversation" in sent and QUESTION in sent and "Take the bicycle." in sent
+    assert SECRET not in sent and "HIDDEN-ORDER" not in sent
     assert (await Conversation.objects.aget()).title == (TITLE if is_title else QUESTION)
     assert (await Turn.objects.aget()).state == "completed"
 

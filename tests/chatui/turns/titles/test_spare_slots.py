@@ -12,7 +12,7 @@ from chatui.turns.slots import NoSpareSlotError, Slots
 pytestmark = pytest.mark.asyncio
 
 
-def untold(place: int) -> None:
+def ignore_place(place: int) -> None:
     """A callback that does nothing."""
 
 
@@ -31,9 +31,9 @@ async def test_an_answer_takes_the_last_slot_at_once() -> None:
     second = asyncio.create_task(spare(slots, end))
     await asyncio.sleep(0)
     async with AsyncExitStack() as answers:
-        await answers.enter_async_context(slots.acquire(untold))
+        await answers.enter_async_context(slots.acquire(ignore_place))
         assert await second == "given up" and not first.done()
-        await answers.enter_async_context(slots.acquire(untold))
+        await answers.enter_async_context(slots.acquire(ignore_place))
         assert await first == "given up"
         assert await spare(slots, end) == "given up", "there is none while answers need all"
     end.set()
@@ -43,8 +43,8 @@ async def test_an_answer_takes_the_last_slot_at_once() -> None:
 async def test_there_is_no_spare_slot_while_somebody_waits() -> None:
     slots, end = Slots(2, {"students": 1}), asyncio.Event()
     end.set()
-    async with slots.acquire(untold, ["students"]):
-        waiting = asyncio.create_task(slots.acquire(untold, ["students"]).__aenter__())
+    async with slots.acquire(ignore_place, ["students"]):
+        waiting = asyncio.create_task(slots.acquire(ignore_place, ["students"]).__aenter__())
         await asyncio.sleep(0)
         assert await spare(slots, end) == "given up"
     await waiting

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
 from chatui.store.documents import attached
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def talk(ada: User) -> Conversation:
 
 
 def sent_file(conversation: Conversation, name: str, text: str = "") -> StoredFile:
-    file = brought(conversation.owner, name, text or f"Words of {name}.")
+    file = uploaded(conversation.owner, name, text or f"Words of {name}.")
     StoredFile.objects.filter(pk=file.pk).update(conversation=conversation)
     return file
 
@@ -42,7 +42,7 @@ def again(client: Client, file: StoredFile, conversation: Conversation | None = 
 def test_the_newest_come_first_without_duplicates_and_match_by_words_of_the_name(ada: User, talk: Conversation) -> None:
     for name in ("Budget 2025.csv", "notes.txt", "Budget 2026.csv", "notes.txt"):
         sent_file(talk, name)
-    brought(ada, "waiting.txt")
+    uploaded(ada, "waiting.txt")
     assert names(signed_in(ada)) == ["notes.txt", "Budget 2026.csv", "Budget 2025.csv"]
     assert names(signed_in(ada), "budget") == ["Budget 2026.csv", "Budget 2025.csv"]
     assert names(signed_in(ada), "2026 bud") == ["Budget 2026.csv"]
@@ -50,16 +50,16 @@ def test_the_newest_come_first_without_duplicates_and_match_by_words_of_the_name
 
 
 def test_the_response_says_if_there_are_more_files(ada: User, talk: Conversation) -> None:
-    def said(words: str = "") -> tuple[int, bool]:
+    def listed(words: str = "") -> tuple[int, bool]:
         answer = signed_in(ada).get("/files/earlier/", {"q": words}).json()
         return len(answer["files"]), answer["more"]
 
     for number in range(50):
         sent_file(talk, f"{number}.txt")
-    assert said() == (50, False)
+    assert listed() == (50, False)
     sent_file(talk, "more.txt")
-    assert said() == (50, True)
-    assert said("more") == (1, False)
+    assert listed() == (50, True)
+    assert listed("more") == (1, False)
 
 
 def test_a_file_is_pending_again_with_its_text_and_no_second_copy(ada: User, talk: Conversation) -> None:
@@ -67,19 +67,19 @@ def test_a_file_is_pending_again_with_its_text_and_no_second_copy(ada: User, tal
     other = Conversation.objects.create(owner=ada)
     contents = FileContent.objects.count(), DocumentText.objects.count()
     client = signed_in(ada)
-    said = again(client, file, other).json()
-    assert said["ok"] and said["name"] == "notes.txt" and said["tokens"] > 0 and said["id"] != str(file.pk)
-    assert again(client, file, other).json()["id"] == said["id"], "pressed twice, it is one"
+    reply = again(client, file, other).json()
+    assert reply["ok"] and reply["name"] == "notes.txt" and reply["tokens"] > 0 and reply["id"] != str(file.pk)
+    assert again(client, file, other).json()["id"] == reply["id"], "pressed twice, it is one"
     assert (FileContent.objects.count(), DocumentText.objects.count()) == contents
-    assert [each["id"] for each in client.get(f"/files/?conversation={other.pk}").json()["files"]] == [said["id"]]
-    assert "Words of notes.txt." in client.get(said["text"]).content.decode()
+    assert [each["id"] for each in client.get(f"/files/?conversation={other.pk}").json()["files"]] == [reply["id"]]
+    assert "Words of notes.txt." in client.get(reply["text"]).content.decode()
 
 
 def test_deleting_one_copy_keeps_the_others_text(ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
-    said = again(signed_in(ada), file).json()
+    reply = again(signed_in(ada), file).json()
     attached.delete(StoredFile.objects.get(pk=file.pk))
-    assert "Words of notes.txt." in signed_in(ada).get(said["text"]).content.decode()
+    assert "Words of notes.txt." in signed_in(ada).get(reply["text"]).content.decode()
     assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
 
 
@@ -100,8 +100,8 @@ def test_nobody_finds_or_reuses_somebody_elses_files(ada: User, bela: User, grac
     file = sent_file(talk, "notes.txt")
     for other in (bela, grace):
         assert names(signed_in(other)) == [] and again(signed_in(other), file).status_code == 404
-    theirs = Conversation.objects.create(owner=bela)
-    assert again(signed_in(ada), file, theirs).status_code == 404
+    belas = Conversation.objects.create(owner=bela)
+    assert again(signed_in(ada), file, belas).status_code == 404
     assert Client().get("/files/earlier/").status_code == 302 == again(Client(), file).status_code
     assert StoredFile.objects.count() == 1
     strict = Client(enforce_csrf_checks=True)

@@ -79,10 +79,10 @@ def test_the_worker_is_short_and_caches_all_that_the_offline_page_loads(ada: Use
     assert len(script.splitlines()) <= 60
     shell = {path.encode().decode("unicode_escape") for path in re.findall(r'"([^"]+)"', script.split("SHELL = ", 1)[1].splitlines()[0])}
     page = Client().get("/offline/").content.decode()
-    asked = {
+    requested = {
         path for path in re.findall(r'(?:src|href)="(/static/[^"#]+)', page) if "/icons/favicon" not in path and "/icons/app" not in path
     }
-    assert asked == shell
+    assert requested == shell
 
 
 def test_a_disabled_worker_deletes_its_cache_and_no_page_registers_one(monkeypatch: pytest.MonkeyPatch, ada: User) -> None:

@@ -25,7 +25,7 @@ from chatui.transfer import scanning
 from chatui.transfer.upload_queue import UploadQueue
 from chatui.web.content import uploads
 from tests.chatui.conftest import signed_in
-from tests.chatui.store.documents.brought import brought
+from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.store.files.pictures import png
 from tests.support import environment
 
@@ -38,15 +38,15 @@ def upload(client: Client, name: str = "notes.txt", data: bytes = b"The meeting 
 
 def test_a_text_file_is_stored_read_and_counted(ada: User) -> None:
     client = signed_in(ada)
-    said = upload(client, "Notes%20%E2%80%93%20May.txt").json()
+    reply = upload(client, "Notes%20%E2%80%93%20May.txt").json()
     file = StoredFile.objects.get()
-    assert (said["id"], said["name"], said["size"]) == (str(file.pk), "Notes – May.txt", 26)
-    assert 100 < said["tokens"] < 200 and said["room"] > 100_000 and said["said"].endswith("1% of the limit")
+    assert (reply["id"], reply["name"], reply["size"]) == (str(file.pk), "Notes – May.txt", 26)
+    assert 100 < reply["tokens"] < 200 and reply["room"] > 100_000 and reply["said"].endswith("1% of the limit")
     assert file.conversation_id is None and DocumentPart.objects.get().text == "The meeting is on Tuesday."
-    text = client.get(said["text"])
+    text = client.get(reply["text"])
     assert text.content == b"The meeting is on Tuesday." and text["Content-Type"] == "text/plain; charset=utf-8"
     assert "sandbox" in text["Content-Security-Policy"] and text["X-Content-Type-Options"] == "nosniff"
-    assert client.post(said["delete"]).json() == {"ok": True} and not FileContent.objects.exists() and not DocumentPart.objects.exists()
+    assert client.post(reply["delete"]).json() == {"ok": True} and not FileContent.objects.exists() and not DocumentPart.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_files_pending_for_an_hour_are_replaced_when_space_runs_out(ada: User, m
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
     client = signed_in(ada)
     upload(client, "old.txt", b"a" * 700_000)
-    assert upload(client, "new.txt", b"b" * 700_000).json()["why"] == "quota", "brought just now, it may be about to be sent"
+    assert upload(client, "new.txt", b"b" * 700_000).json()["why"] == "quota", "uploaded just now, it may be about to be sent"
     StoredFile.objects.update(created_at=timezone.now() - timedelta(hours=2))
     assert upload(client, "new.txt", b"b" * 700_000).json()["ok"] and StoredFile.objects.get().name == "new.txt"
 
@@ -166,7 +166,7 @@ def _delete_all() -> None:
 
 
 def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
-    file = brought(ada)
+    file = uploaded(ada)
     passages.index(file.content_id)
     texts.save(file.content, ExtractedText(Reading(State.READ, "text", (Part("", "other"),)), [1], is_counted=True))
     assert DocumentPart.objects.get().text == "The meeting is on Tuesday." and DocumentPassage.objects.exists()
@@ -190,7 +190,7 @@ def test_oversized_bodies_are_refused_before_they_are_read(monkeypatch: pytest.M
 
 
 def test_nobody_else_reads_or_deletes_a_pending_file(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
-    file = brought(ada)
+    file = uploaded(ada)
     for person in (bela, grace):
         client = signed_in(person)
         answers = [client.get(f"/files/{key}/{what}") for key in (file.pk, uuid4()) for what in ("", "text/")]
@@ -204,13 +204,13 @@ def test_nobody_else_reads_or_deletes_a_pending_file(ada: User, bela: User, grac
 
 
 def test_a_tool_made_file_is_not_deleted_here(ada: User, conversation: Conversation) -> None:
-    file = brought(ada)
+    file = uploaded(ada)
     StoredFile.objects.filter(pk=file.pk).update(source="tool", conversation=conversation)
     assert signed_in(ada).post(f"/files/{file.pk}/delete/").status_code == 404 and StoredFile.objects.exists()
 
 
 def test_pending_files_expire_after_a_day(ada: User, conversation: Conversation) -> None:
-    old, sent, new = (brought(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
+    old, sent, new = (uploaded(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
     StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
     StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
     assert pending_uploads.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}

@@ -41,7 +41,7 @@ def test_it_says_until_when_a_conversation_can_be_restored(ada: User, monkeypatc
     change(monkeypatch, {"bin_days": 3})
     assert "at the next clean-up" in signed_in(ada).get("/bin/").content.decode()
     call_command("purge", stdout=StringIO())
-    assert not Conversation.objects.filter(pk=row.pk).exists(), "purge goes by the same number of days"
+    assert not Conversation.objects.filter(pk=row.pk).exists(), "purge uses the same number of days"
 
 
 def test_a_long_bin_has_pages(ada: User) -> None:
@@ -57,27 +57,27 @@ def test_a_long_bin_has_pages(ada: User) -> None:
 
 
 def test_only_its_owner_can_erase_from_the_bin_after_confirming(ada: User, bela: User) -> None:
-    row, kept = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="Kept")
+    row, other = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="Kept")
     client = signed_in(ada)
-    for refused, key in ((client, kept.pk), (signed_in(bela), row.pk)):
+    for refused, key in ((client, other.pk), (signed_in(bela), row.pk)):
         assert [refused.get(f"/c/{key}/erase/").status_code, refused.post(f"/c/{key}/erase/").status_code] == [404, 404]
     assert "Delete permanently?" in client.get(f"/c/{row.pk}/erase/").content.decode()
     assert Conversation.objects.filter(pk=row.pk).exists(), "asking erases nothing"
     done = client.post(f"/c/{row.pk}/erase/", follow=True).content.decode()
     assert "The conversation was permanently deleted." in done and "The bin is empty." in done
-    assert list(Conversation.objects.filter(owner=ada)) == [kept]
+    assert list(Conversation.objects.filter(owner=ada)) == [other]
 
 
 def test_a_conversation_restored_at_the_same_moment_is_not_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = binned(ada, "Sums")
     look = conversation_actions.in_bin
 
-    def brought_back_behind_it(person: User, key: object) -> Conversation:
+    def restored_meanwhile(person: User, key: object) -> Conversation:
         found = look(person, key)
         Conversation.objects.filter(pk=row.pk).update(deleted_at=None)
         return found
 
-    monkeypatch.setattr(conversation_actions, "in_bin", brought_back_behind_it)
+    monkeypatch.setattr(conversation_actions, "in_bin", restored_meanwhile)
     conversation_actions.erase(ada, row.pk)
     row.refresh_from_db()
     assert row.deleted_at is None and row.unfinished_until is None

@@ -92,9 +92,9 @@ def test_another_persons_folder_is_not_found(ada: User, bela: User, work: Folder
 def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title="A")
     client = signed_in(ada)
-    made = client.post("/folders/new/", {"name": "  Work \n at home ", "instructions": "Be brief.\r\n\r\nUse Latin.\x07 "})
+    response = client.post("/folders/new/", {"name": "  Work \n at home ", "instructions": "Be brief.\r\n\r\nUse Latin.\x07 "})
     folder = Folder.objects.get()
-    assert made["Location"] == f"/?folder={folder.pk}"
+    assert response["Location"] == f"/?folder={folder.pk}"
     assert (folder.name, folder.instructions) == ("Work at home", "Be brief.\n\nUse Latin.")
     assert "Use Latin." in client.get(f"/folders/{folder.pk}/").content.decode()
     client.post(f"/folders/{folder.pk}/", {"name": "Home", "instructions": ""})
@@ -221,8 +221,8 @@ def test_an_export_of_everything_has_the_persons_own_folders(ada: User, bela: Us
     Conversation.objects.create(owner=ada, title="B")
     Folder.objects.create(owner=bela, name="Hers")
     *_, (name, text) = exports.all_files(ada)
-    told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.file_name(row)]}
-    assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
+    description = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.file_name(row)]}
+    assert (name, json.loads(text)) == ("folders.json", {"folders": [description]})
     Folder.objects.all().delete()
     assert "folders.json" not in [name for name, _ in exports.all_files(ada)]
 
@@ -261,7 +261,7 @@ async def test_every_page_is_notified_of_folder_changes(ada: User, bela: User, b
         assert (await aside.next())["type"] == "chatui:folder" and (await aside.next())["folder"] == str(zoo.pk)
         await post(f"/folders/{zoo.pk}/", {"name": "Animals"})
         renamed = {"type": "chatui:folder", "folder": str(zoo.pk), "name": "Animals", "before": str(beta.pk)}
-        assert await aside.next() == renamed, "it stands elsewhere now"
+        assert await aside.next() == renamed, "it is elsewhere now"
         await post(f"/folders/{zoo.pk}/delete/")
         assert await aside.next() == {"type": "chatui:folder.gone", "folder": str(zoo.pk)}
         assert await stranger.silence() == []

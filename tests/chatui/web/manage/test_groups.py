@@ -51,7 +51,7 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     page = client.get(path_of(careful)).content.decode().partition('id="members-heading"')[0]
     assert "Members who have none, and would have to set one up at their next sign-in:" in page
     assert "<bdi>ada</bdi>" in page and "<bdi>bela</bdi>" not in page
-    assert "require one of others" in page, "a person without a factor is told before"
+    assert "require one of others" in page, "a person without a factor is warned before"
     assert demand(client, careful) == 302
     assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
     assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
@@ -63,15 +63,15 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
     assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
     assert not required.is_required(ada) and not RequiredFactor.objects.exists()
-    assert four_eyes.are_linked(kim, ada), "whoever removes the requirement could sign in with a password alone"
+    assert four_eyes.are_linked(kim, ada), "somebody who removes the requirement could sign in with a password alone"
 
 
 def test_staff_can_sign_out_members_without_one_and_nobody_else(kim: User, careful: Group, ada: User, bela: User) -> None:
     careful.user_set.add(kim)
-    hers, his, client = signed_in(ada), signed_in(bela), signed_in(kim)
+    member, other_client, client = signed_in(ada), signed_in(bela), signed_in(kim)
     assert "You are one of them" in client.get(path_of(careful)).content.decode()
     assert demand(client, careful, sessions="on") == 302
-    assert hers.get("/").status_code == 302 and his.get("/").status_code == 200
+    assert member.get("/").status_code == 302 and other_client.get("/").status_code == 200
     assert client.get(path_of(careful)).status_code == 200, "not their own session"
     assert [line[:2] for line in audit_lines()] == [("group changed", "group careful"), ("end session", "ada")]
 
@@ -119,11 +119,11 @@ def test_an_unknown_group_is_not_found(kim: User) -> None:
 def test_staff_sign_out_nobody_with_more_permissions(kim: User, careful: Group, ada: User) -> None:
     root = User.objects.create_superuser("root", password=PASSWORD)
     careful.user_set.add(root)
-    hers, theirs, client, words = signed_in(ada), signed_in(root), signed_in(kim), "stay signed in"
+    member, root_client, client, words = signed_in(ada), signed_in(root), signed_in(kim), "stay signed in"
     assert words in client.get(path_of(careful)).content.decode()
-    assert words not in theirs.get(path_of(careful)).content.decode(), "root may sign everybody out"
+    assert words not in root_client.get(path_of(careful)).content.decode(), "root may sign everybody out"
     assert demand(client, careful, sessions="on") == 302
-    assert theirs.get("/settings/").status_code == 200 and hers.get("/settings/").status_code == 302
+    assert root_client.get("/settings/").status_code == 200 and member.get("/settings/").status_code == 302
     assert required.is_required(root), "root is asked at the next sign-in"
 
 

@@ -70,7 +70,7 @@ def test_all_links_can_be_copied_at_once(kim: User) -> None:
     page = client.post(INVITE, FORM).content.decode()
     together = page.partition("<textarea")[2].partition("</textarea>")[0]
     assert "nora@example.org: http://testserver/invitation/" in together and "Otto: http://" in together
-    assert "<textarea" not in client.post(INVITE, FORM | {"people": "Otto"}).content.decode(), "one link is there to be copied itself"
+    assert "<textarea" not in client.post(INVITE, FORM | {"people": "Otto"}).content.decode(), "a single link can be copied itself"
 
 
 def test_staff_revoke_only_invitations_they_could_have_made(kim: User) -> None:
@@ -103,11 +103,13 @@ def test_invitations_are_rate_limited_and_the_refusal_says_until_when(kim: User,
     assert refused.status_code == 429 and "Nobody was invited. Try again in 60 minutes, or with fewer people." in page
     assert "nora@example.org" in page, "what was written stays"
     assert Invitation.objects.count() == invitations.MAX_PER_HOUR - 1 and not mail.outbox
-    assert client.post(INVITE, FORM | {"people": "Otto"}).status_code == 200, "a refused one takes nothing from what is left"
-    assert client.post("/admin/chatui/invitation/add/", {"note": "Nora", "group": "", "days": "7"}).status_code == 429, "no way round"
+    assert client.post(INVITE, FORM | {"people": "Otto"}).status_code == 200, "a refused one does not reduce the remaining number"
+    assert client.post("/admin/chatui/invitation/add/", {"note": "Nora", "group": "", "days": "7"}).status_code == 429, (
+        "it cannot be bypassed"
+    )
     assert Invitation.objects.count() == invitations.MAX_PER_HOUR
     other = signed_in(make_person("lee", *KEEPER, staff=True))
-    assert other.post(INVITE, FORM).status_code == 200, "others go on"
+    assert other.post(INVITE, FORM).status_code == 200, "others continue"
     monkeypatch.setattr("chatui.accounts.invitations._throttle.take", raising)
     assert client.post(INVITE, FORM).status_code == 429, "an uncountable document is refused"
 

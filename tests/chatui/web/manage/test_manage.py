@@ -53,10 +53,10 @@ def root() -> User:
 
 def failed_turn(owner: User, code: str = "E-X-BACKEND-SETUP", choice: str = "vllm/tiny") -> Turn:
     talk = Conversation.objects.create(owner=owner, title="Private title")
-    asked = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
+    question = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
     return Turn.objects.create(
         conversation=talk,
-        question=asked,
+        question=question,
         asked_by=owner,
         client_id=uuid4(),
         state="failed",
@@ -185,11 +185,11 @@ def test_inviting_needs_the_permission_to_add_accounts(ada: User) -> None:
 
 
 def test_an_account_is_closed_after_a_confirmation_and_reopened(kim: User, ada: User) -> None:
-    staff, hers = signed_in(kim), signed_in(ada)
+    staff, member = signed_in(kim), signed_in(ada)
     assert "Its content is kept." in text_of(staff, f"{PEOPLE}{ada.pk}/close/")
-    assert hers.get("/").status_code == 200
+    assert member.get("/").status_code == 200
     assert staff.post(f"{PEOPLE}{ada.pk}/close/").status_code == 302
-    assert hers.get("/").status_code == 302 and ("account closed", "ada", "by staff") in log()
+    assert member.get("/").status_code == 302 and ("account closed", "ada", "by staff") in log()
     assert "ada" in text_of(staff, PEOPLE, show="closed") and "ada" not in text_of(staff, PEOPLE, show="active")
     assert staff.post(f"{PEOPLE}{ada.pk}/open/").status_code == 302
     ada.refresh_from_db()

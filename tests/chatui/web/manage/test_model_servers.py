@@ -40,7 +40,7 @@ class Server:
     """Answers every request with these bytes, at once or byte by byte, and records the heads of requests."""
 
     def __init__(self, answer: bytes, pause: float) -> None:
-        self.asked: list[bytes] = []
+        self.requests: list[bytes] = []
         self.over = threading.Event()
         self._pieces = [answer[at : at + 1] for at in range(len(answer))] if pause else [answer]
         self._pause = pause
@@ -53,7 +53,7 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             while head := connection.recv(65_536):
-                self.asked.append(head)
+                self.requests.append(head)
                 for piece in self._pieces:
                     connection.sendall(piece)
                     if self.over.wait(self._pause):
@@ -67,7 +67,7 @@ def listening(answer: bytes, pause: float = 0.0) -> Iterator[tuple[str, list[byt
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=server.accept, args=(listener,), daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", server.asked
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", server.requests
         finally:
             server.over.set()
             listener.shutdown(socket.SHUT_RDWR)
@@ -75,10 +75,10 @@ def listening(answer: bytes, pause: float = 0.0) -> Iterator[tuple[str, list[byt
 
 def page(root: User, monkeypatch: pytest.MonkeyPatch, *specs: BackendSpec) -> tuple[str, float]:
     monkeypatch.setattr(connected, "specs", lambda: specs)
-    client, begun = signed_in(root), time.monotonic()
+    client, started = signed_in(root), time.monotonic()
     answer = client.get("/manage/servers/")
     assert answer.status_code == 200
-    return answer.content.decode(), time.monotonic() - begun
+    return answer.content.decode(), time.monotonic() - started
 
 
 def spec_of(**values: Any) -> BackendSpec:
@@ -105,15 +105,15 @@ def test_hanging_name_resolution_does_not_delay_the_page(root: User, monkeypatch
 
 
 def test_a_server_is_probed_the_same_way_as_it_is_asked(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(MODELS) as (url, asked):
+    with listening(MODELS) as (url, requests):
         shown, _ = page(root, monkeypatch, spec_of(url=url, api_root=True, query={"api-version": "7"}))
-    assert "a-tiny-model" in shown and asked[0].startswith(b"GET /models?api-version=7 ")
+    assert "a-tiny-model" in shown and requests[0].startswith(b"GET /models?api-version=7 ")
 
 
 def test_each_address_of_a_server_is_probed_and_the_silent_one_named(root: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(MODELS) as (url, asked):
+    with listening(MODELS) as (url, requests):
         shown, _ = page(root, monkeypatch, spec_of(url="http://127.0.0.1:9", more_urls=(url,)))
-    assert asked and "a-tiny-model" in shown and "127.0.0.1:9: E-X-BACKEND-UNREACHABLE" in shown
+    assert requests and "a-tiny-model" in shown and "127.0.0.1:9: E-X-BACKEND-UNREACHABLE" in shown
     assert "manage-warns" not in shown
 
 

@@ -46,15 +46,17 @@ def boss(db: None) -> User:
 
 @pytest.mark.usefixtures("groups")
 def test_missing_groups_are_reported_at_startup_by_check_and_on_the_pages(boss: User, caplog: pytest.LogCaptureFixture) -> None:
-    told = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
-    assert [(naming.setting, naming.group) for naming in named_groups.missing()] == told
+    expected = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
+    assert [(naming.setting, naming.group) for naming in named_groups.missing()] == expected
     with caplog.at_level(logging.WARNING):
         named_groups.log_missing()
     assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: it lets nobody create share links" in caplog.text
-    assert [(said.id, said.msg.split(":")[0]) for said in named_groups_exist(None)] == [("chatui.W058", setting) for setting, _ in told]
+    assert [(problem.id, problem.msg.split(":")[0]) for problem in named_groups_exist(None)] == [
+        ("chatui.W058", setting) for setting, _ in expected
+    ]
     for path in ("/manage/", "/manage/settings/"):
         page = signed_in(boss).get(path).content.decode()
-        assert all(f"{setting} names the group “{group}”, which does not exist." in page for setting, group in told)
+        assert all(f"{setting} names the group “{group}”, which does not exist." in page for setting, group in expected)
         assert "MARMALADE" not in page
 
 
@@ -131,4 +133,4 @@ def test_the_pages_of_groups_show_what_each_has_without_texts(groups: list[Group
 
 def test_a_file_with_a_mistake_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert [said.id for said in group_instructions_are_valid(None)] == ["chatui.E053"]
+    assert [problem.id for problem in group_instructions_are_valid(None)] == ["chatui.E053"]

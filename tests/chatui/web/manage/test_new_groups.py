@@ -29,9 +29,9 @@ def test_a_group_is_created_with_permissions_of_its_creator() -> None:
     page = client.get(PATH).content.decode()
     assert "Create group" in page and "See accounts on the admin pages" in page and "See hidden channels" not in page
     answer = client.post(PATH, {"name": " readers ", "permissions": [key_of("view_user")]})
-    made = Group.objects.get()
-    assert answer["Location"] == f"{PATH}{made.pk}/?done=changed" and made.name == "readers"
-    assert [each.codename for each in made.permissions.all()] == ["view_user"]
+    group = Group.objects.get()
+    assert answer["Location"] == f"{PATH}{group.pk}/?done=changed" and group.name == "readers"
+    assert [each.codename for each in group.permissions.all()] == ["view_user"]
     lines = list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
     assert lines == [
         ("group created", "group readers", ""),

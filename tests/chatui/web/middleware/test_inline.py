@@ -29,11 +29,11 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     call = SyncToAsync.__call__
 
-    async def noted(work: SyncToAsync[Any, Any], *args: object, **named: object) -> object:
+    async def recorded(work: SyncToAsync[Any, Any], *args: object, **named: object) -> object:
         found.append(getattr(work.func, "__qualname__", getattr(work.func, "__class__", type(work)).__name__))
         return await call(work, *args, **named)
 
-    monkeypatch.setattr(SyncToAsync, "__call__", noted)
+    monkeypatch.setattr(SyncToAsync, "__call__", recorded)
     return found
 
 
@@ -74,6 +74,6 @@ def _with_password(person: User) -> None:
 
 
 async def test_no_middleware_runs_each_step_in_a_thread() -> None:
-    ours = [import_string(path) for path in settings.MIDDLEWARE]
-    mixins = [each for each in ours if hasattr(each, "process_request") or hasattr(each, "process_response")]
+    classes = [import_string(path) for path in settings.MIDDLEWARE]
+    mixins = [each for each in classes if hasattr(each, "process_request") or hasattr(each, "process_response")]
     assert mixins and all(issubclass(each, Inline) for each in mixins)

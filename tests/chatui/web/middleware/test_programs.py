@@ -23,11 +23,11 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     seen: dict[str, int] = {}
     process = LanguageMiddleware.process_request
 
-    def noted(middleware: Any, request: Any) -> Any:
+    def recorded(middleware: Any, request: Any) -> Any:
         seen[request.path] = threading.get_ident()
         return process(middleware, request)
 
-    monkeypatch.setattr(LanguageMiddleware, "process_request", noted)
+    monkeypatch.setattr(LanguageMiddleware, "process_request", recorded)
     return seen
 
 

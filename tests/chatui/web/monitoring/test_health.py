@@ -22,7 +22,7 @@ GOOD = {"ready": True, "database": "ok", "migrations": "ok", "disk": "ok", "conf
 
 
 @pytest.fixture(autouse=True)
-def _asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
 
 

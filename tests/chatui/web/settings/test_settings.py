@@ -46,7 +46,7 @@ def _as_before() -> Any:
     timezone.deactivate()
 
 
-def came_in(name: str) -> Client:
+def sign_in_with_form(name: str) -> Client:
     client = Client()
     assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
     return client
@@ -117,7 +117,7 @@ def test_times_are_in_the_persons_time_zone_but_utc_in_the_audit_log(ada: User, 
     signed_in(grace).get("/audit/")
     assert str(timezone.get_current_timezone()) == "UTC"
     User.objects.update(time_zone="Europe/Atlantis")
-    assert client.get("/archived/").status_code == 200, "a zone that is gone is UTC"
+    assert client.get("/archived/").status_code == 200, "a zone that no longer exists counts as UTC"
 
 
 def test_the_model_gets_the_date_in_the_persons_time_zone(ada: User) -> None:
@@ -175,7 +175,7 @@ def test_a_new_conversation_starts_with_the_persons_defaults(ada: User) -> None:
 
 
 def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = came_in("ada")
+    client = sign_in_with_form("ada")
     assert client.get("/settings/close/").status_code == client.post("/settings/close/", {"sure": "1"}).status_code == 404
     assert "/settings/close/" not in client.get("/settings/").content.decode()
     change(monkeypatch, {"close_own_account": True})
@@ -192,14 +192,14 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
 
 def test_closing_needs_the_second_factor_and_is_refused_to_the_last_staff(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"close_own_account": True})
-    client = came_in("ada")
+    client = sign_in_with_form("ada")
     monkeypatch.setattr(enrollment, "is_on", lambda person: True)
     assert client.post("/settings/close/", {"sure": "1"}).status_code == 400
     assert client.post("/settings/close/", {"sure": "1", "code": "000000"}).status_code == 400
     assert User.objects.get(pk=ada.pk).is_active
     monkeypatch.setattr(enrollment, "is_on", lambda person: False)
     make_person("keeper", "change_user", staff=True)
-    keeper = came_in("keeper")
+    keeper = sign_in_with_form("keeper")
     page = keeper.post("/settings/close/", {"sure": "1"})
     assert page.status_code == 400 and "was not closed" in page.content.decode()
     assert User.objects.get(username="keeper").is_active

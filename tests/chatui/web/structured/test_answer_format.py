@@ -46,9 +46,9 @@ def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation
     assert NOTE not in browser.get(chat).content.decode()
     response = send(browser, talk, schema=json.dumps(SCHEMA))
     assert (response.status_code, response["Location"]) == (302, chat)
-    wanted = formats.from_stored(talk.answer_format)
-    assert wanted is not None
-    assert (wanted.schema, wanted.is_strict) == (SCHEMA, True)
+    stored = formats.from_stored(talk.answer_format)
+    assert stored is not None
+    assert (stored.schema, stored.is_strict) == (SCHEMA, True)
     assert NOTE in browser.get(chat).content.decode()
     assert "&quot;sum&quot;" in browser.get(page_of(talk)).content.decode()
     assert send(browser, talk, clear="1", schema="no matter what").status_code == 302
@@ -63,7 +63,7 @@ def test_the_example_schemas_are_valid(browser: Client, talk: Conversation) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ('{\r\n  "type": object\r\n}', "Check line 2, character 11."),
         ("[]", "Check line 1, character 1."),
@@ -73,10 +73,10 @@ def test_the_example_schemas_are_valid(browser: Client, talk: Conversation) -> N
         ('{"enum": ["' + "x" * 70_000 + '"]}', "at most"),
     ],
 )
-def test_an_invalid_schema_changes_nothing_and_is_explained(browser: Client, talk: Conversation, text: str, said: str) -> None:
+def test_an_invalid_schema_changes_nothing_and_is_explained(browser: Client, talk: Conversation, text: str, expected: str) -> None:
     response = send(browser, talk, schema=text)
     assert response.status_code == 400
-    assert said in response.content.decode()
+    assert expected in response.content.decode()
     assert talk.answer_format is None
 
 

@@ -1,4 +1,4 @@
-"""An answer format chosen before the first message: kept for the page of that message, and sent with it."""
+"""An answer format chosen before the first message: stored for the page of that message, and sent with it."""
 
 from __future__ import annotations
 
@@ -90,16 +90,16 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         row = await Conversation.objects.aget(pk=accepted["conversation"])
-        kept = formats.from_stored(row.answer_format)
-        assert kept is not None and kept.schema == SCHEMA
-        [asked] = backend.requests
-        assert asked.answer_format is not None and asked.answer_format.schema == SCHEMA
+        stored = formats.from_stored(row.answer_format)
+        assert stored is not None and stored.schema == SCHEMA
+        [request] = backend.requests
+        assert request.answer_format is not None and request.answer_format.schema == SCHEMA
         again = fields | {"client_id": str(uuid4())}
         await socket.send("send", conversation=str(row.pk), answer_format='{"type": "object"}', **again)
         await socket.until("chatui:accepted")
         await running.settle()
         await row.arefresh_from_db()
-        assert formats.from_stored(row.answer_format) == kept
+        assert formats.from_stored(row.answer_format) == stored
 
 
 @pytest.mark.asyncio

@@ -78,9 +78,9 @@ def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, 
         assert ("/usage/everybody/" in client.get("/").content.decode()) == (status == 200)
 
 
-@pytest.mark.parametrize("asked", [{"since": "x"}, {"by": "text"}, {"since": "2026-02-01", "until": "2026-01-01"}, {"since": "0001-01-01"}])
-def test_invalid_filters_are_explained_in_the_form(uma: User, asked: dict[str, str]) -> None:
-    assert signed_in(uma).get("/usage/everybody/", asked).status_code == 400
+@pytest.mark.parametrize("query", [{"since": "x"}, {"by": "text"}, {"since": "2026-02-01", "until": "2026-01-01"}, {"since": "0001-01-01"}])
+def test_invalid_filters_are_explained_in_the_form(uma: User, query: dict[str, str]) -> None:
+    assert signed_in(uma).get("/usage/everybody/", query).status_code == 400
     assert signed_in(uma).get("/usage/everybody/", {"until": "0001-01-05"}).status_code == 200
 
 
@@ -92,8 +92,8 @@ def test_the_export_is_streamed_day_by_day(uma: User, django_assert_max_num_quer
     days = [date(2026, 1, day) for day in range(1, 21)]
     for day in days:
         line(None, kind="title", turns=0, day=day)
-    asked = {"since": "2026-01-01", "until": "2026-01-31"}
-    response: Any = signed_in(uma).post("/usage/everybody/file/", asked)
+    query = {"since": "2026-01-01", "until": "2026-01-31"}
+    response: Any = signed_in(uma).post("/usage/everybody/file/", query)
     assert AuditEvent.objects.filter(action="usage export").count() == 1, "recorded before anything of it is read"
     pieces = iter(response.streaming_content)
     with django_assert_max_num_queries(4):

@@ -10,12 +10,12 @@ from chatui.store.files import storage
 from chatui.store.files.storage import FileDestination, NewFile
 
 
-def brought(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
+def uploaded(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:
     """An uploaded text file that has not been sent yet."""
-    return brought_with(person, name, Part("", text))
+    return uploaded_with(person, name, Part("", text))
 
 
-def brought_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
+def uploaded_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
     """The same, with these parts."""
     file = storage.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
     tokens, is_counted = counting.tokens_of([part.text for part in parts])
@@ -26,4 +26,4 @@ def brought_with(person: User, name: str, *parts: Part, kind: str = "text") -> S
 
 def pages(person: User, count: int, name: str = "report.pdf") -> StoredFile:
     """A PDF with that many pages."""
-    return brought_with(person, name, *(Part(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf")
+    return uploaded_with(person, name, *(Part(f"page {number}", f"This is page {number}.") for number in range(1, count + 1)), kind="pdf")
