@@ -20,9 +20,10 @@ WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 WAITING_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2 + 2))
 IN_PROCESS = not browser and not llama and not served and not services
 ALONE_WORDS = $(IN_PROCESS) and not slow
-ALONE = "$(ALONE_WORDS)"
+ALONE = "$(ALONE_WORDS) and not extended"
+WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults long attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults extended long attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +31,7 @@ help: ## List these commands
 run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (or HOST= and PORT=)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
-test: development chromium fault-programs ## Set everything up, check the code and run every test; lists what could not run
+test: development chromium fault-programs ## Set everything up, check the code and run the tests; lists what could not run
 	@failed=; \
 	tests() { \
 	  $(PY) -m pytest --quiet --cache-clear --durations 20 "$$@" $(PYTEST_FLAGS) && return; \
@@ -42,7 +43,7 @@ test: development chromium fault-programs ## Set everything up, check the code a
 	echo "Tests that need no browser and no server:"; \
 	tests --numprocesses $(WORKERS) --dist worksteal -m $(ALONE) || failed="$$failed tests without a server;"; \
 	echo "Tests that start a server, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
-	tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m "not ($(ALONE_WORDS))" || failed="$$failed tests with servers;"; \
+	tests --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder -m $(WITH_SERVERS) || failed="$$failed tests with servers;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## Tests that need no browser and no server and are quick
@@ -57,6 +58,9 @@ format: development ## Format the Python code
 
 faults: development fault-programs ## Races and faults, each many times (ROUNDS=50); make test runs each once
 	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m faults $(PYTEST_FLAGS)
+
+extended: development chromium fault-programs ## The tests that make test leaves out: more variants of what it covers
+	@$(PY) -m pytest --numprocesses $(WAITING_WORKERS) --dist loadfile --no-loadscope-reorder --quiet -m extended $(PYTEST_FLAGS)
 
 long: development ## Tests without a browser or server, with all examples and random cases; make test runs a fifth
 	@CHATUI_TEST_LONG=$(ROUNDS) CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m "$(IN_PROCESS)" $(PYTEST_FLAGS)

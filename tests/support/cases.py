@@ -35,6 +35,21 @@ def is_drawn(one_in: int, *names: object) -> bool:
     return int.from_bytes(sha256("\0".join(map(str, names)).encode()).digest()[:8]) % one_in == 0
 
 
+def extended(*values: Any) -> Any:
+    """A case for ``parametrize`` that only ``make extended`` tries."""
+    return pytest.param(*values, marks=pytest.mark.extended)
+
+
+def drawn(one_in: int, cases: Iterable[Any]) -> list[Any]:
+    """Cases for ``parametrize``: ``make test`` tries the first, and one in ``one_in`` of the others; ``make extended`` tries the rest."""
+    first, *others = cases
+    return [first, *(each if is_drawn(one_in, each) else _left_out(each) for each in others)]
+
+
+def _left_out(case: Any) -> Any:
+    return extended(*case) if type(case) is tuple else extended(case)
+
+
 def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Run a test with every case; a tuple gives several arguments, as in ``parametrize``.
 

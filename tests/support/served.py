@@ -31,10 +31,10 @@ _NO_TLS = False
 class Deployment:
     """One data directory (or database) and the server processes over it. ``start`` more than one only with PostgreSQL and Redis.
 
-    It begins with collected static files and a migrated database, so that it starts quickly; ``NewDeployment`` with nothing.
+    It begins with collected static files and a migrated database, so that it starts quickly; ``NewDeployment`` without a database.
     """
 
-    is_prepared = True
+    has_database = True
 
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
@@ -44,8 +44,7 @@ class Deployment:
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)
         self.servers: list[Server] = []
-        if self.is_prepared:
-            prepared.prepare(data_dir, database="CHATUI_DATABASE_URL" not in environment)
+        prepared.prepare(data_dir, database=self.has_database and "CHATUI_DATABASE_URL" not in environment)
 
     def start(self, **environment: str) -> Server:
         """Start a server process, with these additional variables, and wait until it answers."""
@@ -80,9 +79,9 @@ class Deployment:
 
 
 class NewDeployment(Deployment):
-    """A deployment before its very first start."""
+    """A deployment before its first start, but with collected static files: compressing them takes half a minute."""
 
-    is_prepared = False
+    has_database = False
 
 
 class Server:

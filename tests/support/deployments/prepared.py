@@ -25,7 +25,7 @@ _COLLECT = """from chatui.static_storage.collecting import collect_changed; coll
 def prepare(data_dir: Path, *, database: bool) -> None:
     """Put the static files, and if ``database`` is set the database, into a data directory that has none yet.
 
-    Such a deployment needs no work when it starts. Starts without preparation are tested with ``NewDeployment``.
+    Such a deployment needs no work when it starts. ``tests/operating/test_first_start.py`` starts one without preparation.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     if not (data_dir / "static").exists():
