@@ -31,6 +31,7 @@ def branded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         deployment.stop()
 
 
+@pytest.mark.extended
 def test_the_operators_name_mark_and_colour_are_where_the_products_were(branded: Server, visits: Visits) -> None:
     page = visits.open(branded, None, "/sign-in/")
     expect(page).to_have_title("Sign in · Ask Physics")

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -52,7 +53,7 @@ def test_a_choice_in_the_menu_counts_in_every_browser_of_the_person_and_for_nobo
     expect(page.get_by_placeholder("Nachricht schreiben")).to_be_visible()
 
 
-@pytest.mark.parametrize("locale", ["de-DE", "zh-CN", "ko-KR"])
+@pytest.mark.parametrize("locale", ["de-DE", *map(extended, ["zh-CN", "ko-KR"])])
 def test_every_language_fits_a_phone(locale: str, demo: Server, visits: Visits) -> None:
     stranger = visits.open(demo, path="/sign-in/", locale=locale, **PHONE)
     fits(stranger, 360)
@@ -62,6 +63,7 @@ def test_every_language_fits_a_phone(locale: str, demo: Server, visits: Visits) 
         fits(page, 360)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("width", [360, 1280])
 def test_pages_from_right_to_left_do_not_scroll_sideways(width: int, demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "grace", viewport={"width": width, "height": 740}, locale="en-GB")

@@ -117,6 +117,7 @@ def test_a_passkey_is_added_signs_in_alone_and_is_removed(demo: Server, visits: 
     expect(page.get_by_role("button", name="Account: petra")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_after_the_password_a_passkey_is_asked_for_and_what_fails_is_told_in_words(demo: Server, visits: Visits, tmp_path: Path) -> None:
     page = opened(visits, demo, **PHONE)
     device = Device(page)
@@ -145,6 +146,7 @@ def test_after_the_password_a_passkey_is_asked_for_and_what_fails_is_told_in_wor
     save_picture(page, tmp_path, "ways-phone")
 
 
+@pytest.mark.extended
 def test_the_browser_offers_a_passkey_beside_the_name(demo: Server, visits: Visits) -> None:
     page = opened(visits, demo, offers=True)
     expect(page.get_by_label("Username")).to_have_attribute("autocomplete", "username webauthn")
@@ -158,6 +160,7 @@ def test_the_browser_offers_a_passkey_beside_the_name(demo: Server, visits: Visi
     expect(page.get_by_role("button", name="Account: paula")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_a_browser_without_passkeys_is_told_so_and_the_chat_page_loads_nothing_of_them(demo: Server, visits: Visits) -> None:
     page = opened(visits, demo)
     page.context.add_init_script("delete globalThis.PublicKeyCredential")

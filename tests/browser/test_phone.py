@@ -67,6 +67,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
     fits(page)
 
 
+@pytest.mark.extended
 def test_the_set_up_page_fits_a_phone(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     # The page exists only while there is no account, so its HTML is rendered separately and served by the browser's route.
     page = visits.open(demo, path="/sign-in/", **PHONE)
@@ -130,6 +131,7 @@ def test_the_composer_is_on_the_screen_and_sends_by_touch(demo: Server, visits: 
     fits(chat.page)
 
 
+@pytest.mark.extended
 def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sending_is_in_view(demo: Server, visits: Visits) -> None:
     """1280 × 800 at 400 %."""
     chat = Chat(visits.open(demo, "ada"))
@@ -165,6 +167,7 @@ def test_in_a_very_short_window_there_is_room_to_read_until_one_writes_and_sendi
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.extended
 def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server, visits: Visits) -> None:
     """1280 × 800 at 200 % and at 400 %."""
     for width, height in ((640, 400), (320, 200)):

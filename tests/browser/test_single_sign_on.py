@@ -52,6 +52,7 @@ def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: S
     expect(page.get_by_role("heading", name="Sign-in services")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_while_it_is_down_there_is_a_sentence_and_the_emergency_account(provider: ScriptedProvider, server: Server, visits: Visits) -> None:
     provider.fails = "/.well-known/openid-configuration"
     visits.allow("503")

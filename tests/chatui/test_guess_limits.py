@@ -193,6 +193,7 @@ def test_a_network_of_ipv6_is_one_guesser(ada: User) -> None:
     assert answers.count("wrong") == ADDRESS.free + 1 and answers[-1] == "waits"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_colleague_behind_the_same_address_is_not_locked_out(ada: User, bela: User) -> None:
     browser = Client()
@@ -244,6 +245,7 @@ def test_sign_ins_refusals_and_sign_outs_are_lines_of_the_audit_log(ada: User) -
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_repeated_refusals_are_counted_and_not_listed(ada: User) -> None:
     for _ in range(120):
@@ -253,6 +255,7 @@ def test_repeated_refusals_are_counted_and_not_listed(ada: User) -> None:
     assert details[-2:] == ["had to wait, further ones are only counted", "had to wait, 100 times within the hour"]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_somebody_who_signs_in_and_out_all_day_does_not_fill_the_log(ada: User) -> None:
     client = Client()
@@ -273,6 +276,7 @@ def test_a_sign_in_that_cannot_be_recorded_does_not_happen(ada: User, monkeypatc
     assert client.get("/").status_code == 302
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_sixty_wrong_share_links_do_not_stand_in_the_way_of_a_right_one(ada: User, settings: pytest_django.Settings) -> None:
     from chatui.models import Conversation

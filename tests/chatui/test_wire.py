@@ -62,6 +62,7 @@ def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(p
     assert set(cases) == {name for event in SWITCHES[path] for name in event.types}
 
 
+@pytest.mark.slow
 def test_the_server_really_sends_every_event() -> None:
     sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
     calls = [node.func for source in sources for node in source.nodes() if isinstance(node, ast.Call)]

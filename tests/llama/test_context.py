@@ -16,6 +16,7 @@ from renderer.frames import Frame, Header, Role
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import SMALL_CONTEXT
 from tests.llama.test_chat import LIMITS
+from tests.support.cases import extended
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
@@ -65,7 +66,7 @@ def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
     return tuple(frame for _ in range(count) for frame in (Frame(Header(Role.USER), "word " * words), Frame(ANSWER, "Yes.")))
 
 
-@pytest.mark.parametrize("is_silent", [False, True])
+@pytest.mark.parametrize("is_silent", [False, extended(True)])
 async def test_a_conversation_that_keeps_growing_continues(make: Make, is_silent: bool) -> None:
     backend, left_out, used = make(is_silent=is_silent), [], []
     for count in (0, 4, 8, 16, 32, 33):

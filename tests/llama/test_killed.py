@@ -13,6 +13,7 @@ from renderer.events import Assembler, Finished, FrameOpened, FrameText
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import Server
+from tests.support.cases import extended
 from tests.support.sampling import PATIENT, sample_request
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.faults]
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.faults]
 COUNTED = ", ".join(str(number) for number in range(1, 201))
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "harmony-llamacpp"])
+@pytest.mark.parametrize("kind", [extended("chat"), extended("responses"), "harmony-llamacpp"])
 async def test_a_server_that_is_killed_in_its_answer_leaves_what_it_wrote(
     kind: str, llama_server_of_one_test: Server, request: pytest.FixtureRequest
 ) -> None:

@@ -122,6 +122,7 @@ async def test_all_rows_are_moved_and_people_continue_where_they_were(tmp_path: 
             large.stop()
 
 
+@pytest.mark.extended
 def test_what_cannot_be_moved_is_refused_with_the_reason(tmp_path: Path) -> None:
     small = Deployment(tmp_path / "data")
     file = tmp_path / "data" / "chatui.sqlite3"

@@ -26,6 +26,7 @@ def migrate_twice_at_once(deployment: NewDeployment) -> None:
     assert "[ ]" not in deployment.manage("showmigrations", "chatui", "auth")
 
 
+@pytest.mark.extended
 @pytest.mark.services
 def test_one_of_several_processes_migrates_postgresql(tmp_path: Path) -> None:
     with own_database(is_empty=True) as address:

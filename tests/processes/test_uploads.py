@@ -21,6 +21,7 @@ from tests.chatui.documents import hostile
 from tests.chatui.documents.hostile import Made
 from tests.processes.counting import counts_until
 from tests.support import stub
+from tests.support.cases import extended
 from tests.support.served import Deployment, LiveSocket, Server, free_port
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
@@ -121,7 +122,7 @@ def hostile_files() -> list[Made]:
 
 @pytest.mark.parametrize(
     ("made_files", "is_read", "max_grown"),
-    [(long_files, True, MAX_MEGABYTES["long"]), (hostile_files, False, MAX_MEGABYTES["hostile"])],
+    [extended(long_files, True, MAX_MEGABYTES["long"]), (hostile_files, False, MAX_MEGABYTES["hostile"])],
     ids=["long", "hostile"],
 )
 async def test_nobody_waits_for_files_that_others_bring_and_memory_is_bounded(

@@ -111,6 +111,7 @@ except vocabulary.VocabularyError as error:
     assert "tiktoken" in alone(program).stdout
 
 
+@pytest.mark.slow
 def test_the_command_checks_converts_and_shows_without_django() -> None:
     assert command("check", "-") == (0, "-: accepted, 3 frames\n", "")
     code, output, _ = command("convert", "--to", "json", "-")
@@ -121,6 +122,7 @@ def test_the_command_checks_converts_and_shows_without_django() -> None:
     assert "SECRET" in command("show", "--as", "staff", "-")[1]
 
 
+@pytest.mark.slow
 def test_the_command_distinguishes_refused_and_flagged_problems() -> None:
     flagged = 'version: 2.2\n<|start|>tool name=functions.x<|message|>{"ok":true}<|end|>\n'
     code, output, _ = command("check", "-", standard_input=flagged)

@@ -45,6 +45,7 @@ def summary_of(tmp_path: Path, **variables: str) -> str:
     return done.stdout.split("what ran and what did not")[1]
 
 
+@pytest.mark.slow
 def test_the_summary_says_what_ran_and_why_the_rest_did_not(tmp_path: Path) -> None:
     summary = summary_of(tmp_path, CHATUI_CHROMIUM="/no/such/browser")
     assert "Tests that ran: 1 of" in summary
@@ -53,6 +54,7 @@ def test_the_summary_says_what_ran_and_why_the_rest_did_not(tmp_path: Path) -> N
     assert "1 passed, 2 skipped" in summary
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_answer_is_named(tmp_path: Path) -> None:
     address = "127.0.0.1:1"
     summary = summary_of(tmp_path, CHATUI_TEST_DATABASE_URL=f"postgres://{address}/x", CHATUI_TEST_REDIS_URL=f"redis://{address}/0")
@@ -105,6 +107,7 @@ def test_without_node_the_reason_is_a_sentence(monkeypatch: pytest.MonkeyPatch) 
     assert (node.why_not() or "").startswith("there is no Node.js")
 
 
+@pytest.mark.slow
 def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
     bare = subprocess.run([sys.executable, "-S", "manage.py", "check"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (bare.returncode, "Traceback" in bare.stderr) == (1, False)

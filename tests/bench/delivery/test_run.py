@@ -13,6 +13,7 @@ from tests.bench.delivery.measuring import Measuring, Plan, statements
 pytestmark = pytest.mark.served
 
 
+@pytest.mark.extended
 def test_the_relays_and_the_product_bring_every_word() -> None:
     with contextlib.ExitStack() as stack:
         upstream = stack.enter_context(processes.model_server())

@@ -35,6 +35,7 @@ def announcements(page: Page) -> list[str]:
     return announced
 
 
+@pytest.mark.extended
 def test_what_other_live_regions_say_is_heard(chat: Chat) -> None:
     chat.box.fill("x" * 4100)
     assert any("4,000" in announced or "4000" in announced for announced in announcements(chat.page))
@@ -81,6 +82,7 @@ def test_a_cut_answer_and_its_continuation(chat: Chat) -> None:
     assert len(announcements(chat.page)) == 2
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("act", ["regenerate", "edit"])
 def test_another_version(chat: Chat, act: str) -> None:
     chat.ask_and_wait("A question")
@@ -115,6 +117,7 @@ def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(wor
     assert announcements(chat.page) == ["Answer ready", *ANSWERED]
 
 
+@pytest.mark.extended
 def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -> None:
     world.model.hold()
     chat.ask(WRITES)

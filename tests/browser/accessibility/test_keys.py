@@ -106,6 +106,7 @@ def test_a_cut_answer_is_continued(chat: Chat) -> None:
     expect(chat.last).not_to_have_attribute("data-turn", turn)
 
 
+@pytest.mark.extended
 def test_renaming_pinning_archiving_and_deleting_from_the_list(chat: Chat) -> None:
     page = chat.page
     menu = page.locator("#conversation-menu")
@@ -152,6 +153,7 @@ def test_finding_and_searching(chat: Chat) -> None:
     page.wait_for_url("**at=**")
 
 
+@pytest.mark.extended
 def test_sharing_and_revoking(chat: Chat) -> None:
     page = chat.page
     press(page, "^Options for this conversation$", "^Share…$")
@@ -163,6 +165,7 @@ def test_sharing_and_revoking(chat: Chat) -> None:
     expect(link).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_staff_ask_for_the_debug_view_filter_the_audit_log_and_change_an_account(world: World, chat: Chat) -> None:
     page = world.page_of("grace")
     page.goto(chat.page.url + "debug/")

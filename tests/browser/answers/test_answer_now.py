@@ -57,6 +57,7 @@ def test_the_answer_begins_at_once_under_one_line_and_nothing_of_the_thought_is_
     assert wire.received and not any(THOUGHT in each for each in wire.received)
 
 
+@pytest.mark.extended
 def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thinking(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada", **PHONE))
     chat.page.get_by_role("combobox", name="Reasoning effort").select_option("high")
@@ -77,6 +78,7 @@ def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thi
     expect(button).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_the_button_is_not_offered_when_a_cut_answer_is_finished(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada"))
     chat.ask("Explain this, and make it long")

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
+from tests.support.cases import drawn, extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -52,7 +53,7 @@ def changing(page: Page, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     return sent
 
 
-@pytest.mark.parametrize("locale", ["en-US", "de-DE", "ko-KR", "zh-CN"])
+@pytest.mark.parametrize("locale", ["en-US", *map(extended, ["de-DE", "ko-KR", "zh-CN"])])
 def test_the_row_is_the_same_after_a_reload_in_every_language(demo: Server, visits: Visits, locale: str) -> None:
     page = visits.open(demo, "ada", "about:blank", locale=locale)
     sent = changing(page, lambda plain: plain)
@@ -84,7 +85,7 @@ def test_a_temporary_chat_has_no_thumbs_at_once_and_after_a_reload(demo: Server,
     assert below(chat) == live
 
 
-@pytest.mark.parametrize("how", DO_NOT_FIT)
+@pytest.mark.parametrize("how", drawn(3, DO_NOT_FIT))
 def test_a_row_that_the_template_does_not_fit_is_fetched(demo: Server, visits: Visits, how: str) -> None:
     page = visits.open(demo, "ada", "about:blank")
     sent = changing(page, DO_NOT_FIT[how])

@@ -64,6 +64,7 @@ def test_every_tab_shows_a_rating_immediately(demo: Server, visits: Visits) -> N
     expect(elsewhere.page.locator(".thumbs")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     chat.button("Good answer").focus()
@@ -80,6 +81,7 @@ def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> Non
     is_pressed(chat, "Good answer", "true")
 
 
+@pytest.mark.extended
 def test_the_dialog_fits_a_phone(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo, **PHONE)
     for name in ("Good answer", "Bad answer"):
@@ -90,6 +92,7 @@ def test_the_dialog_fits_a_phone(demo: Server, visits: Visits) -> None:
     fits(chat.page)
 
 
+@pytest.mark.extended
 def test_without_scripts_the_form_page_takes_the_rating(demo: Server, visits: Visits) -> None:
     chat = answered(visits, demo)
     path = chat.last.locator("[data-rating]").get_attribute("data-rating")

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -32,7 +33,9 @@ def opacity(page: Page) -> float:
     return value
 
 
-@pytest.mark.parametrize(("locale", "zone"), [("en-US", "America/New_York"), ("de-DE", "Europe/Berlin"), ("ko-KR", "Asia/Seoul")])
+@pytest.mark.parametrize(
+    ("locale", "zone"), [("en-US", "America/New_York"), extended("de-DE", "Europe/Berlin"), extended("ko-KR", "Asia/Seoul")]
+)
 def test_times_are_in_the_readers_time_zone_at_once_and_after_a_reload(demo: Server, visits: Visits, locale: str, zone: str) -> None:
     page = visits.open(demo, "ada", locale=locale, timezone_id=zone)
     page.wait_for_load_state()
@@ -78,6 +81,7 @@ def test_the_time_shows_on_hover_and_focus_and_moves_nothing(demo: Server, visit
     assert page.evaluate("globalThis.shifts") == []
 
 
+@pytest.mark.extended
 def test_the_time_shows_on_touch_screens_and_on_paper(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **PHONE))
     chat.ask_and_wait("When was that?")
@@ -94,6 +98,7 @@ def test_the_time_shows_on_touch_screens_and_on_paper(demo: Server, visits: Visi
     )
 
 
+@pytest.mark.extended
 def test_the_time_zone_of_the_settings_overrides_the_browsers(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     choose = "from chatui.models import User; User.objects.filter(username='sam').update(time_zone={!r})"
     demo_deployment.manage("shell", "--no-imports", "-c", choose.format("Asia/Tokyo"))

@@ -193,6 +193,7 @@ def test_versions_are_compared_by_keyboard_survive_a_reload_and_are_closed_again
     expect(others(chat).locator(".version-parts")).to_have_text("I am huge, and that is all.")
 
 
+@pytest.mark.extended
 def test_where_the_versions_cannot_be_shown_nothing_is_asked_and_the_choice_stays(
     two: Deployment, visits: Visits, servers: Servers
 ) -> None:
@@ -224,6 +225,7 @@ def test_while_another_answer_is_written_no_model_is_asked_and_the_choice_stays(
     chat.finish()
 
 
+@pytest.mark.extended
 def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_open(
     two: Deployment, visits: Visits, servers: Servers
 ) -> None:
@@ -246,6 +248,7 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
     expect(chat.answer).to_be_visible()
 
 
+@pytest.mark.extended
 def test_finding_in_the_conversation_looks_at_the_open_branch_alone(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **WIDE), servers)
     expect(others(chat)).to_be_visible()
@@ -255,6 +258,7 @@ def test_finding_in_the_conversation_looks_at_the_open_branch_alone(two: Deploym
     expect(chat.page.locator(".find-status")).to_contain_text("1 of 1")
 
 
+@pytest.mark.extended
 def test_a_version_of_a_model_that_was_taken_away_is_still_shown_and_that_model_is_not_offered(
     two: Deployment, visits: Visits, servers: Servers
 ) -> None:
@@ -270,6 +274,7 @@ def test_a_version_of_a_model_that_was_taken_away_is_still_shown_and_that_model_
         change_group(two, "add(Group.objects.get(name='careful'))")
 
 
+@pytest.mark.extended
 def test_with_one_model_there_is_no_menu_and_new_answers_are_compared_as_well(two: Deployment, visits: Visits) -> None:
     chat = Chat(visits.open(two.servers[0], "bela", **WIDE))
     chat.ask_and_wait("Who are you?")
@@ -282,6 +287,7 @@ def test_with_one_model_there_is_no_menu_and_new_answers_are_compared_as_well(tw
     expect(others(chat).locator(".version-parts")).to_have_text("I am tiny, and that is all.")
 
 
+@pytest.mark.extended
 def test_versions_say_when_they_were_written_and_fade_in_both_columns(two: Deployment, visits: Visits, servers: Servers) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", timezone_id="Asia/Seoul", **WIDE), servers)
     chat.box.hover()

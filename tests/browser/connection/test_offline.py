@@ -12,6 +12,7 @@ from tests.browser.cable import Cable
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
+from tests.support.cases import drawn
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -48,7 +49,7 @@ def chat(demo: Server, visits: Visits, cable: Cable) -> Chat:
     return chat
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", drawn(len(WAYS), WAYS))
 def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str, cable: Cable, chat: Chat) -> None:
     chat.page.evaluate(STOPWATCH)
     WAYS[way](cable)
@@ -153,6 +154,7 @@ def test_an_edit_that_is_sent_just_when_the_connection_breaks_says_so_and_can_be
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
 
 
+@pytest.mark.extended
 def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_once(cable: Cable, chat: Chat) -> None:
     box = edited(chat, "Hello, into the silence!")
     cable.swallow()
@@ -166,6 +168,7 @@ def test_an_edit_that_a_silent_connection_swallowed_is_not_confirmed_and_counts_
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
 
 
+@pytest.mark.extended
 def test_what_is_written_in_the_editor_outlives_a_page_that_is_reloaded_without_a_connection(cable: Cable, chat: Chat) -> None:
     edited(chat, "Half an edit")
     cable.cut()
@@ -178,6 +181,7 @@ def test_what_is_written_in_the_editor_outlives_a_page_that_is_reloaded_without_
     expect(edited(chat, None)).to_have_value("Hello!")
 
 
+@pytest.mark.extended
 def test_an_open_editor_goes_on_where_the_page_shows_news_from_another_tab(cable: Cable, chat: Chat, demo: Server) -> None:
     box = edited(chat, "Half an edit")
     cable.cut()
@@ -238,6 +242,7 @@ def edited(chat: Chat, text: str | None) -> Locator:
     return box
 
 
+@pytest.mark.extended
 def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
@@ -252,6 +257,7 @@ def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
     cable.restore()
 
 
+@pytest.mark.extended
 def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:
     cable.swallow()
     chat.page.context.set_offline(True)

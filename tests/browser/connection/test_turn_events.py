@@ -141,6 +141,7 @@ def test_later_turns_edits_and_regenerations_need_no_fetch_in_any_tab(demo: Serv
     expect(chat.question).to_have_text("The second question")
 
 
+@pytest.mark.extended
 def test_a_cut_answer_and_its_continuation_need_no_fetch_in_any_tab(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     with nothing_fetched(chat.page):
@@ -159,6 +160,7 @@ def test_a_cut_answer_and_its_continuation_need_no_fetch_in_any_tab(demo: Server
     agrees_with_a_reload(chat, twin)
 
 
+@pytest.mark.extended
 @pytest.mark.llama
 def test_an_answer_that_is_stopped_after_a_silence_needs_no_fetch_in_any_tab(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "ada"))
@@ -258,6 +260,7 @@ def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_
         expect(tab.answer).to_contain_text("200")
 
 
+@pytest.mark.extended
 @pytest.mark.llama
 def test_undo_in_the_tab_that_deleted_brings_back_what_it_had_shown(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "grace"))

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -29,7 +30,7 @@ def set_schema(page: Page, text: str) -> None:
     page.get_by_role("button", name=re.compile("Answer in JSON|Save")).click()
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
 def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[str, Any], demo: Server, visits: Visits) -> None:
     visits.allow(r"400 \(Bad Request\)")
     chat = Chat(visits.open(demo, "ada", **options))
@@ -60,7 +61,7 @@ def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[st
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
 def test_a_schema_is_set_before_the_first_message_and_holds_from_that_on(options: dict[str, Any], demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **options))
     page = chat.page

@@ -11,6 +11,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
 from tests.browser.visits import Visits
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -64,6 +65,7 @@ def test_a_diagram_is_drawn_once_its_block_is_complete_and_its_source_is_a_click
     expect(chat.answer.get_by_role("button", name="Show source")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_a_diagram_follows_the_theme_and_is_dark_on_white_on_paper(written: Server, visits: Visits, writer: Writer) -> None:
     chat = Chat(visits.open(written, "ada", color_scheme="dark"))
     writer.write(FLOW)
@@ -111,7 +113,10 @@ def test_what_is_far_from_the_screen_is_finished_before_the_conversation_is_prin
 
 @pytest.mark.parametrize(
     "source",
-    ["flowchart LR\n  A --> [[[ B", "no diagram at all", "mindmap\n  root((a))\n    b", "flowchart LR\n" + "  A --> B\n" * 2000],
+    [
+        "flowchart LR\n  A --> [[[ B",
+        *map(extended, ["no diagram at all", "mindmap\n  root((a))\n    b", "flowchart LR\n" + "  A --> B\n" * 2000]),
+    ],
     ids=["broken", "unknown", "left out", "huge"],
 )
 def test_a_diagram_that_cannot_be_drawn_stays_source_with_a_sentence(chat: Chat, writer: Writer, source: str) -> None:
@@ -126,6 +131,7 @@ def test_a_diagram_that_cannot_be_drawn_stays_source_with_a_sentence(chat: Chat,
     expect(chat.answer).to_contain_text("After it.")
 
 
+@pytest.mark.extended
 def test_a_diagram_is_drawn_on_a_reload_and_on_the_page_of_a_share_link(
     chat: Chat, writer: Writer, written: Server, visits: Visits
 ) -> None:
@@ -159,6 +165,7 @@ def test_pages_without_diagrams_may_frame_nothing(chat: Chat) -> None:
     assert chat.page.request.get("/shares/").headers["x-frame-options"] == "DENY"
 
 
+@pytest.mark.extended
 def test_a_diagram_that_comes_near_is_drawn_before_it_is_seen(chat: Chat, writer: Writer) -> None:
     page = chat.page
     writer.write(FLOW + "\nA line.\n" * 18)

@@ -40,6 +40,7 @@ def room_for_marker(item: Locator) -> tuple[float, float]:
     return left, right
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("phone", [False, True])
 def test_each_item_of_a_list_begins_on_its_own_side_with_room_for_its_marker(
     written: Server, visits: Visits, writer: Writer, phone: bool
@@ -59,6 +60,7 @@ def test_each_item_of_a_list_begins_on_its_own_side_with_room_for_its_marker(
     assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.extended
 def test_in_forced_colours_everything_still_has_its_edges(written: Server, visits: Visits, writer: Writer) -> None:
     chat = Chat(visits.open(written, "ada", forced_colors="active"))
     writer.write("Some `code`:\n\n```sh\nls\n```\n")

@@ -21,6 +21,7 @@ def test_a_formula_in_dollars_is_typeset_and_a_price_stays_a_price(chat: Chat, w
     assert chat.answer.locator(".math").first.evaluate("place => getComputedStyle(place, '::before').content") == "none"
 
 
+@pytest.mark.extended
 def test_a_formula_that_cannot_be_read_keeps_its_dollars(chat: Chat, writer: Writer) -> None:
     writer.write("This is $\\frac{1$ and this is $\\nosuchcommand{x}$, and so is $z$.\n")
     chat.ask_and_wait("What is no formula?")
@@ -32,6 +33,7 @@ def test_a_formula_that_cannot_be_read_keeps_its_dollars(chat: Chat, writer: Wri
     assert broken.evaluate("place => ['::before', '::after'].map(side => getComputedStyle(place, side).content)") == ['"$"', '"$"']
 
 
+@pytest.mark.extended
 def test_a_price_is_not_typeset_while_the_answer_is_written(chat: Chat, writer: Writer) -> None:
     writer.write("The *first* costs $5 and the second costs $10, so $x + y$ is more.", pause_after="second costs $10")
     chat.ask("Prices?")
@@ -42,6 +44,7 @@ def test_a_price_is_not_typeset_while_the_answer_is_written(chat: Chat, writer: 
     expect(chat.answer.locator(".katex-html")).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_without_its_script_a_formula_stays_readable_and_is_typeset_once_there_is_a_connection_again(
     chat: Chat, writer: Writer, visits: Visits
 ) -> None:

@@ -9,13 +9,14 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
+from tests.support.cases import extended
 
 pytestmark = pytest.mark.browser
 
 LINE = "x = " + " + ".join(f"value_{number}" for number in range(40))
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["new", "loaded"])
+@pytest.mark.parametrize("again", [False, extended(True)], ids=["new", "loaded"])
 def test_a_printout_has_its_title_owner_date_and_speakers(chat: Chat, writer: Writer, again: bool) -> None:
     writer.write(f"## Part\n\nSome text.\n\n```python\n{LINE}\n```\n")
     chat.ask_and_wait("What is on paper?")
@@ -41,6 +42,7 @@ def test_a_printout_has_its_title_owner_date_and_speakers(chat: Chat, writer: Wr
     assert chat.page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.extended
 def test_nothing_is_cut_off_and_no_page_stays_empty_before_long_code(chat: Chat, writer: Writer) -> None:
     sum_ = " + ".join(f"a_{{{number}}} x^{{{number}}}" for number in range(20))
     table = "| " + " | ".join(f"Column {number}" for number in range(10)) + " |\n|" + " --- |" * 10 + "\n| " + "words | " * 10

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 PROGRAM = "What is wrong?\n\n```python\ndef f(a):\n    if a < 3:\n        return '*' * `a`\n```\n\nThe log: <b> *not bold*\n    indented"
 
 
+@pytest.mark.extended
 def test_a_pasted_program_stays_a_program(chat: Chat, writer: Writer) -> None:
     writer.write("Nothing.")
     chat.ask_and_wait(PROGRAM)

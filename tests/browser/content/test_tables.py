@@ -44,6 +44,7 @@ def test_a_wide_table_can_be_scrolled_by_keyboard_and_a_narrow_one_is_none(chat:
         assert table.evaluate("table => getComputedStyle(table.querySelector('th')).whiteSpace") == "normal"
 
 
+@pytest.mark.extended
 def test_a_table_fits_the_paper(chat: Chat, writer: Writer) -> None:
     writer.write(TABLES + "\n")
     chat.ask_and_wait("Tables on paper?")
@@ -54,6 +55,7 @@ def test_a_table_fits_the_paper(chat: Chat, writer: Writer) -> None:
         assert table.evaluate("table => table.getBoundingClientRect().right <= innerWidth")
 
 
+@pytest.mark.extended
 def test_an_empty_last_item_has_no_bullet_and_one_in_the_middle_keeps_its_number(chat: Chat, writer: Writer) -> None:
     writer.write("1. one\n2.\n3. three\n4.\n")
     chat.ask_and_wait("A list that was cut?")

@@ -83,6 +83,7 @@ def test_each_script_is_drawn_and_not_shown_as_boxes(page: Page) -> None:
     assert [each["text"] for each in shown if each["isColoured"]] == ["👍"]
 
 
+@pytest.mark.extended
 def test_one_picture_is_drawn_for_an_emoji_of_several_characters(page: Page) -> None:
     widths = page.evaluate("""() => {
       const context = document.createElement("canvas").getContext("2d");
@@ -92,6 +93,7 @@ def test_one_picture_is_drawn_for_an_emoji_of_several_characters(page: Page) -> 
     assert max(widths) < 1.5 * widths[0], widths
 
 
+@pytest.mark.extended
 def test_lines_break_without_blanks_and_never_before_a_full_stop(page: Page) -> None:
     paragraphs = page.locator(".part p")
     for text in (CHINESE, KOREAN):
@@ -102,6 +104,7 @@ def test_lines_break_without_blanks_and_never_before_a_full_stop(page: Page) -> 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.extended
 def test_items_of_a_list_in_two_directions_have_their_numbers_on_their_own_sides(page: Page) -> None:
     items = page.locator(".part ol > li")
     assert items.evaluate_all("items => items.map((item) => getComputedStyle(item).direction)") == ["ltr", "rtl", "rtl"]

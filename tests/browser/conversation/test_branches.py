@@ -69,6 +69,7 @@ def test_a_regenerated_answer_stands_beside_the_old_one(llama: Server, visits: V
     expect(chat.exchanges).to_have_count(2)
 
 
+@pytest.mark.extended
 def test_an_edit_can_be_cancelled_with_escape_and_nothing_is_sent(llama: Server, visits: Visits) -> None:
     chat = Chat(visits.open(llama, "bela"))
     chat.ask_and_wait("Hello!")

@@ -113,6 +113,7 @@ def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
     expect(again.exchanges).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_the_effort_that_was_chosen_is_kept(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     effort = chat.page.get_by_role("combobox", name="Reasoning effort")
@@ -144,6 +145,7 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
 
 
+@pytest.mark.extended
 def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped_by_escape(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Change me half way.")
     title = chat.page.get_by_role("textbox", name="Title")
@@ -166,6 +168,7 @@ def test_an_edited_title_is_saved_on_a_press_elsewhere_or_on_leaving_and_dropped
     expect(item(other, "Kept on leaving")).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_a_title_that_could_not_be_saved_is_reported_and_retried(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource")
     chat = conversation(demo, visits, "Keep my name.")
@@ -214,6 +217,7 @@ def test_deleting_the_open_conversation_offers_undo(demo: Server, visits: Visits
     chat.finish()
 
 
+@pytest.mark.extended
 def test_deleting_another_conversation_offers_undo_on_the_open_page(demo: Server, visits: Visits) -> None:
     conversation(demo, visits, "Delete me from elsewhere.")
     chat = Chat(visits.open(demo, "bela"))

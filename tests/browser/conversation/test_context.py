@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
@@ -30,7 +31,7 @@ def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempP
         deployment.stop()
 
 
-@pytest.mark.parametrize("device", [{}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("device", [{}, extended(PHONE)], ids=["desk", "phone"])
 def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
     chat = Chat(visits.open(small, "ada", **device))
     line = chat.page.locator(".context-use")
@@ -58,6 +59,7 @@ def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, vis
     assert chat.page.locator(".composer-box").bounding_box() == before
 
 
+@pytest.mark.extended
 def test_a_question_that_is_too_long_says_how_long_it_is(small: Server, visits: Visits) -> None:
     chat = Chat(visits.open(small, "bela"))
     chat.ask_and_wait("word " * 1200, "failed")

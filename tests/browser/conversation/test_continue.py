@@ -55,6 +55,7 @@ def test_the_text_before_the_cut_is_not_touched_while_the_rest_is_written(demo: 
     expect(chat.last.locator(".part-final > [data-block='0']")).to_have_attribute("data-mine", "yes")
 
 
+@pytest.mark.extended
 def test_continue_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Please truncate.", state="incomplete")
@@ -70,6 +71,7 @@ def test_continue_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits
     expect(chat.page.locator(".announcer")).to_have_text("Answer ready")
 
 
+@pytest.mark.extended
 def test_on_a_phone_continue_and_retry_fit_below_each_other(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", viewport={"width": 360, "height": 640}))
     chat.ask_and_wait("Please truncate.", state="incomplete")
@@ -126,6 +128,7 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     assert chat.shown() == whole
 
 
+@pytest.mark.extended
 @pytest.mark.llama
 def test_an_answer_that_was_stopped_during_its_reasoning_is_finished(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "ada"))

@@ -81,6 +81,7 @@ def test_what_is_read_stays_in_its_place_while_earlier_messages_come(demo_deploy
     frame_stays(chat.page)
 
 
+@pytest.mark.extended
 def test_the_keyboard_alone_reaches_the_first_message(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo)
     while 1 not in numbers(chat):
@@ -110,6 +111,7 @@ def test_a_link_into_the_middle_shows_its_message_and_leads_both_ways(demo_deplo
     assert found == list(range(found[0], LONG + 1))
 
 
+@pytest.mark.extended
 def test_jump_to_the_latest_leaves_the_middle(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, address, answer = opened(demo_deployment, visits, demo, shown=15)
     chat.page.goto(f"{address}at/{answer}/")
@@ -131,6 +133,7 @@ def test_what_is_sent_from_the_middle_goes_to_the_end(demo_deployment: Deploymen
     assert Chat(chat.page).shown() == shown
 
 
+@pytest.mark.extended
 def test_an_answer_that_another_tab_asks_for_leaves_the_middle_alone(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, address, answer = opened(demo_deployment, visits, demo, shown=15)
     other = Chat(visits.open(demo, "ada", f"{address}?at={answer}#m-{answer}"))
@@ -149,6 +152,7 @@ def test_an_answer_that_another_tab_asks_for_leaves_the_middle_alone(demo_deploy
     expect(other.question).to_have_text("And now?")
 
 
+@pytest.mark.extended
 def test_another_version_far_above_is_shown_where_the_old_one_was(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo)
     scroll_up(chat)
@@ -194,6 +198,7 @@ def test_print_has_the_whole_conversation(demo_deployment: Deployment, visits: V
     assert page.locator(".question-text").first.is_visible() and page.locator(".question-text").last.is_visible()
 
 
+@pytest.mark.extended
 def test_everything_on_one_page_can_be_searched_by_the_browser(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, address, _ = opened(demo_deployment, visits, demo)
     find = "window.find('Question 3?', true, false, true)"
@@ -209,6 +214,7 @@ def test_everything_on_one_page_can_be_searched_by_the_browser(demo_deployment: 
     assert numbers(chat) == list(range(1, LONG + 1))
 
 
+@pytest.mark.extended
 def test_without_scripts_links_lead_from_part_to_part(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo, java_script_enabled=False)
     seen = numbers(chat)
@@ -222,6 +228,7 @@ def test_without_scripts_links_lead_from_part_to_part(demo_deployment: Deploymen
     assert len(numbers(chat)) == WINDOW
 
 
+@pytest.mark.extended
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_earlier_messages_come(
     demo_deployment: Deployment, visits: Visits, demo: Server
 ) -> None:
@@ -232,6 +239,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_earlier_messages_come(
     frame_stays(chat.page)
 
 
+@pytest.mark.extended
 def test_signing_out_elsewhere_is_reported_where_more_would_be_loaded(demo_deployment: Deployment, visits: Visits, demo: Server) -> None:
     chat, _, _ = opened(demo_deployment, visits, demo)
 

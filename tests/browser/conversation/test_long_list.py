@@ -49,6 +49,7 @@ def test_scrolling_reaches_the_oldest_conversation(page: Page) -> None:
     assert page.locator(".conversation-group").count() <= 3, "groups continue across pages of the list"
 
 
+@pytest.mark.extended
 def test_a_page_that_fails_is_asked_for_again_by_keyboard(page: Page, visits: Visits) -> None:
     visits.allow("503")
     page.route("**/conversations/**", lambda route: route.fulfill(status=503))
@@ -62,6 +63,7 @@ def test_a_page_that_fails_is_asked_for_again_by_keyboard(page: Page, visits: Vi
     expect(page.locator(".conversation-link").nth(before)).to_be_focused()
 
 
+@pytest.mark.extended
 def test_on_a_phone_the_list_goes_on_in_its_drawer(page: Page, visits: Visits, demo: Server) -> None:
     phone = visits.open(demo, "sam", **PHONE)
     phone.get_by_role("button", name="Open the list of conversations").click()

@@ -115,6 +115,7 @@ def shell(deployment: Deployment, code: str) -> None:
     deployment.manage("shell", "--no-imports", "-c", code)
 
 
+@pytest.mark.extended
 def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
     page.locator(".earlier").evaluate("button => { button.hidden = true; }")  # so that part of the text has room
@@ -191,6 +192,7 @@ def test_a_back_end_added_while_the_server_runs_is_offered_within_seconds_and_wo
     shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
 
 
+@pytest.mark.extended
 def test_a_person_who_left_the_group_sees_a_sentence_and_continues_with_another_model(several: Deployment, visits: Visits) -> None:
     shell(several, JOIN.format(what=JOINS))
     page = visits.open(several.servers[0], "ada")
@@ -211,6 +213,7 @@ def test_a_person_who_left_the_group_sees_a_sentence_and_continues_with_another_
     expect(chat.answer).to_contain_text("I am small")
 
 
+@pytest.mark.extended
 def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
     page = visits.open(several.servers[0], "bela", **PHONE)
     fits(page)

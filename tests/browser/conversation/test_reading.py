@@ -45,6 +45,7 @@ def test_the_page_follows_the_answer_until_the_reader_scrolls_up(llama: Server, 
     expect(jump).to_be_hidden()
 
 
+@pytest.mark.extended
 @pytest.mark.llama
 def test_a_reader_who_stays_at_the_end_sees_the_end(llama: Server, visits: Visits) -> None:
     chat = Chat(visits.open(llama, "ada", viewport={"width": 900, "height": 480}))
@@ -77,6 +78,7 @@ def test_a_copied_code_block_is_its_code(demo: Server, visits: Visits) -> None:
     assert clipboard(chat.page) == explained().split("```python\n")[1].split("\n```")[0]
 
 
+@pytest.mark.extended
 def test_a_conversation_is_printed_whole_and_without_what_can_only_be_clicked(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", color_scheme="dark"))
     chat.ask_and_wait("explain")

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chat import Chat
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits, Wire
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = [pytest.mark.browser]
@@ -67,6 +68,7 @@ def test_a_conversation_is_found_by_keyboard_alone(visits: Visits, demo: Server)
     expect(page.locator(":target")).to_be_in_viewport()
 
 
+@pytest.mark.extended
 def test_escape_clears_the_search_and_brings_the_list_back(visits: Visits, demo: Server) -> None:
     page = talk(visits, demo, "Is there a list?").page
     page.keyboard.press("Control+k")
@@ -79,6 +81,7 @@ def test_escape_clears_the_search_and_brings_the_list_back(visits: Visits, demo:
     expect(page.locator(".search-results")).to_be_hidden()
 
 
+@pytest.mark.extended
 def test_a_result_in_another_branch_opens_it(visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "What about porcupines?")
     chat.last.hover()
@@ -106,7 +109,7 @@ def test_what_was_found_stays_in_view_in_a_long_conversation(visits: Visits, dem
     expect(chat.page.locator(":target .question-text")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("width", [360, extended(1200)])
 def test_a_jump_inside_the_page_never_moves_its_frame(width: int, visits: Visits, demo: Server) -> None:
     chat = talk(visits, demo, "Where do the quokkas winter?", viewport={"width": width, "height": 560})
     for _ in range(3):
@@ -131,6 +134,7 @@ def test_nothing_that_the_model_thought_is_found(visits: Visits, demo: Server) -
         expect(chat.page.locator(".search-none")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_search_works_in_the_drawer_of_a_phone(visits: Visits, demo: Server) -> None:
     page = talk(visits, demo, "Do pangolins text?", **PHONE).page
     page.keyboard.press("Control+k")
@@ -161,6 +165,7 @@ def test_a_stranger_reads_what_was_shared_and_nothing_else(visits: Visits, demo:
     assert "DEVELOPER-CANARY" not in everything
 
 
+@pytest.mark.extended
 def test_a_shared_page_needs_no_script(visits: Visits, demo: Server) -> None:
     link = shared_link(talk(visits, demo, "Explain how reasoning stays out of sight").page)
     page = visits.open(demo, None, urlsplit(link).path, java_script_enabled=False)
@@ -187,6 +192,7 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     expect(stranger.get_by_text("Back to your conversations")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_the_pages_about_sharing_fit_a_phone(visits: Visits, demo: Server) -> None:
     page = talk(visits, demo, "Explain how reasoning stays out of sight", **PHONE).page
     link = shared_link(page)

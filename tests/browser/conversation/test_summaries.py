@@ -76,6 +76,7 @@ def test_the_copy_of_an_answer_goes_without_its_summary(slow: Server, visits: Vi
     assert copied.startswith("Here are seven habits") and "collect good habits" not in copied
 
 
+@pytest.mark.extended
 def test_a_phone_shows_the_list_and_the_line_without_scrolling_sideways(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "bela", **PHONE))
     chat.ask(PLAN)
@@ -90,6 +91,7 @@ def test_a_phone_shows_the_list_and_the_line_without_scrolling_sideways(slow: Se
     chat.finish("stopped")
 
 
+@pytest.mark.extended
 def test_on_paper_the_folded_line_has_no_arrow(slow: Server, visits: Visits) -> None:
     chat = Chat(visits.open(slow, "ada"))
     chat.ask(PLAN)

@@ -98,6 +98,7 @@ def test_leaving_the_page_ends_the_chat_soon_unless_another_tab_shows_it(demo: S
     assert 0 < seconds_left(demo_deployment, url) <= 60
 
 
+@pytest.mark.extended
 def test_a_key_begins_a_temporary_chat(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     page.get_by_role("heading", level=1).click()
@@ -130,6 +131,7 @@ def test_an_unsent_edit_is_deleted_with_the_chat(demo: Server, visits: Visits) -
     assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
 
 
+@pytest.mark.extended
 def test_a_temporary_chat_fits_a_phone(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", **PHONE)
     fits(page)

@@ -57,6 +57,7 @@ def test_a_menu_closes_after_a_choice_on_escape_outside_and_when_the_focus_leave
     expect(menu).to_be_hidden()
 
 
+@pytest.mark.extended
 def test_the_open_conversation_is_renamed_in_the_top_bar(demo: Server, visits: Visits) -> None:
     page = talk(demo, visits, "A poor title").page
     _, menu = opened(page)
@@ -79,6 +80,7 @@ def test_the_open_conversation_is_renamed_in_the_top_bar(demo: Server, visits: V
     expect(page.locator(".top-title")).to_have_text("A better title")
 
 
+@pytest.mark.extended
 def test_the_open_conversation_is_deleted_from_the_top_bar_and_can_be_brought_back(demo: Server, visits: Visits) -> None:
     page = talk(demo, visits, "Delete me from the top bar").page
     address = page.url
@@ -110,6 +112,7 @@ def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, 
     expect(chat.box).to_be_focused()
 
 
+@pytest.mark.extended
 def test_the_edit_button_is_visible_without_a_mouse(demo: Server, visits: Visits) -> None:
     chat = talk(demo, visits, "A question to edit", name="bela")
     chat.page.mouse.move(0, 0)

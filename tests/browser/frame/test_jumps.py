@@ -9,6 +9,7 @@ from tests.browser.chat import Chat
 from tests.browser.conversation.long_talks import make_long_talk
 from tests.browser.frame import ABSOLUTE_OUTSIDE, COVERED, STRETCHED, walk
 from tests.browser.visits import Visits
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -45,7 +46,7 @@ def frame_stays(page: Page, after: str) -> None:
     assert page.evaluate(MOVED) == [], f"{after} at {page.viewport_size}"
 
 
-@pytest.mark.parametrize("size", [*WINDOWS, *ZOOMED])
+@pytest.mark.parametrize("size", [WINDOWS[0], ZOOMED[0], *map(extended, [*WINDOWS[1:], *ZOOMED[1:]])])
 def test_nothing_moves_the_frame_of_a_long_conversation(
     size: tuple[int, int], demo_deployment: Deployment, demo: Server, visits: Visits
 ) -> None:
@@ -75,6 +76,7 @@ def test_nothing_moves_the_frame_of_a_long_conversation(
         frame_stays(page, f"something far out of {region}")
 
 
+@pytest.mark.extended
 def test_in_a_short_window_all_of_the_empty_page_can_be_reached(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", viewport={"width": 320, "height": 256})
     chat = Chat(page)
@@ -107,6 +109,7 @@ def test_an_editor_that_opens_at_the_end_of_the_page_is_seen_whole(demo: Server,
     frame_stays(chat.page, "Edit")
 
 
+@pytest.mark.extended
 def test_no_page_is_stretched_by_what_only_screen_readers_see(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "grace", viewport={"width": 360, "height": 740})
     chat = Chat(page)
@@ -140,6 +143,7 @@ def not_stretched(page: Page) -> None:
         assert page.evaluate(STRETCHED) <= 1, page.url
 
 
+@pytest.mark.extended
 def test_the_bars_of_the_debug_view_cover_nothing_that_has_the_focus(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "grace")
     chat = Chat(page)

@@ -64,6 +64,7 @@ def test_a_page_loaded_during_a_preamble_shows_the_same_order(paced: Server, vis
     assert other.page.evaluate(ORDER) == ["thought", "part-preamble", "part-final", "answer-tools"]
 
 
+@pytest.mark.extended
 def test_an_answer_that_was_stopped_in_thought_and_finished_has_one_line_with_all_the_seconds(paced: Server, visits: Visits) -> None:
     chat = Chat(visits.open(paced, "ada"))
     chat.ask(PLAN)

@@ -84,6 +84,7 @@ def test_nobody_is_notified_without_asking_or_while_the_page_is_visible_or_of_a_
     assert chat.page.evaluate("globalThis.noticed") == []
 
 
+@pytest.mark.extended
 def test_a_browser_that_denies_notifications_is_explained(chat: Chat) -> None:
     chat.page.evaluate("() => { Notification.answer = 'denied'; }")
     choose(chat.page)
@@ -93,6 +94,7 @@ def test_a_browser_that_denies_notifications_is_explained(chat: Chat) -> None:
     assert chat.page.evaluate("globalThis.noticed") == []
 
 
+@pytest.mark.extended
 def test_notifications_can_be_switched_off_and_end_with_sign_out(chat: Chat) -> None:
     page, button = chat.page, chat.page.locator("[data-action=tell-ready]")
     choose(page)

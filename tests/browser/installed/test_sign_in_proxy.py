@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.installed.conftest import CACHES, READY, Opening
 from tests.browser.visits import Visits
 from tests.services.proxy import Proxy
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -65,7 +66,7 @@ def without_server(own: Deployment, with_worker: Opening) -> Page:
     return page
 
 
-@pytest.mark.parametrize("status", [302, 401])
+@pytest.mark.parametrize("status", [302, extended(401)])
 def test_an_expired_sign_in_at_the_proxy_is_requested_by_the_page_itself(
     own: Deployment, with_worker: Opening, visits: Visits, status: int
 ) -> None:
@@ -77,6 +78,7 @@ def test_an_expired_sign_in_at_the_proxy_is_requested_by_the_page_itself(
     expect(page.locator("chat-composer")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_an_unreachable_page_is_retried_less_and_less_often(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK)
     page = without_server(own, with_worker)

@@ -53,6 +53,7 @@ def test_without_a_network_there_is_an_honest_page_and_with_it_again_the_convers
     expect(chat.question).to_contain_text(SECRET)
 
 
+@pytest.mark.extended
 def test_the_page_comes_back_by_itself_once_a_server_that_was_down_answers(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK)
     chat = Chat(with_worker("ada", own.servers[0]))
@@ -115,6 +116,7 @@ def test_only_static_files_are_cached_and_all_else_is_fetched_as_without_a_worke
     assert [path for path in cached if not CACHED.fullmatch(path)] == [] and any("/js/chat." in path for path in cached)
 
 
+@pytest.mark.extended
 def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK + "|503")
     page = with_worker("ada", own.servers[0])
@@ -147,6 +149,7 @@ def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment
     assert server.url in page.url
 
 
+@pytest.mark.extended
 def test_a_worker_that_is_switched_off_unregisters_and_deletes_its_caches(own: Deployment, with_worker: Opening, visits: Visits) -> None:
     visits.allow(NETWORK + "|503")
     page = with_worker("ada", own.servers[0])

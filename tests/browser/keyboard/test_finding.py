@@ -47,6 +47,7 @@ def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Vi
     assert chat.page.evaluate(MARKED) == []
 
 
+@pytest.mark.extended
 def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortcut(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello!")
@@ -69,6 +70,7 @@ def test_what_is_typed_while_the_bar_is_still_loaded_is_looked_for_and_no_shortc
     expect(chat.page.locator("main")).to_be_focused()
 
 
+@pytest.mark.extended
 def test_the_menu_opens_it_and_the_focus_goes_back_there(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello!")

@@ -48,6 +48,7 @@ def test_the_list_folds_away_and_stays_so_without_a_flash(demo: Server, visits: 
     expect(sidebar).to_be_visible()
 
 
+@pytest.mark.extended
 def test_a_key_folds_it_and_a_search_brings_it_back(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
@@ -66,6 +67,7 @@ def test_a_key_folds_it_and_a_search_brings_it_back(demo: Server, visits: Visits
     expect(sidebar).to_be_visible()
 
 
+@pytest.mark.extended
 def test_on_a_phone_what_was_folded_is_a_drawer(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam", **PHONE))
     chat.page.evaluate("localStorage.setItem('chatui:list', 'folded')")

@@ -62,6 +62,7 @@ def test_each_shortcut_does_what_the_page_offers(demo: Server, visits: Visits) -
     expect(chat.exchanges).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_shortcut_letters_are_text_while_one_types(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
@@ -126,6 +127,7 @@ def test_keys_can_be_changed_and_a_clash_is_reported(demo: Server, visits: Visit
     expect(box).to_have_accessible_name("Go to the message box M")
 
 
+@pytest.mark.extended
 def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.page.wait_for_load_state()
@@ -141,6 +143,7 @@ def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) 
     expect(sheet(chat.page)).to_be_hidden()
 
 
+@pytest.mark.extended
 def test_a_key_right_after_escape_keeps_its_focus_when_the_sheet_returns_the_focus(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "sam"))
     chat.ask_and_wait("Find me quickly")

@@ -43,6 +43,7 @@ def test_what_is_typed_while_the_editor_of_a_question_is_loaded_stands_in_it(dem
     expect(chat.button("Edit")).to_be_focused()
 
 
+@pytest.mark.extended
 def test_an_editor_that_could_not_be_loaded_leaves_nothing_behind(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource|ERR_FAILED")
     chat = Chat(visits.open(demo, "ada"))
@@ -87,6 +88,7 @@ def test_escape_closes_an_editor_that_is_still_loading(demo: Server, visits: Vis
     expect(box).to_have_value("Hello")
 
 
+@pytest.mark.extended
 def test_what_is_typed_early_is_appended_to_the_stored_draft_of_the_edit(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello")
@@ -117,6 +119,7 @@ def test_what_is_selected_early_is_replaced_by_what_is_typed_later(demo: Server,
     expect(box).to_have_value("Good morning")
 
 
+@pytest.mark.extended
 def test_what_was_typed_in_an_editor_that_could_not_be_loaded_is_there_the_next_time(demo: Server, visits: Visits) -> None:
     visits.allow("Failed to load resource|ERR_FAILED")
     chat = Chat(visits.open(demo, "ada"))

@@ -39,6 +39,7 @@ def directions(places: Locator) -> list[str]:
     return found
 
 
+@pytest.mark.extended
 def test_the_choice_cuts_off_the_end_of_the_name_and_the_menu_reads_as_the_choice_does(arabic: Server, visits: Visits) -> None:
     chat = Chat(visits.open(arabic, "ada", **PHONE))
     choice = chat.page.locator(".model-choice")
@@ -54,6 +55,7 @@ def test_the_choice_cuts_off_the_end_of_the_name_and_the_menu_reads_as_the_choic
     assert directions(items) == ["ltr", "rtl"]
 
 
+@pytest.mark.extended
 def test_the_line_below_an_answer_keeps_the_number_at_the_end_of_the_name(arabic: Server, visits: Visits) -> None:
     chat = Chat(visits.open(arabic, "ada"))
     chat.page.locator(".model-choice").select_option(index=1)

@@ -109,6 +109,7 @@ def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, v
     expect(page.locator("#composer-text")).to_have_value("Das wird abgelehnt")
 
 
+@pytest.mark.extended
 def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: Server, visits: Visits) -> None:
     english = Chat(visits.open(slow_demo, "sam", locale="en-GB"))
     ask(english, "The first")
@@ -137,6 +138,7 @@ def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: 
         expect(chat.last.locator(".answer-facts, .notice").first).to_contain_text(stopped)
 
 
+@pytest.mark.extended
 def test_what_went_wrong_is_announced_once_and_in_each_pages_language(slow_demo: Server, visits: Visits) -> None:
     english = Chat(visits.open(slow_demo, "bela", locale="en-GB"))
     ask(english, "The first")

@@ -69,6 +69,7 @@ def ask(chat: Chat, text: str) -> None:
     chat.settle()
 
 
+@pytest.mark.extended
 def test_an_empty_box_begins_on_the_right_and_a_written_one_where_its_text_does(chat: Chat) -> None:
     for name in ("#composer-text", ".search-text"):
         field = chat.page.locator(name)
@@ -103,6 +104,7 @@ def test_a_title_and_menus_begin_on_the_right(chat: Chat) -> None:
     assert abs(box(page.locator("#top-menu"))[0] - box(page.locator(".top-more"))[0]) < 2
 
 
+@pytest.mark.extended
 def test_arrows_point_the_other_way_and_the_corner_of_a_question_is_on_its_side(chat: Chat) -> None:
     ask(chat, "A question in English")
     chat.page.locator("[data-action=regenerate]").click()
@@ -115,6 +117,7 @@ def test_arrows_point_the_other_way_and_the_corner_of_a_question_is_on_its_side(
     assert float(left.removesuffix("px")) < float(right.removesuffix("px"))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("text", ["عنوان المحادثة", "A title"])
 def test_a_title_begins_on_the_side_of_the_page_whatever_it_is_written_in(demo: Server, visits: Visits, text: str) -> None:
     chat = Chat(visits.open(demo, "ada"))
@@ -137,6 +140,7 @@ def test_the_list_stands_at_the_beginning_of_the_page_and_comes_from_there_on_a_
     assert page.evaluate(left) > 0
 
 
+@pytest.mark.extended
 def test_a_long_name_of_a_model_keeps_its_beginning_beside_its_arrow(chat: Chat) -> None:
     page = chat.page
     page.set_viewport_size({"width": 360, "height": 740})

@@ -50,6 +50,7 @@ def test_a_deleted_conversation_is_found_in_the_bin_brought_back_and_deleted_for
     assert gone is not None and gone.status == 404
 
 
+@pytest.mark.extended
 def test_the_bin_fits_a_phone(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "bela", **PHONE))
     chat.ask_and_wait("A talk with a title that is long enough to need more than one line on a phone")

@@ -155,6 +155,7 @@ def test_a_folder_is_made_on_the_way_renamed_and_deleted_and_its_conversations_s
         expect(in_list(tab)).to_have_text(["Talk 2", "Talk 1", "Talk 0"])
 
 
+@pytest.mark.extended
 def test_what_is_folded_stays_so_in_this_browser(page: Page) -> None:
     make(page, "Work")
     make(page, "Play")
@@ -170,6 +171,7 @@ def test_what_is_folded_stays_so_in_this_browser(page: Page) -> None:
     expect(details).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_a_folder_is_loaded_when_it_is_opened_and_goes_on_to_its_end(filled: Page) -> None:
     expect(filled.locator(".folder-head")).to_have_count(1)
     assert filled.locator(".conversation-item").count() == 3, "nothing in a folded folder is sent"
@@ -183,6 +185,7 @@ def test_a_folder_is_loaded_when_it_is_opened_and_goes_on_to_its_end(filled: Pag
     expect(filled.locator(".folder-items .conversation-page")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_what_is_moved_into_a_folder_that_is_not_loaded_stands_in_its_place_later(filled: Page) -> None:
     choose(filled, "Talk 1", "Move to folder…")
     filled.get_by_role("dialog").get_by_role("button", name="Work", exact=True).click()
@@ -194,6 +197,7 @@ def test_what_is_moved_into_a_folder_that_is_not_loaded_stands_in_its_place_late
     assert found == [*inside[:48], "Talk 1", *inside[48:]], '"Talk 1" is sorted by time, two days ago'
 
 
+@pytest.mark.extended
 def test_the_folder_of_the_open_conversation_is_open_and_the_keyboard_reaches_everything(page: Page) -> None:
     make(page, "Work")
     page.goto("/")
@@ -249,6 +253,7 @@ def test_a_question_in_a_folder_takes_its_instructions_to_the_model(patient: Ser
     assert "Latin" not in str(Patient.requests)
 
 
+@pytest.mark.extended
 def test_a_folder_that_another_tab_deletes_does_not_keep_a_question_from_being_sent(page: Page) -> None:
     make(page, "Work")
     aside = another(page)
@@ -262,6 +267,7 @@ def test_a_folder_that_another_tab_deletes_does_not_keep_a_question_from_being_s
     expect(in_list(page)).to_have_count(4)
 
 
+@pytest.mark.extended
 def test_on_a_phone_folders_fit_and_the_dialog_as_well(filled: Page, visits: Visits, demo: Server) -> None:
     phone = visits.open(demo, "sam", **PHONE)
     phone.wait_for_load_state()

@@ -98,6 +98,7 @@ def test_every_tab_shows_the_title_as_soon_as_it_comes_and_a_reload_does_too(ser
     assert "HIDDEN-THOUGHT" not in chat.page.content()
 
 
+@pytest.mark.extended
 def test_a_title_that_the_person_writes_meanwhile_stays(served: Server, visits: Visits) -> None:
     chat = Chat(visits.open(served, "ada"))
     chat.ask_and_wait(QUESTION)

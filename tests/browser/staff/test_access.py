@@ -53,6 +53,7 @@ def test_a_conversation_by_keyboard_alone(llama: Server, visits: Visits, relay: 
     chat.finish()
 
 
+@pytest.mark.extended
 def test_menus_open_and_close_by_keyboard_and_give_the_focus_back(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     account = page.get_by_role("button", name="Account: ada")
@@ -111,6 +112,7 @@ def test_everything_that_can_be_used_has_a_name(demo: Server, visits: Visits) ->
     named(visits.open(demo, path="/sign-in/"), "main", "textbox", "button")
 
 
+@pytest.mark.extended
 def test_the_appearance_follows_the_system_and_the_readers_choice(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada", color_scheme="dark")
     assert brightness(page) < 60

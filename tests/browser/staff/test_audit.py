@@ -91,6 +91,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     assert lines(page)[0].startswith("audit export")
 
 
+@pytest.mark.extended
 def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server, visits: Visits) -> None:
     deployment.manage("shell", "--no-imports", "-c", MANY_LINES)
     page = visits.open(server, "grace", "/audit/")
@@ -139,6 +140,7 @@ def test_a_stranger_who_asks_for_hidden_channels_signs_in_first_and_stands_in_th
     expect(reader.locator(".audit-lines tbody tr").first).to_contain_text("not signed in")
 
 
+@pytest.mark.extended
 def test_requests_that_another_site_causes_are_recorded_as_such_without_a_warning(server: Server, visits: Visits) -> None:
     visits.allow("status of 403|elsewhere.test|NotSameOrigin")
     address = f"{server.url}/c/{uuid4()}/debug/"

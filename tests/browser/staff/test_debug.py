@@ -15,6 +15,7 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
@@ -79,7 +80,7 @@ def test_every_kind_of_frame_is_there_with_its_header_and_says_whether_people_se
     expect(frames.nth(4)).to_contain_text("launch date")
 
 
-@pytest.mark.parametrize("name", ["ada", "sam"])
+@pytest.mark.parametrize("name", ["ada", extended("sam")])
 def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: Server, visits: Visits, name: str) -> None:
     visits.allow("status of 403")
     chat = Chat(visits.open(llama, name))
@@ -105,6 +106,7 @@ def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: 
             expect(row).to_contain_text(words)
 
 
+@pytest.mark.extended
 def test_the_log_holds_in_one_row_the_reason_and_how_many_pages_and_streams_were_looked_at(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "bela"))
     chat.ask_and_wait("Hello!")

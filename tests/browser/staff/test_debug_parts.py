@@ -145,6 +145,7 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
     expect(asking.get_by_role("timer")).to_have_text(re.compile("Closes in (1 h|60 min)"))
 
 
+@pytest.mark.extended
 def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> None:
     chat = chat_with(visits, strict)
     asking = visits.open(strict, "grace", chat.page.url + "debug/")
@@ -157,6 +158,7 @@ def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> Non
     assert INSTRUCTIONS not in asking.content()
 
 
+@pytest.mark.extended
 def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     turn = page.get_by_role("region", name="Turn of")
@@ -171,6 +173,7 @@ def test_turns_show_state_times_tools_and_usage(visits: Visits, demo: Server, op
     expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
 
+@pytest.mark.extended
 def test_what_the_person_saw_is_shown_beside_all_frames(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="What the user saw").click()
@@ -227,6 +230,7 @@ def test_search_counts_steps_and_filters_by_keyboard(visits: Visits, demo: Serve
     expect(count).to_have_text("No match in 0 of 8 frames")
 
 
+@pytest.mark.extended
 def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -245,6 +249,7 @@ def test_raw_text_is_fetched_when_it_is_opened_and_can_be_copied(visits: Visits,
     assert copied == page.locator("#debug-text").text_content() and copied.count("<|start|>") == 8
 
 
+@pytest.mark.extended
 def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     page.get_by_role("link", name="Prompt that was sent").click()
@@ -259,6 +264,7 @@ def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits
     expect(page.get_by_text(re.compile("fetch_vocabulary|No ids were sent"))).to_be_visible()
 
 
+@pytest.mark.extended
 def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server) -> None:
     chat = chat_with(visits, demo, "Make a plan.")
     chat.button("Edit").click()
@@ -299,6 +305,7 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     expect(page.locator(".frame:visible")).to_have_count(1)
 
 
+@pytest.mark.extended
 def test_the_labels_of_the_search_filters_are_not_cut_off_on_a_phone(visits: Visits, demo: Server, opened: str) -> None:
     page = visits.open(demo, "grace", opened)
     for width in (320, 360, 414):

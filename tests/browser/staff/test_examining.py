@@ -39,6 +39,7 @@ def test_the_page_follows_the_examination_and_shows_the_report(tmp_path: Path, v
             picture(phone, f"report-{scheme}-360")
 
 
+@pytest.mark.extended
 def test_without_scripts_people_look_again(tmp_path: Path, visits: Visits) -> None:
     with answering(SILENT) as url, deployed(tmp_path, url) as (_, server):
         page = visits.open(server, "kim", PAGE, java_script_enabled=False)

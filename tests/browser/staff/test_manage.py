@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import LOOK
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
@@ -127,7 +128,7 @@ def test_an_admin_finds_their_way(server: Server, visits: Visits) -> None:
     expect(page.get_by_role("button", name="Reopen this account")).to_be_visible()
 
 
-@pytest.mark.parametrize("language", ["en-GB", "de-DE", "ko-KR", "zh-CN"])
+@pytest.mark.parametrize("language", ["en-GB", *map(extended, ["de-DE", "ko-KR", "zh-CN"])])
 def test_the_whole_menu_is_one_row_on_a_small_desktop(language: str, server: Server, visits: Visits) -> None:
     page = visits.open(server, "root", "/manage/system/", viewport={"width": 1280, "height": 800}, locale=language)
     menu = page.locator(".manage-menu")
@@ -137,7 +138,7 @@ def test_the_whole_menu_is_one_row_on_a_small_desktop(language: str, server: Ser
     picture(page, f"menu-{language}")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", extended("dark")])
 def test_every_part_fits_a_phone(scheme: str, server: Server, visits: Visits) -> None:
     page = visits.open(server, "root", "/manage/", **PHONE | {"color_scheme": scheme, "viewport": {"width": 360, "height": 740}})
     fits(page)
@@ -159,6 +160,7 @@ def test_every_part_fits_a_phone(scheme: str, server: Server, visits: Visits) ->
         expect(page.get_by_role("heading", name="Administration")).to_be_visible()
 
 
+@pytest.mark.extended
 def test_facts_about_people_begin_and_end_no_line_with_a_dot_and_leave_no_gap(server: Server, visits: Visits) -> None:
     page = visits.open(server, "kim", "/manage/people/?q=grace", **PHONE)
     facts = page.locator(".manage-row .manage-facts.manage-soft")

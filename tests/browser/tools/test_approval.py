@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits, Wire
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -30,7 +31,7 @@ def approval_request(chat: Chat) -> Locator:
     return shown
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
 def test_a_call_is_shown_in_full_and_runs_when_it_is_allowed(options: dict[str, Any], demo: Server, visits: Visits) -> None:
     wire = Wire()
     chat = Chat(visits.open(demo, "ada", wire=wire, **options))
@@ -77,6 +78,7 @@ def test_the_card_survives_a_reload_and_a_decision_in_one_tab_is_seen_in_the_oth
     expect(chat.last.locator(".part-tool")).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     approval_request(chat)
@@ -85,6 +87,7 @@ def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits
     expect(chat.page.locator("[data-decided] summary")).to_contain_text("The answer was stopped before you decided")
 
 
+@pytest.mark.extended
 def test_the_buttons_work_without_scripts(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     approval_request(chat)

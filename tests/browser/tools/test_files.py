@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
 from tests.chatui.store.files.pictures import png
+from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 from tests.support.stub import DONE, chunk
 
@@ -45,7 +46,7 @@ def box(page: Page) -> Any:
     return page.locator(".file-picture img").bounding_box()
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
 def test_a_picture_has_its_box_before_it_comes_and_a_table_is_saved(
     options: dict[str, Any], demo: Server, demo_deployment: Deployment, visits: Visits
 ) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits, Wire
+from tests.support.cases import extended
 from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.browser
 LINE = "Looking up the weather in Oslo"
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("options", [{}, extended(PHONE)], ids=["desktop", "phone"])
 def test_a_tool_is_one_line_between_the_plan_and_the_answer_live_and_after_a_reload(
     options: dict[str, Any], demo: Server, visits: Visits
 ) -> None:

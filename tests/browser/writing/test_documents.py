@@ -113,6 +113,7 @@ def test_files_are_restored_like_the_text_and_are_sent_with_it(demo: Server, vis
     expect(chips).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has_sent_is_gone(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")
@@ -153,6 +154,7 @@ def test_a_refused_file_is_told_in_its_tab_alone_and_a_file_that_another_tab_has
 SEEN = "() => document.dispatchEvent(new Event('visibilitychange'))"
 
 
+@pytest.mark.extended
 def test_the_page_says_that_an_open_editor_does_not_get_the_files_of_the_box(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits)
     chat.ask_and_wait("Hello")
@@ -164,6 +166,7 @@ def test_the_page_says_that_an_open_editor_does_not_get_the_files_of_the_box(dem
     chat.page.get_by_role("button", name="Remove notes.txt").click()
 
 
+@pytest.mark.extended
 def test_a_picture_is_refused_before_it_is_sent(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "ada")
     page.wait_for_load_state()

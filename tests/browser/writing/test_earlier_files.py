@@ -55,6 +55,7 @@ def test_an_earlier_file_is_found_with_keys_alone_and_sent_again(demo: Server, v
     expect(chips).to_have_count(0)
 
 
+@pytest.mark.extended
 def test_earlier_files_work_on_a_phone_and_escape_changes_nothing(demo: Server, visits: Visits) -> None:
     chat = with_two_sent(demo, visits, **PHONE)
     button = chat.page.get_by_role("button", name="Earlier files")

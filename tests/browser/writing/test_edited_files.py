@@ -79,6 +79,7 @@ def test_files_are_changed_with_keys_alone_and_exactly_those_are_sent(demo: Serv
     expect(documents(chat)).to_have_count(2)
 
 
+@pytest.mark.extended
 def test_what_is_dropped_and_pasted_goes_where_it_is_meant_and_cancelling_changes_nothing(demo: Server, visits: Visits) -> None:
     chat = opened(demo, visits, **PHONE)
     editor = question_with_files(chat)

@@ -41,6 +41,7 @@ def test_near_a_limit_the_page_says_so_and_beyond_it_the_question_stays(demo_dep
     expect(chat.page.locator(".usage-near .usage-words")).to_have_text("1 of 1 answers")
 
 
+@pytest.mark.extended
 def test_once_there_is_much_left_again_the_page_no_longer_says_so(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     limited(demo_deployment, "lina", 1)
     chat = Chat(visits.open(demo, "lina"))

@@ -55,6 +55,7 @@ def test_a_search_narrows_six_hundred_models(many: Deployment, visits: Visits, t
     assert len(offers(page)) == 600
 
 
+@pytest.mark.extended
 def test_the_search_fits_a_phone(many: Deployment, visits: Visits, tmp_path: Path) -> None:
     page = visits.open(many.servers[0], "ada", **PHONE)
     expect(page.get_by_role("searchbox", name="Search models")).to_be_visible()

@@ -153,6 +153,7 @@ def _whole(text: str) -> str:
 ASKS = [ask for route in ROUTES for ask in route.asks]
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_no_field_or_query_causes_a_500(world: World) -> None:
@@ -212,6 +213,7 @@ def test_no_filter_of_the_admin_pages_causes_a_500(list_of: str, world: World) -
             assert client.get(f"/admin/{list_of}/", query_params={field: word}).status_code < 500, f"{field}={word!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["", "x", "password", "id", "conversations"])
 def test_no_field_that_looks_up_a_person_causes_a_500(field: str, world: World) -> None:
@@ -322,6 +324,7 @@ def on_a_socket(person: User, act: Callable[[BrowserSocket], Awaitable[None]]) -
     async_to_sync(run)()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from chatui.model_servers import connected

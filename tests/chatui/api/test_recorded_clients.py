@@ -27,6 +27,7 @@ def program(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
     return Program(key_of(ada))
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 async def test_the_requests_of_a_client_are_served(path: Path, program: Program) -> None:

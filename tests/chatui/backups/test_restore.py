@@ -37,6 +37,8 @@ from tests.chatui.store.documents.test_attached import talk_with
 from tests.chatui.store.documents.uploads import uploaded
 from tests.support import environment
 
+pytestmark = pytest.mark.slow
+
 
 def output_of(*arguments: object) -> str:
     out = StringIO()

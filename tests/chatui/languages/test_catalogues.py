@@ -12,6 +12,7 @@ from chatui.languages import catalogues
 from tests.tools.messages import catalogue, domains, problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", domains.TRANSLATED)
 def test_every_sentence_is_translated_well_and_none_is_left_over(code: str) -> None:
     for domain, find in domains.DOMAINS.items():

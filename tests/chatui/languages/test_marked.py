@@ -132,6 +132,7 @@ def _cookie() -> Any:
     return settings.LANGUAGE_COOKIE_NAME
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("accents", "_english_afterwards")
 def test_every_page_is_fully_translated() -> None:

@@ -37,6 +37,7 @@ def run(**options: Any) -> str:
     return output.getvalue()
 
 
+@pytest.mark.slow
 def test_a_local_copy_is_used(data_dir: Path, rank_file: Path) -> None:
     assert vocabulary.find(data_dir) is None
     assert str(data_dir / FILE_NAME) in run(file=rank_file)

@@ -101,6 +101,7 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
     assert "Be kind." in text and "Latin" not in text
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_every_line_of_a_persons_text_is_marked(text: str) -> None:
     before, _, after = format_preferences("\x01").partition("> \x01")

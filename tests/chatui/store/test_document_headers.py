@@ -140,6 +140,7 @@ async def test_the_header_states_the_used_settings_not_the_requested_ones(ada: U
     assert values(await database_sync_to_async(downloaded)(ada, row))["generation_settings"] == {"reasoning_effort": "low"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

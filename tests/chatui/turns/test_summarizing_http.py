@@ -142,6 +142,7 @@ def relay(llama_server: str) -> Iterator[Relay]:
     relay.close()
 
 
+@pytest.mark.extended
 @pytest.mark.llama
 @pytest.mark.usefixtures("closing")
 async def test_the_real_server_as_model_and_summarizer(

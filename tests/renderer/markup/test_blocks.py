@@ -106,6 +106,7 @@ def assert_ends_as_the_whole(pieces: list[str], *, is_cut: bool = False) -> None
 TEXTS = [*(answer.markdown for answer in answers()), *EXAMPLES]
 
 
+@pytest.mark.slow
 @for_each(TEXTS)
 def test_a_streamed_text_ends_as_the_whole_one_however_it_is_cut(text: str) -> None:
     assert_ends_as_the_whole([text])
@@ -115,6 +116,7 @@ def test_a_streamed_text_ends_as_the_whole_one_however_it_is_cut(text: str) -> N
         assert_ends_as_the_whole(cut_at_random(text, chance))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(example_count(20)))
 def test_streamed_random_mixes_end_as_the_whole_one(seed: int) -> None:
     chance = random.Random(seed)
@@ -212,6 +214,7 @@ def test_a_late_definition_changes_only_the_blocks_that_refer_to_it() -> None:
     assert "footnote-ref" in late[0].html.html
 
 
+@pytest.mark.slow
 def test_patching_cannot_be_made_to_cost_more_than_the_text() -> None:
     asking = " ".join(f"[l{number}]" for number in range(900)) + "\n\n"
 

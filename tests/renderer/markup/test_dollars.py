@@ -218,6 +218,7 @@ def test_there_are_enough_cases() -> None:
     assert len(FORMULAS) > 70
 
 
+@pytest.mark.slow
 @for_each([*NO_FORMULAS, *FORMULAS])
 def test_streamed_dollars_end_as_the_whole_text_however_they_are_cut(text: str) -> None:
     chance = random.Random(text)

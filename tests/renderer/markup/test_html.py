@@ -234,6 +234,7 @@ def test_text_that_is_nested_too_deeply_is_still_shown() -> None:
 # --- the allow-list ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_second_sanitizer_finds_nothing_to_remove() -> None:
     """bleach reads what nh3 let through, under the same allow-list. Here a sample of the attacks; ``make attack`` takes them all."""
     texts = [payload.text for payload in attacks.sample(attacks.own(), 800, seed=2) if len(payload.text) < 20_000]

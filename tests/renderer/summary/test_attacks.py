@@ -102,6 +102,7 @@ def test_single_visible_digits_must_not_spell_a_hidden_number() -> None:
     assert len(shown) == 2 and reasons == [], "the twin: in this order they are no part of it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "languages", "most"),
     [

@@ -95,6 +95,7 @@ def test_there_are_attacks_of_many_kinds_in_seven_languages() -> None:
     assert {attack.scene.name for attack in ATTACKS} >= {"bank", "german", "chinese", "korean", "spanish", "russian", "arabic"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_few_honest_lines_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     checked: Counter[str] = Counter()

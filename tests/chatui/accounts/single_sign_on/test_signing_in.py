@@ -269,6 +269,7 @@ def test_guesses_have_to_wait(provider: ScriptedProvider) -> None:
     assert found[0] == 400 and found[-1] == 429 and sign_in_with_provider(provider)[1].status_code == 429
 
 
+@pytest.mark.slow
 def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider: ScriptedProvider) -> None:
     client, _ = sign_in_with_provider(provider)
     client.post("/sign-out/")
@@ -278,6 +279,7 @@ def test_guesses_from_the_same_address_do_not_lock_out_a_known_browser(provider:
     assert sign_in_with_provider(provider, client)[1].status_code == 302
 
 
+@pytest.mark.slow
 def test_unrequested_responses_make_nobody_wait(provider: ScriptedProvider) -> None:
     """Any page can have the browsers of an office bring such answers."""
     back = "/sign-in/with/company/back/?state=x&code=y"

@@ -30,6 +30,7 @@ from tests.chatui.backends.http1.test_route import certificate
 from tests.chatui.conftest import signed_in
 from tests.chatui.turns.test_turns import ask, run
 from tests.support import stub
+from tests.support.cases import extended
 from tests.support.sampling import PATIENT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
@@ -95,7 +96,7 @@ def problems(seen: ObservedResult, code: ErrorCode, *, of_request: bool, keeps_w
     return [name for name, is_so in expected.items() if not is_so]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", [extended(kind) if kind == "harmony-vllm" else kind for kind in FORMATS])
 async def test_each_fault_is_one_sentence_one_line_and_one_count(
     kind: str, ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, vocabulary: Vocabulary
 ) -> None:

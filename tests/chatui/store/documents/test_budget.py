@@ -92,6 +92,7 @@ def test_an_estimate_of_unusual_text_is_not_far_too_small(text: str, vocabulary:
     assert counting.estimated(text) > 0.6 * len(vocabulary.encode(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [" ", "\t", "\n", "\r\n", " \t", "a", "A", "1", "-", "é", "字", "\U0001f9ed", " \n", "A1 "])
 @pytest.mark.parametrize("end", ["", "x", "\n"])
 def test_estimating_takes_linear_time(run: str, end: str) -> None:

@@ -28,6 +28,7 @@ def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, A
     return asyncio.run(body())
 
 
+@pytest.mark.extended
 def test_the_pypi_time_server_over_stdio() -> None:
     command = [published.python(), "-m", "mcp_server_time"]
     found, result = run("get_current_time", {"timezone": "Asia/Seoul"}, command=command)
@@ -44,6 +45,7 @@ def test_a_server_of_the_official_package_over_stdio(monkeypatch: pytest.MonkeyP
         run("fail", {}, command=command)
 
 
+@pytest.mark.extended
 def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
     with published.listening([published.python(), published.DEMO]) as port:
         found, result = run("add", {"a": 2}, url=f"http://127.0.0.1:{port}/mcp")
@@ -62,11 +64,13 @@ async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:
         return await server.call(found.offers[tool], arguments)
 
 
+@pytest.mark.extended
 def test_the_npm_reference_server_over_stdio() -> None:
     _, result = run("echo", {"message": "hällo"}, command=[*published.everything(), "stdio"])
     assert "hällo" in result
 
 
+@pytest.mark.extended
 def test_the_npm_reference_server_over_http_with_sessions() -> None:
     with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
         _, result = run("echo", {"message": "hällo"}, url=f"http://127.0.0.1:{port}/mcp")

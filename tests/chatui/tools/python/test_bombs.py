@@ -11,6 +11,8 @@ from chatui.tools.python import interpreter as module
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, answers, texts, within
 
+pytestmark = pytest.mark.slow
+
 THREADS = "import threading, time\nthreading.stack_size(65536)\n"
 THREADS += "while True: threading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
 

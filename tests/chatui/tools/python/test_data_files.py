@@ -16,6 +16,8 @@ from chatui.tools.python.data_files import SMALL_BYTES, CopiedFiles, DataFiles
 from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
 
+pytestmark = pytest.mark.slow
+
 MAX = 1000
 HASHED = "import hashlib; hashlib.file_digest(open('large', 'rb'), 'sha256').hexdigest()"
 HOG = """

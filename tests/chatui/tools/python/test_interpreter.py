@@ -17,6 +17,8 @@ from chatui.env import BASE_DIR
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import answers, sandbox, texts, within
 
+pytestmark = pytest.mark.slow
+
 PNG = "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000"
 PNG += "000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
 

@@ -19,6 +19,8 @@ from chatui.tools.python.sessions import SessionLimits, Sessions
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.python.sandbox import sandbox
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 ADA, BOB = uuid4(), uuid4()

@@ -68,6 +68,7 @@ def test_a_recursive_export_of_librechat_is_the_same_tree(ada: User) -> None:
     assert Message.objects.filter(parent=Message.objects.get(role="user")).count() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, 7, True, "words", [], {}, [[]], {"a": 1}], ids=repr)
 def test_wrong_types_anywhere_cause_no_exception(wrong: Any, ada: User) -> None:
     """Each value of each product's sample is replaced in turn, down to the fifth level."""

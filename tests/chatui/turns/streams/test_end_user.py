@@ -16,7 +16,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn,
 from renderer.frames import Frame, Terminator
 from renderer.gate import Audience, show
 from renderer.markup.html import render_blocks
-from tests.support.cases import EVERY_SHAPE, is_drawn
+from tests.support.cases import EVERY_SHAPE, drawn, is_drawn
 from tests.support.cost import Longest
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
@@ -112,7 +112,7 @@ MEASURED = [(shape, *SIZES[size]) for shape in SHAPES for size in range(2) if EV
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shape", "size", "piece"), MEASURED)
+@pytest.mark.parametrize(("shape", "size", "piece"), drawn(2, MEASURED))
 def test_no_step_is_long_for_any_text(shape: str, size: int, piece: int) -> None:
     worst = []
     for _ in range(3):

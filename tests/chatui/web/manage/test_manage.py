@@ -79,6 +79,7 @@ def log() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
+@pytest.mark.slow
 def test_each_part_is_visible_only_with_its_permission(ada: User, sam: User, root: User) -> None:
     for number, (path, needed) in enumerate(PARTS.items()):
         holder = make_person(f"holder {number}", needed, staff=True)
@@ -214,6 +215,7 @@ def statements(client: Client, path: str) -> int:
     return len(captured)
 
 
+@pytest.mark.slow
 def test_pages_take_as_many_statements_for_many_rows_as_for_few(ada: User, root: User) -> None:
     client = signed_in(root)
     debug_requests.open_debug_view(Visitor(root, "", "page"), failed_turn(ada).conversation_id, "a fault was reported")
