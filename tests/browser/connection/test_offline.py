@@ -217,7 +217,7 @@ def test_an_editor_that_is_still_loading_moves_to_the_news_as_well(cable: Cable,
     other.page.goto(chat.page.url.replace(cable.url, demo.url))
     other.ask_and_wait("News from elsewhere")
     other.page.close()
-    cable.mend()
+    cable.restore()
     expect(chat.exchanges).to_have_count(2)
     expect(box).to_be_focused()
     chat.page.keyboard.type(", and the rest")

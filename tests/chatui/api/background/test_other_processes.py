@@ -126,7 +126,7 @@ async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written
     wire.loses = lambda message: len(wire.sent) < 4  # as before it is connected to Redis
     other_processes.listen()
     assert await other_processes.found(uuid4(), OTHER, uuid4()) is not None
-    assert list(wire.heard) == [GROUP]
+    assert list(wire.receivers) == [GROUP]
 
 
 async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +136,7 @@ async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, m
         await other_processes.found(uuid4(), OTHER, uuid4())
     other_processes.listen()
     assert await other_processes.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
-    assert list(wire.heard) == [GROUP]
+    assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: FakeBus, written: RemoteRecording) -> None:
