@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -95,16 +96,23 @@ class Turn:
 
 async def test_nothing_is_rendered_without_viewers_but_thinking_time_is_counted(rendered: list[str]) -> None:
     turn, twin = Turn(), Turn(is_programs=False)
+    started = time.monotonic()
     for each in (turn, twin):
         each.publisher._started -= 5  # seconds
     await turn.answer()
-    assert not turn.publisher.is_watched and await turn.end() == 5 and not rendered
+    assert not turn.publisher.is_watched and await turn.end() in seconds_since(started, 5) and not rendered
     events = []
     while turn.program._waiting or turn.program._texts:
         events.append(await turn.program.next())
     assert "".join(str(getattr(event, "text", "")) for event in events) == "A plan." + "".join(WORDS)
     await twin.answer(joins=0)
-    assert twin.publisher.is_watched and await twin.end() == 5 and "Some" in "".join(rendered), "the twin: for a page all of it is"
+    assert twin.publisher.is_watched and await twin.end() in seconds_since(started, 5)
+    assert "Some" in "".join(rendered), "the twin: for a page all of it is"
+
+
+def seconds_since(started: float, earlier: int) -> range:
+    """Whole seconds since ``earlier`` seconds before ``started``: on a busy machine the test itself takes some."""
+    return range(earlier, earlier + int(time.monotonic() - started) + 2)
 
 
 @pytest.mark.parametrize("joins", [0, 25, 49])
