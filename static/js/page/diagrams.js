@@ -12,6 +12,8 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 // The root is the scrolling element: with any other root, the margin would have no effect inside it.
 const root = document.querySelector(".scroller");
 const near = new IntersectionObserver(arrived, { root, rootMargin: NEAR });
+/** The diagrams that have not come near yet. @type {WeakSet<Element>} */
+const far = new WeakSet();
 
 /** @param {Element} block closed */
 export function drawDiagrams(block) {
@@ -19,16 +21,40 @@ export function drawDiagrams(block) {
     const frame = code.closest(".code-frame");
     if (!(frame instanceof HTMLElement) || frame.dataset.diagram) continue;
     frame.dataset.diagram = "waiting";
+    far.add(frame);
     near.observe(frame);
   }
+}
+
+/** Draws all diagrams, also those far from the screen, one after another. Resolves when each is drawn or has failed. */
+export async function drawAll() {
+  for (const place of document.querySelectorAll("[data-diagram=waiting]")) {
+    if (!(place instanceof HTMLElement)) continue;
+    if (far.has(place)) draw(place);
+    await drawn(place);
+  }
+}
+
+/** @param {HTMLElement} place */
+async function drawn(place) {
+  if (place.dataset.diagram !== "waiting") return;
+  await new Promise((/** @type {(_: void) => void} */ resolve) => {
+    const changes = new MutationObserver(() => resolve(changes.disconnect()));
+    changes.observe(place, { attributeFilter: ["data-diagram"] });
+  });
+}
+
+/** @param {HTMLElement} place */
+function draw(place) {
+  far.delete(place);
+  near.unobserve(place);
+  new Diagram(place).draw();
 }
 
 /** @param {IntersectionObserverEntry[]} entries */
 function arrived(entries) {
   for (const { target, isIntersecting } of entries) {
-    if (!isIntersecting || !(target instanceof HTMLElement)) continue;
-    near.unobserve(target);
-    new Diagram(target).draw();
+    if (isIntersecting && target instanceof HTMLElement && far.has(target)) draw(target);
   }
 }
 

@@ -83,6 +83,32 @@ def test_a_diagram_follows_the_theme_and_is_dark_on_white_on_paper(written: Serv
     expect(dark).to_be_hidden()
 
 
+def test_what_is_far_from_the_screen_is_finished_before_the_conversation_is_printed(chat: Chat, writer: Writer) -> None:
+    writer.write(f"{FLOW}\n\nAnd $x^2$.\n\n```python\nx = 1\n```\n\n" + "A line.\n\n" * 200 + FLOW)
+    chat.ask_and_wait("Diagrams?")
+    chat.settle()
+    chat.page.reload()
+    drawn = chat.page.locator(".code-frame[data-diagram]")
+    expect(drawn.last).to_have_attribute("data-diagram", "drawn")
+    expect(drawn.first).to_have_attribute("data-diagram", "waiting")  # the premise: it is far away
+
+    chat.page.context.add_init_script(
+        """globalThis.print = () => {
+          const count = (selector) => document.querySelectorAll(selector).length;
+          const all = [count("[data-diagram=drawn]"), count(".math[data-set]"), count("[data-coloured]")];
+          document.documentElement.dataset.printed = all.join(" ");
+        }"""
+    )
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.get_by_role("link", name="Print…").click()
+    chat.page.wait_for_selector("html[data-printed]", state="attached")
+    assert chat.page.locator("html").get_attribute("data-printed") == "2 1 1"
+    for frame in chat.page.locator("iframe.diagram").all():
+        height = frame.evaluate("frame => frame.getBoundingClientRect().height")
+        assert height > 60
+    assert drawn_on_paper(chat.page).count(FILL) >= 2 * 3, "three nodes of each diagram"
+
+
 @pytest.mark.parametrize(
     "source",
     ["flowchart LR\n  A --> [[[ B", "no diagram at all", "mindmap\n  root((a))\n    b", "flowchart LR\n" + "  A --> B\n" * 2000],
