@@ -124,7 +124,7 @@ class ChatPage extends HTMLElement {
     listen(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
     find(this, ".jump", HTMLElement).addEventListener("click", () => this.#toEnd());
     addEventListener("hashchange", () => this.#toFoundMessage());
-    if (location.search.includes("print=")) import("../printing/printing.js").then((module) => module.printFinished());
+    if (location.search.includes("print=")) void import("../printing/printing.js");
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
     whenLeaving(() => this.#forget());

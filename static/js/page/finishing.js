@@ -54,14 +54,10 @@ function again() {
   schedule();
 }
 
-/**
- * Rejects if a module could not be fetched.
- * @param {Element} block
- */
-export async function finish(block) {
-  const has = (/** @type {string} */ selector) => block.querySelector(selector);
+/** @param {Element} block */
+async function finish(block) {
   // Only code with a language has a class.
-  if (has("pre > code[class]")) await (await import("../code/colours.js")).highlightCode(block);
-  if (has(".math")) await (await import("./mathematics.js")).setMathematics(block);
-  if (has("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
+  if (block.querySelector("pre > code[class]")) await (await import("../code/colours.js")).highlightCode(block);
+  if (block.querySelector(".math")) await (await import("./mathematics.js")).setMathematics(block);
+  if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }

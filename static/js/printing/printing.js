@@ -1,7 +1,8 @@
-// The page for printing. Blocks that are otherwise finished in idle time, and diagrams that are drawn only near the
-// screen, are finished before the browser's print dialog opens: the page cannot change while it is open.
+// Prints the page as soon as this module is loaded. Blocks that are otherwise finished in idle time, and diagrams that
+// are drawn only near the screen, are finished before the browser's print dialog opens: the page cannot change while it
+// is open.
 
-import { finish } from "../page/finishing.js";
+void printFinished();
 
 /** Opens the print dialog once everything is finished, or could not be loaded. */
 export async function printFinished() {
@@ -18,4 +19,11 @@ export async function printFinished() {
   } finally {
     print();
   }
+}
+
+/** As in "page/finishing.js", which is loaded with every page and should stay small. @param {Element} block */
+async function finish(block) {
+  if (block.querySelector("pre > code[class]")) await (await import("../code/colours.js")).highlightCode(block);
+  if (block.querySelector(".math")) await (await import("../page/mathematics.js")).setMathematics(block);
+  if (block.querySelector("code.language-mermaid")) (await import("../page/diagrams.js")).drawDiagrams(block);
 }
