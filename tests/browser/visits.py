@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebSocket
 
 from tests.support.served import Server
@@ -112,7 +113,9 @@ _sessions: dict[tuple[str, str], dict[str, str]] = {}
 
 
 def _session(server: Server, name: str) -> dict[str, str]:
-    """The session cookies of a person, from one sign-in per server, because hashing a password is slow by design."""
-    if (server.url, name) not in _sessions:
+    """The session cookies of a person, from one sign-in per server, because hashing a password is slow by design. A test may have signed
+    the person out: then from another one."""
+    known = _sessions.get((server.url, name))
+    if known is None or httpx.get(f"{server.url}/settings/", cookies=known, trust_env=False, verify=False).status_code == 302:
         _sessions[server.url, name] = dict(server.sign_in(name).cookies)
     return _sessions[server.url, name]
