@@ -41,3 +41,13 @@ def test_what_is_repeated_as_a_race_or_fault_is_on_the_page() -> None:
     repeated = {source.path for source in python_sources("tests/") if re.search(r"\bpytest\.mark\.faults\b", source.text)}
     assert len(repeated) > 8, "the premise"
     assert repeated - {path for path, _ in named()} == ELSEWHERE
+
+
+def test_each_fault_is_tested_by_make_test() -> None:
+    left_out = {
+        (source.path, name)
+        for source in python_sources("tests/")
+        for name in re.findall(r"^@pytest\.mark\.extended\n(?:@.+\n|[ )\]].*\n)*(?:async )?def (test_\w+)\(", source.text, re.MULTILINE)
+    }
+    assert len(left_out) > 50, "the premise"
+    assert named() & left_out == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cases import for_each
+from tests.support.cases import drawn, extended, for_each, is_drawn
 
 
 def test_every_case_is_run_and_each_that_failed_is_named() -> None:
@@ -45,3 +45,12 @@ def test_no_cases_are_a_failure() -> None:
 
     with pytest.raises(AssertionError, match="no cases"):
         anything()
+
+
+def test_drawn_leaves_the_other_cases_to_make_extended() -> None:
+    cases = drawn(3, range(30))
+    tried = [case for case in cases if isinstance(case, int)]
+    assert tried == [0, *(number for number in range(1, 30) if is_drawn(3, number))] and 5 < len(tried) < 20
+    assert [case for case in cases if not isinstance(case, int)] == [extended(number) for number in range(30) if number not in tried]
+    assert drawn(10**9, [(1, 2), (3, 4)]) == [(1, 2), extended(3, 4)]
+    assert [mark.name for mark in extended("a").marks] == ["extended"]
