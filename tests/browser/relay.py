@@ -75,16 +75,16 @@ class Relay:
 
     def _answer(self, client: socket.socket, data: bytes) -> None:
         position = 0
-        while self._left is not None:
+        while (left := self._left) is not None:  # another thread may release it at any time
             position = data.find(EVENT, position)
             if position < 0:
                 break
-            if self._left <= 0:
+            if left <= 0:
                 client.sendall(data[:position])
                 data, position = data[position:], 0
                 self._going.wait()
                 break
-            self._left -= 1
+            self._left = left - 1
             position += len(EVENT)
         client.sendall(data)
 

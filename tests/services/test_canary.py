@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.services, pytest.mark.timeout(900)]
 ALL = os.environ.get("CHATUI_TEST_SHAPES") == "all"
 
 
-@pytest.mark.extended
 @pytest.mark.parametrize("number", [0, 1] if ALL else [1])
 def test_the_canary_is_clean_through_each_process_and_leaves_nothing(number: int, deployment: Deployment, tmp_path: Path) -> None:
     before = rows.counts(deployment.environment)

@@ -99,7 +99,7 @@ async def running(answer: Callable[[asyncio.StreamWriter], Awaitable[None]], **o
         server.close()
         await server.wait_closed()
         # A connection that the client has closed ends by itself; one left open would be a leak in the client.
-        _, left_open = await asyncio.wait(stub.connections, timeout=2) if stub.connections else (set(), set())
+        _, left_open = await asyncio.wait(stub.connections, timeout=30) if stub.connections else (set(), set())
         for task in left_open:
             task.cancel()
         assert not left_open, "the client left a connection open"
