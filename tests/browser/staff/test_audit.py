@@ -93,8 +93,9 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
 
 @pytest.mark.extended
 def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server, visits: Visits) -> None:
+    page = visits.open(server, "grace", "/audit/")  # signs in, which is a line as well
     deployment.manage("shell", "--no-imports", "-c", MANY_LINES)
-    page = visits.open(server, "grace", "/audit/")
+    page.reload()
     assert len(lines(page)) == 50
     older = page.get_by_role("link", name="Older")
     older.focus()
