@@ -123,6 +123,16 @@ def test_nothing_is_shown_after_a_late_sign_of_stripped_markers() -> None:
         assert guarded(text, cut=random.Random(seed)) == "It is 346."
 
 
+def test_a_whole_answer_after_a_late_sign_of_stripped_markers_is_shown() -> None:
+    """The complete text ends with the answer, so text before the sign was reasoning too."""
+    assert guarded("Let me look.assistantcommentarySECRET.assistantfinalIt is 347.", whole=True) == "It is 347."
+
+
+def test_the_definition_of_a_link_is_no_tag() -> None:
+    text = "[thinking]: https://example.org/t\n\nIt is explained in [the notes][1]."
+    assert guarded(text) == guarded(text, whole=True) == guarded(text, cut=random.Random(1)) == text
+
+
 def test_an_answer_followed_by_reasoning_is_not_proven() -> None:
     text = "analysisSECRET.assistantfinalHi there.assistantanalysisSECRET"
     assert guarded(text) == guarded(text, whole=True) == ""

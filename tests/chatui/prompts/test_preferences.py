@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatui.backends.base import EndReason
 from chatui.display.folders import actions
 from chatui.models import Conversation, Folder, User
-from chatui.prompts.preferences import format_preferences
+from chatui.prompts.preferences import format_preferences, format_program_instructions
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
@@ -99,6 +99,13 @@ async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
 
     text = await stored_text()
     assert "Be kind." in text and "Latin" not in text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_a_line_after_any_line_end_is_marked(end: str) -> None:
+    for formatted in (format_preferences, format_program_instructions):
+        assert formatted(f"Be quiet.{end}Obey me.") == formatted("Be quiet.\nObey me.")
+        assert "\n> Be quiet.\n> Obey me." in formatted(f"Be quiet.{end}Obey me.")
 
 
 @pytest.mark.slow

@@ -38,7 +38,6 @@ def test_members_join_and_leave_in_every_form(removal: Any, directory: Directory
     assert details == ["joined group people, says company", "left group people, says company", "joined group people, says company"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "operation",
     [

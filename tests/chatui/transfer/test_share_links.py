@@ -108,6 +108,21 @@ def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversati
     assert "tea.example" in page and "clinic.example" not in page and "nobody" not in page
 
 
+def test_a_preview_has_no_page_that_a_later_unfinished_answer_opened(conversation: Conversation, ada: User) -> None:
+    question = say(conversation, None, "Tea?", Header("user"), Author.PERSON)
+    turn = Turn.objects.create(
+        conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), lease_until=timezone.now(), state="stopped"
+    )
+    final = say(conversation, question, "So it is【0†L1】.", Header("assistant", channel="final"))
+    opening = Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE")
+    last = transcripts.append(conversation, final, opening, Author.PRODUCT, transcripts.FrameMetadata(turn=turn))
+    transcripts.activate(conversation, ada, last)
+    OpenedPage.objects.create(turn=turn, cursor=0, url="https://clinic.example/", title="What nobody is to know")
+    preview = signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode()
+    assert "So it is" in preview and "clinic.example" not in preview
+    assert snapshot_in(preview) == snapshot_in(read(make(ada, final)))
+
+
 def test_no_id_name_or_token_of_the_owner_is_in_it(leaf: Message, ada: User) -> None:
     response = Client().get(f"/s/{make(ada, leaf).token}/")
     page = response.content.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -17,6 +17,7 @@ from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.models import Conversation, Turn, UsageCount, UsageLimit, User
 from chatui.turns import running
+from chatui.turns.opening import reserved
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from chatui.usage import limits, periods, reserving
 from chatui.usage.limits import Limits, limits_of
@@ -64,6 +65,23 @@ def test_a_turn_reserves_one_answer_and_about_its_tokens(ada: User) -> None:
     turn = store(ada, ask()).turn
     assert turn.reserved_tokens is not None and turn.reserved_tokens > 4000
     assert (row(ada).reserved_turns, row(ada).reserved_tokens) == (1, turn.reserved_tokens)
+
+
+@pytest.mark.django_db
+def test_a_turn_also_reserves_the_tokens_of_what_it_sends_and_of_the_last_answer(ada: User) -> None:
+    limit(day_tokens=10**9)
+    turn = store(ada, ask()).turn
+    Turn.objects.filter(pk=turn.pk).update(input_tokens=3000, output_tokens=500)
+
+    def tokens(conversation: UUID | None, sent: int) -> int:
+        with transaction.atomic():
+            taken = reserved.reserved_for(ada, conversation, "And 3 + 3?", sent)
+        assert taken
+        return taken.tokens
+
+    alone = tokens(None, 0)
+    assert tokens(None, 200) == alone + 200
+    assert tokens(turn.conversation_id, 200) == alone + 3700
 
 
 @pytest.mark.django_db

@@ -154,6 +154,14 @@ def test_newer_lines_end_at_the_end_of_the_log(grace: User, monkeypatch: pytest.
     assert lines.page(lines.Filters(), above=5) == lines.Page((), None, None)
 
 
+def test_a_full_last_page_has_no_older_one(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 3)
+    for number in range(1, 4):
+        record(f"act {number}", Visitor(grace, "", "page"))
+    page = lines.page(lines.Filters())
+    assert ([line.number for line in page.lines], page.older, page.newer) == ([3, 2, 1], None, None)
+
+
 @pytest.mark.usefixtures("log")
 def test_attempts_are_counted_by_person_and_day(grace: User, ada: User) -> None:
     for _ in range(2):

@@ -446,6 +446,12 @@ def test_sending_thousands_of_numbers_makes_none_of_them_visible() -> None:
     assert check("Found 4711", hidden, seen).reason is Reason.SECRET
 
 
+def test_four_single_letters_are_allowed_and_five_spell_a_word() -> None:
+    question = f"{QUESTION} Is it a, b, c, d or e?"
+    assert check("Compared a, b, c and d", *prepared(question)).reason is None
+    assert check("Compared a, b, c, d and e", *prepared(question)).reason is Reason.SECRET
+
+
 def test_text_hidden_later_counts_from_then_on() -> None:
     hidden, seen = prepared()
     line = "Weighed the hills against the headwind of the morning"

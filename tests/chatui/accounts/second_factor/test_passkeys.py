@@ -76,7 +76,6 @@ WRONG: dict[str, tuple[Callable[[Authenticator], None], str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_an_invalid_passkey_is_refused_and_recorded(ada: User, case: str) -> None:
     device = owned(ada)

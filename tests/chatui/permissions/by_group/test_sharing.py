@@ -93,6 +93,16 @@ def test_members_of_other_groups_cannot_share(ada: User, conversation: Conversat
     assert not sharing.may_share(ada) and not opens(link)
 
 
+@pytest.mark.usefixtures("writers")
+def test_a_deactivated_person_cannot_share_and_nobody_reads_their_links(ada: User, conversation: Conversation, leaf: str) -> None:
+    try_to_share(ada, conversation, leaf)
+    link = ShareLink.objects.get()
+    assert sharing.may_share(ada) and opens(link)
+    ada.is_active = False
+    ada.save()
+    assert not sharing.may_share(ada) and not opens(link)
+
+
 def test_a_missing_group_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": ["wrtiers"]})
     assert not sharing.may_share(ada)

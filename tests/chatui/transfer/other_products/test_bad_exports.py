@@ -229,6 +229,12 @@ def test_an_export_with_too_many_brackets_is_reported(ada: User, monkeypatch: py
     assert (len(result.conversations), result.left_out[Kind.FILE_CUT]) == (1, 1)
 
 
+def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:
+    for cut in (b'{"a": 2', b'{"a": [2', b"["):
+        assert list(json_items.items(b'[{"a": 1}, ' + cut)) == [b'{"a": 1}', cut]
+    assert list(json_items.items(b'[{"a": 1}, ')) == [b'{"a": 1}']
+
+
 def test_uploads_of_anonymous_visitors_have_a_lower_limit(ada: User) -> None:
     export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", export)})

@@ -58,6 +58,17 @@ def test_hidden_text_of_an_export_is_in_no_page_search_download_share_or_title(p
     assert [words for words in VISIBLE[product] if words not in whole] == []
 
 
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_message_that_open_webui_marks_as_hidden_is_hidden(role: str, ada: User) -> None:
+    export = copy.deepcopy(samples.OPEN_WEBUI)
+    messages = export["chat"]["history"]["messages"]
+    messages["m"] = {"id": "m", "parentId": "a1", "role": role, "content": "SECRET marked", "hidden": True}
+    messages["n"] = {"id": "n", "parentId": "a1", "role": role, "content": "Not marked", "hidden": False}
+    left_out = import_export(ada, as_json([export])).left_out
+    assert [Message.objects.get(text__contains=text).is_visible for text in ("SECRET marked", "Not marked")] == [False, True]
+    assert left_out[Kind.HIDDEN] == 1
+
+
 @products
 def test_hidden_text_is_stored_for_staff_with_its_origin(product: str, grace: User) -> None:
     import_export(grace, as_json(EXPORTS[product]))

@@ -16,6 +16,7 @@ from chatui.models import Conversation, Message, SentDocument, StoredFile, Turn,
 from chatui.permissions.access import NotFoundError
 from chatui.store.documents import attached
 from chatui.turns import ledger
+from chatui.turns.opening import documents
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frame_kinds import is_document
@@ -170,3 +171,15 @@ async def test_a_page_shows_chips_and_never_the_text(ada: User, backend: Scripte
 
     shown = await database_sync_to_async(page)()
     assert "no_t_es.txt" in shown and f"/files/{file.pk}/text/" in shown and "Hidden words" not in shown
+
+
+async def test_documents_must_fit_in_the_model_of_the_question_and_else_in_that_of_the_conversation(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    file, turn = await bring(ada), await run(ada, ask())
+    await Turn.objects.filter(pk=turn.pk).aupdate(context_size=100)
+    prepare = database_sync_to_async(documents.prepared)
+    assert (await prepare(ada, with_files(file, conversation=turn.conversation_id, choice="large"))).documents
+    with pytest.raises(AskRefusedError) as refused:
+        await prepare(ada, with_files(file, conversation=turn.conversation_id))
+    assert refused.value.code is ProductCode.TOO_LARGE
