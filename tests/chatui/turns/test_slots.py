@@ -168,6 +168,7 @@ class Queue:
             await self.ask(*sorted(which))
         elif what == "tell":
             self.slots._send_batch(list(self.slots._queue), Counter())
+            assert all(person.places[-1] <= len(self.waiting) for person in self.waiting)
         elif isinstance(which, int) and people:
             await (self.end if what == "end" else self.give_up)(people[which % len(people)])
 
@@ -195,7 +196,7 @@ class Queue:
             for group in limited_groups:
                 left[group] -= 1
             assert person.places and person.places == sorted(person.places, reverse=True), "a place in the queue only improves"
-            assert 1 <= person.places[-1] <= len(self.people)
+            assert person.places[-1] >= 1
             later = self.people[self.people.index(person) :]
             assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"
 
