@@ -58,6 +58,7 @@ def test_all_other_sessions_end_at_once_including_unlisted_ones(ada: User) -> No
     assert [client.get("/").status_code for client in (here, there, unlisted, bela)] == [200, 302, 302, 200]
 
 
+@pytest.mark.slow
 def test_nobody_can_flood_the_log_by_ending_sessions(ada: User) -> None:
     client = signed_in(ada)
     assert [client.post("/sign-in/sessions/end/").status_code for _ in range(40)] == [302] * 30 + [429] * 10

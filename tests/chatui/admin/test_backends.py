@@ -124,6 +124,7 @@ def test_staff_without_the_permission_cannot_change_anything(sam: User, configur
     assert viewer.post(f"{LIST}{row.pk}/change/", FIELDS).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -170,6 +171,7 @@ def test_a_row_supports_the_settings_of_the_back_ends_file(configure: Configure)
     assert "; other settings query = " in detail, "the address that it sends data to comes first"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -27,6 +27,7 @@ def test_invalid_colours_are_refused(text: str) -> None:
     assert parse(text) is None and style_sheet.sheets(text) == {}
 
 
+@pytest.mark.slow
 def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> None:
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):

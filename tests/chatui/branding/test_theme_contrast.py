@@ -67,6 +67,7 @@ def test_text_can_be_read_and_borders_can_be_seen(theme: str) -> None:
     assert faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_ring_in_an_operators_colour_can_be_seen_on_every_ground(theme: str) -> None:
     named = THEMES[theme]

@@ -152,6 +152,7 @@ def test_results_are_paged_with_the_newest_first(conversation: Conversation, ada
     assert seen == [f"cabbage number {number}" for number in reversed(range(45))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "typed",
     [

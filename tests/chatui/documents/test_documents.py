@@ -98,6 +98,7 @@ async def test_a_scanned_pdf_reports_how_many_pages_have_no_text() -> None:
     assert (found.state, found.reason, found.places, found.places_without_text) == (State.EMPTY, Reason.SCANNED, 12, 12)
 
 
+@pytest.mark.slow
 async def test_a_page_is_extracted_as_displayed() -> None:
     page = (
         "<title>Tea</title><h2>Hot</h2><p hidden>SECRET</p><ul><li>【1†x】 <a href=https://o.example>there</a></ul><script>SECRET</script>"

@@ -45,6 +45,7 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
     assert (found.state, found.reason) == (State.FAILED, Reason.UNAVAILABLE) and "are not read" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "reason"),
     [

@@ -184,6 +184,7 @@ async def test_an_endless_page_is_cut_while_it_is_read() -> None:
         assert found.is_cut and len(found.body) == 100_000 and written < 50_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 async def test_a_packed_bomb_is_never_unpacked_beyond_the_limit(name: str, pack: object) -> None:
     bomb = gzip.compress(b"\0" * 50_000_000) if name == "gzip" else zlib.compress(b"\0" * 50_000_000)

@@ -58,6 +58,7 @@ def olga(db: None) -> User:
     return make_person("olga", "add_user", "change_user", "view_user", staff=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["оlga", "OLGA", "ｏｌｇａ", "o1ga"])
 def test_the_admin_pages_say_that_a_name_is_taken(name: str, olga: User) -> None:
     client = signed_in(olga)

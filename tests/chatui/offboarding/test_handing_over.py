@@ -88,6 +88,7 @@ def with_files(owner: User, count: int, *, stored_elsewhere: bool) -> Conversati
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored_elsewhere", [True, False])
 def test_many_files_are_handed_over_with_as_many_statements_as_a_few(stored_elsewhere: bool) -> None:
     counts: list[int] = []

@@ -45,6 +45,7 @@ def run(files: dict[str, str], entry: str, place: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ["js/first.js", "js/second.js"])
 def test_bundled_modules_run_once_in_order_and_share_state(entry: str, tmp_path: Path) -> None:
     joined = script_bundles.bundle(MODULES, ["js/plain.js"])

@@ -61,6 +61,7 @@ def test_no_character_has_a_special_meaning_in_a_query(odd: str) -> None:
     assert query.terms == search_words.query(odd.lower()).terms
 
 
+@pytest.mark.slow
 def test_terms_contain_no_separators_or_quotes() -> None:
     everything = "".join(chr(point) for point in range(0x30000) if not 0xD800 <= point < 0xE000)
     for term in search_words.terms(" ".join(everything), 10_000_000):
@@ -100,6 +101,7 @@ def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.Data
     assert query.spans(text) and is_indexed(query, text)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30), st.text(max_size=200))
 def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) -> None:
     query = search_words.query(typed)

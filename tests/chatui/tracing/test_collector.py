@@ -87,6 +87,7 @@ def test_a_share_of_none_sends_nothing() -> None:
         assert peer.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [fails, redirects, hangs, drips, garbage])
 def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)

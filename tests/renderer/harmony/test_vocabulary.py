@@ -78,6 +78,7 @@ def test_a_million_spaces_do_not_abort_the_tokenizer(space: str, vocabulary: Voc
     assert vocabulary.decode(vocabulary.encode(text)).decode("utf-8") == text
 
 
+@pytest.mark.slow
 def test_other_threads_run_while_text_is_encoded(vocabulary: Vocabulary) -> None:
     """While half a second of encoding runs, a thread that only counts must not be blocked for long."""
     ticks: list[float] = []
@@ -107,6 +108,7 @@ def test_special_ids_have_the_names_that_openai_harmony_gives_them(oracle: Any) 
     assert marker_name(SPECIAL_IDS.stop) is None
 
 
+@pytest.mark.slow
 def test_a_wrong_rank_file_is_refused(rank_file: Path, tmp_path: Path) -> None:
     content = rank_file.read_bytes()
     assert Vocabulary(content).encode("a") == [64]

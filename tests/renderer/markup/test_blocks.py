@@ -318,6 +318,7 @@ def test_repairing_never_fails_and_adds_only_closers(text: str) -> None:
         assert all(character in remaining for character in letters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["```py\n", "  ~~~\n", "1. Step\n\n   ```sh\n", "- a\n  - b\n    ```\n"])
 def test_inside_code_only_text_is_sent(opening: str) -> None:
     indent = " " * (len(opening.rpartition("\n")[0].rpartition("\n")[2]) - len(opening.rpartition("\n")[0].rpartition("\n")[2].lstrip()))
@@ -391,6 +392,7 @@ def test_the_work_grows_in_proportion_to_the_answer(shape: str) -> None:
     assert pages[long].sent < 6 * pages[short].sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "mixed"])
 def test_new_text_is_shown_at_once_even_in_one_long_block(shape: str) -> None:
     text = long_text(shape, 8_000)

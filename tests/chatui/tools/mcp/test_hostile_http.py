@@ -70,6 +70,7 @@ async def _long_line(request: PeerRequest, writer: asyncio.StreamWriter) -> None
 _OTHER = {"jsonrpc": "2.0", "id": 999, "result": {"content": [{"type": "text", "text": "LIE"}]}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

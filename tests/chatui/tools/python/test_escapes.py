@@ -133,6 +133,7 @@ def test_an_unprivileged_server_has_the_same_sandbox() -> None:
     assert done.stdout.endswith(" []\n"), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

@@ -131,7 +131,7 @@ PIECES = (700, 100_000)
 WRITTEN = [(shape, PIECES[size]) for shape in SHAPES for size in range(2) if EVERY_SHAPE or is_drawn(2, "piece", shape) == bool(size)]
 
 
-@pytest.mark.parametrize(("shape", "piece"), WRITTEN)
+@pytest.mark.parametrize(("shape", "piece"), drawn(2, WRITTEN))
 def test_an_offloaded_rendering_ends_like_the_whole_text(shape: str, piece: int) -> None:
     text = SHAPES[shape](3_000)  # most are offloaded two to six times
     loop = Loop()
