@@ -113,10 +113,12 @@ def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     sums = aggregation.sum_lines_among(line.number for line in lines)
     first_lines = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
     # The table of counters can be changed, but the lines cannot. So two lines are joined only if the sum line's text names the first line.
-    kept = [line for line in lines if sums.get(line.number) not in first_lines or not aggregation.is_sum_of(line.detail, sums[line.number])]
-    kept = kept or list(lines)  # a page of nothing but sums would look like the end of the log
-    counts_after = aggregation.counts_after(line.number for line in kept)
-    return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in kept)
+    remaining = [
+        line for line in lines if sums.get(line.number) not in first_lines or not aggregation.is_sum_of(line.detail, sums[line.number])
+    ]
+    remaining = remaining or list(lines)  # a page of nothing but sums would look like the end of the log
+    counts_after = aggregation.counts_after(line.number for line in remaining)
+    return tuple(_with_sum(line, *counts_after[line.number]) if line.number in counts_after else line for line in remaining)
 
 
 def _with_sum(line: Line, words: str, number: int | None) -> Line:

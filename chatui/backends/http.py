@@ -165,7 +165,7 @@ class Upstream:
             async with aclosing(self._events(response, clock)) as read:
                 async for events in read:
                     yield events
-            if not clock.begun:
+            if not clock.response_started:
                 _check_is_stream(response)
 
     async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
@@ -236,10 +236,10 @@ class _Clock:
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limits.overall
         self._next = self._now() + limits.first
-        self.begun = False
+        self.response_started = False
 
     def restart(self) -> None:
-        self.begun = True
+        self.response_started = True
         self._next = self._now() + self._limits.idle
 
     def deadline(self) -> float:
@@ -252,7 +252,7 @@ async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
     except httpx.ReadTimeout as error:
         raise _timed_out() from error
     except httpx.HTTPError as error:
-        raise _connection_lost(error, begun=clock.begun) from error
+        raise _connection_lost(error, response_started=clock.response_started) from error
 
 
 @asynccontextmanager
@@ -334,7 +334,7 @@ def _timed_out() -> BackendError:
     return BackendError(ProductCode.TIMEOUT, silent).because(silent)
 
 
-def _connection_lost(error: httpx.HTTPError, *, begun: bool) -> BackendError:
-    if not begun:
+def _connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
+    if not response_started:
         return _unreachable(error)
     return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)

@@ -67,10 +67,10 @@ def _bound(name: str, url: str, data_dir: Path) -> str:
     if len(words) != 2:
         raise KeyUnusableError(f"{place} must hold an origin and a key with a space between them")
     try:
-        meant = origin(words[0])
+        target = origin(words[0])
     except ValueError:
         raise KeyUnusableError(f"{place} does not begin with an origin such as https://api.example.org") from None
-    if meant != origin(url):
+    if target != origin(url):
         # Without the origin that it is for: people who may write a row must not learn where the operator's keys belong.
         raise KeyUnusableError(f"the key {name} is bound to another origin than this address, so it is not sent there")
     return checked(words[1], place)

@@ -108,12 +108,12 @@ class LeakGuard:
 
     def _begin(self, text: str, *, is_end: bool) -> str | None:
         self._buffered += text
-        begun = bare(folded(self._buffered)).lstrip()
-        if not begun:
+        beginning = bare(folded(self._buffered)).lstrip()
+        if not beginning:
             self._parts.append(self._buffered)
             self._buffered = ""
             return None
-        is_doubtful = self._is_doubtful(begun, is_end=is_end)
+        is_doubtful = self._is_doubtful(beginning, is_end=is_end)
         if is_doubtful is None:
             return None
         self._state = _State.BUFFERED if is_doubtful else _State.OPEN
@@ -121,18 +121,18 @@ class LeakGuard:
         self._buffered, self._parts = "", []
         return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
 
-    def _is_doubtful(self, begun: str, *, is_end: bool) -> bool | None:
+    def _is_doubtful(self, beginning: str, *, is_end: bool) -> bool | None:
         """Whether an answer with this beginning has to be judged as a whole; None if more text is needed."""
         if self._resumes:
-            is_begun = not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS)
-            return bool(_RESUMED.match(begun)) or (None if is_begun else False)
-        label, is_data = label_of(begun, is_end=is_end), structured.begins(begun)
+            is_begun = not is_end and any(starter.startswith(beginning.lower()) for starter in _STARTERS)
+            return bool(_RESUMED.match(beginning)) or (None if is_begun else False)
+        label, is_data = label_of(beginning, is_end=is_end), structured.begins(beginning)
         if not is_end and (isinstance(label, Undecided) or is_data is None):
             return None
         self._label, self._is_data = (label if isinstance(label, Label) else None), bool(is_data)
-        if self._label or self._is_data or begun.startswith(_DOUBTFUL):
+        if self._label or self._is_data or beginning.startswith(_DOUBTFUL):
             return True
-        return None if not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS) else False
+        return None if not is_end and any(starter.startswith(beginning.lower()) for starter in _STARTERS) else False
 
     def _open(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
         shown, found = self._prose.feed(text, is_end=is_end)
@@ -207,9 +207,9 @@ class LeakGuard:
             return self._of_data(text)
         if label and not judgement.is_collapsed(text) and (spans := self._after_label(text, label, complete=complete)):
             return spans
-        begun = bare(folded(text)).lstrip()
-        is_prose = not _GLUED.match(begun) and not judgement.is_collapsed(text) and (bool(label) or begun.startswith(_DOUBTFUL))
-        if not is_prose or self._prose.has_text or "<|" in begun or "|>" in begun:
+        beginning = bare(folded(text)).lstrip()
+        is_prose = not _GLUED.match(beginning) and not judgement.is_collapsed(text) and (bool(label) or beginning.startswith(_DOUBTFUL))
+        if not is_prose or self._prose.has_text or "<|" in beginning or "|>" in beginning:
             return judgement.judge(text, complete=complete)
         if not complete:
             # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.

@@ -21,16 +21,16 @@ class CurrentDatabase:
     path: Path
     connection: sqlite3.Connection | None
 
-    def replace(self, by: Path, kept: Path) -> bool:
-        """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``kept``."""
+    def replace(self, by: Path, former: Path) -> bool:
+        """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``former``."""
         was_there = self.path.exists()
         # A damaged database keeps its write-ahead log, which must not be applied to the new one.
         for suffix in files.SIDECARS:
             if (sidecar := Path(f"{self.path}{suffix}")).exists():
-                os.replace(sidecar, f"{kept}{suffix}")
+                os.replace(sidecar, f"{former}{suffix}")
         if was_there:
-            _link(self.path, kept)
-            kept.chmod(0o600)
+            _link(self.path, former)
+            former.chmod(0o600)
         os.replace(by, self.path)
         files.sync(self.path.parent)
         return was_there
@@ -59,10 +59,10 @@ def lock(path: Path) -> CurrentDatabase:
     return CurrentDatabase(path, connection)
 
 
-def _link(path: Path, kept: Path) -> None:
+def _link(path: Path, former: Path) -> None:
     """Create a hard link, so that a database exists at every moment: otherwise a server that starts meanwhile would create an empty one."""
     try:
-        os.link(path, kept)
+        os.link(path, former)
     except OSError:  # a file system without links
-        with path.open("rb") as source, files.private_file(kept) as target:
+        with path.open("rb") as source, files.private_file(former) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)

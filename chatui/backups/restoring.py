@@ -50,13 +50,13 @@ class RestoreOptions:
 @dataclass(frozen=True, slots=True)
 class Restored:
     """The result. ``erased``: how many people were erased again. ``revoked_again``: how many accounts, keys and links that were valid in
-    the backup were closed or revoked again; None if unknown. ``kept``: the path of the former database; None if there was none.
+    the backup were closed or revoked again; None if unknown. ``former``: the path of the former database; None if there was none.
     """
 
     counts: Counts
     erased: int
     revoked_again: int | None
-    kept: Path | None
+    former: Path | None
 
 
 def restore(backup: Path, options: RestoreOptions) -> Restored:
@@ -95,12 +95,12 @@ def _restore(backup: Path, current: CurrentDatabase, options: RestoreOptions) ->
             revoked = revocations.revoke_again(access) if access else None
         files.merge_and_sync(prepared)
         counts = files.check(prepared)
-        kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-        was_there = current.replace(prepared, kept)
+        former = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+        was_there = current.replace(prepared, former)
     finally:
         files.discard(prepared)
         Path(f"{prepared}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # left by ``migrate``; no other process uses it
-    return Restored(counts, erased, revoked, kept if was_there else None)
+    return Restored(counts, erased, revoked, former if was_there else None)
 
 
 def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:

@@ -251,10 +251,10 @@ class Journey:
             holding = self._guests.owner.conversations.filter(messages__text__contains=bait).first()
             paths = {"search": reverse("search"), "find": reverse("find", args=[holding.pk]) if holding else None}
             for place, path in paths.items():
-                told = {word: self._found(again, f"{path}?q={word}", word, place) for word in words if path}
-                if told and told[bait] != told[nowhere]:
+                found = {word: self._found(again, f"{path}?q={word}", word, place) for word in words if path}
+                if found and found[bait] != found[nowhere]:
                     self._watch.note(f"a {place} tells that a hidden word is there", "owner", place)
-                if place == "search" and told[words[-1]] == told[nowhere]:
+                if place == "search" and found[words[-1]] == found[nowhere]:
                     self.problems.append("A search does not even find what is visible.")
 
     def _found(self, browser: Browser, path: str, word: str, place: str) -> str:

@@ -89,17 +89,17 @@ class OwnerQuestions:
         self._tab.until("chatui:snapshot", "chatui:idle")
         if not playing.asked.wait(self._server.step()):
             raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
-        heard = len(self._tab.heard)
+        count_before = len(self._tab.heard)
         self._tab.watch.allow_until_withdrawn(script.withdrawn)
         playing.begin()
         self._pause(script, playing, accepted)
         end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
         self._tab.watch.settle()
         playing.resume()
-        said = "".join(self._tab.heard[heard:])
+        received = "".join(self._tab.heard[count_before:])
         if end.get("state") not in (script.ends or ("stopped",)):
             self._problems.append(f"{name} ended as {end.get('state')}.")
-        if missing := sum(marker not in said for marker in script.shows):
+        if missing := sum(marker not in received for marker in script.shows):
             self._problems.append(f"{name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
 
     def _pause(self, script: Script, playing: Playing, accepted: Mapping[str, str]) -> None:

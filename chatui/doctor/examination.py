@@ -170,8 +170,8 @@ class _Examination:
         product, is_gpt_oss = self._identity.product, self._identity.is_gpt_oss
         finding: Finding | None = None
         if product not in DIALECTS:
-            told = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
-            finding = Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, told)
+            summary = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
+            finding = Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
         elif is_gpt_oss is False:
             finding = Finding(Fault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
         else:
@@ -243,5 +243,5 @@ def _not_there(error: BackendError) -> Finding:
             return Finding(Fault.BUSY, Level.UNASKED, f"HTTP {status}.")
     if error.code is ProductCode.TIMEOUT:
         return Finding(Fault.SILENT, Level.UNASKED, "It did not even say what it is.")
-    seen = next((told for sign, told in _UNREACHED.items() if re.search(sign, error.detail)), "")
+    seen = next((explanation for sign, explanation in _UNREACHED.items() if re.search(sign, error.detail)), "")
     return Finding(Fault.UNREACHABLE, Level.UNASKED, seen)

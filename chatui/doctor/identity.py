@@ -91,8 +91,8 @@ async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
 async def _version(upstream: Upstream, product: str | None) -> str | None:
     if product == "LiteLLM":
         headers, _ = await upstream.get("/v1/models")
-        said: str | None = headers.get("x-litellm-version")
-        return said
+        header: str | None = headers.get("x-litellm-version")
+        return header
     path, name = _VERSIONS.get(product or "", ("", ""))
     version = _map(await upstream.try_get(path)).get(name) if path else None
     return version[:80] if isinstance(version, str) and version else None

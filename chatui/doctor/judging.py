@@ -117,11 +117,11 @@ def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator
 
 
 def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding]:
-    said = [frame for frame in by_ids.answers if is_preamble(frame.header)]
+    preambles = [frame for frame in by_ids.answers if is_preamble(frame.header)]
     rest = [frame for frame in by_ids.answers if not is_preamble(frame.header)]
-    if by_ids.error or by_ids.was_cut or len(said) != 1 or len(rest) != 1:
+    if by_ids.error or by_ids.was_cut or len(preambles) != 1 or len(rest) != 1:
         return
-    announced, answer, visible = said[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
+    announced, answer, visible = preambles[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
     detail = "By token ids the same question gave an announcement and an answer."
     if visible == announced + answer:
         yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{detail} Here both came as one text.")

@@ -26,11 +26,11 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
         return
     asked = [Read(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()]
     try:
-        said = second.read(asked)
+        readings = second.read(asked)
     except SecondReaderError as error:
         yield Finding(Fault.READ_ONCE, Level.NOTE, str(error))
         return
-    for (name, trial), messages in zip(whole.items(), said, strict=True):
+    for (name, trial), messages in zip(whole.items(), readings, strict=True):
         if differences := [one for one in compare_readings(trial.frames, messages) if one.kind not in _HARMLESS]:
             yield Finding(Fault.READERS_DIFFER, Level.FAULT, _disagreements(name, trial, messages, differences))
 
@@ -54,9 +54,9 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
     known = [*before, last] if not is_marker else before
     if any(number in SPECIAL_IDS or not 0 <= number < SPECIAL_IDS.start for number in known):
         return list(event.ids)
-    sampled, told = vocabulary.decode(known), text.encode("utf-8", "replace")
+    sampled, expected = vocabulary.decode(known), text.encode("utf-8", "replace")
     # The end of a character whose beginning was in no event; if ids contradict the text, the ids count.
-    is_end = sampled != told and told.endswith(sampled)
+    is_end = sampled != expected and expected.endswith(sampled)
     return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
 
 

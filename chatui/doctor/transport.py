@@ -35,7 +35,7 @@ def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
         return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, detail)
     if trial.status in (429, 503):
         return Finding(Fault.BUSY, Level.UNASKED, detail)
-    if trial.status in (400, 404, 422) and _NO_MODEL.search(trial.said):
+    if trial.status in (400, 404, 422) and _NO_MODEL.search(trial.error_text):
         return Finding(Fault.MODEL_UNKNOWN, Level.UNUSABLE, detail)
     if trial.status in (404, 405, 501):
         return Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, detail)

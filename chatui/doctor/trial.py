@@ -20,8 +20,9 @@ MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one question. ``status`` is 0 if there was no response; ``said``: a refusing server's message. Text is not in the repr.
+    """The result of one question. Its texts are not in the repr.
 
+    ``status``: 0 if there was no response. ``error_text``: the message of a server that refused.
     ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` covers all of it.
     """
 
@@ -30,7 +31,7 @@ class Trial:
     ended: SampleEnded | None = None
     error: BackendError | None = None
     status: int = 0
-    said: str = field(default="", repr=False)
+    error_text: str = field(default="", repr=False)
     is_flawed: bool = False
     is_recorded_whole: bool = True
 
@@ -81,14 +82,14 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
     if left := assembler.finish():
         finished.append(left)
     exchange = recorder.exchange or Exchange("POST", "", None)
-    said = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
+    error_text = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
     return Trial(
         tuple(done.frame for done in finished),
         observe(exchange),
         ended,
         error,
         exchange.status,
-        said,
+        error_text,
         is_flawed=any(done.error for done in finished),
         is_recorded_whole=len(exchange.raw) < MAX_BYTES,
     )

@@ -331,8 +331,8 @@ class ChatConsumer(PageSocket):
 
     def _is_of_another_release(self) -> bool:
         """Whether the page is from a release with another protocol version. Clients that are not pages need not send one."""
-        spoken = self._query_value("protocol")
-        return bool(spoken) and spoken != str(wire.PROTOCOL)
+        version = self._query_value("protocol")
+        return bool(version) and version != str(wire.PROTOCOL)
 
     def _query_value(self, name: str) -> str:
         """A parameter from the query string of the socket's address."""

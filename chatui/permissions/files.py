@@ -24,8 +24,10 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
     # The conversation is checked as well: nobody may read unfinished imports, or conversations that are being erased. A file that was not
     # sent yet is in no conversation.
     waits = Q(conversation=None, source=FileSource.PERSON)
-    kept = Q(conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False)
-    return _first(StoredFile.objects.filter(waits | kept, owner=user, pk=file_id).select_related("content").first())
+    in_conversation = Q(
+        conversation__owner=user, conversation__deleted_at=None, conversation__unfinished_until=None, conversation__isnull=False
+    )
+    return _first(StoredFile.objects.filter(waits | in_conversation, owner=user, pk=file_id).select_related("content").first())
 
 
 def own_documents(user: User) -> QuerySet[StoredFile]:

@@ -19,8 +19,8 @@ def short_transaction() -> Iterator[None]:
     SQLite has one writer at a time, and waiting writers only poll the lock (at most every 100 ms): without pauses they would wait for the
     last transaction.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     with transaction.atomic():
         yield
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        time.sleep(min(max(time.monotonic() - begun, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS))
+        time.sleep(min(max(time.monotonic() - started, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS))

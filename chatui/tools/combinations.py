@@ -31,16 +31,16 @@ def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreig
     """
     if environment().tool_combinations == "any":
         return Combination(dict(tools), {})
-    kept: list[Tool] = []
+    distinct: list[Tool] = []
     left_out: dict[str, tuple[str, ...]] = {}
     readers = {name for name in used if name not in tools or tools[name].reads_private_data}
     for tool in sorted(tools.values(), key=_order):
-        against = _against(tool, kept)
+        against = _against(tool, distinct)
         if against or (tool.sends_outside and (has_foreign_text or readers - {tool.name})):
             left_out[tool.name] = tuple(each.name for each in against) or tuple(sorted((readers - {tool.name}) & set(tools)))
         else:
-            kept.append(tool)
-    names = {tool.name for tool in kept}
+            distinct.append(tool)
+    names = {tool.name for tool in distinct}
     return Combination({name: tool for name, tool in tools.items() if name in names}, left_out)
 
 

@@ -84,8 +84,10 @@ def _description(function: Callable[..., Any]) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without anything that could end the comment or type that contains it, or a message."""
-    kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
-    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", kept)).strip()
+    printable = "".join(
+        " " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf")
+    )
+    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", printable)).strip()
 
 
 def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:

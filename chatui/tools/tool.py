@@ -100,8 +100,8 @@ class Tool:
         """A hash of everything that the model is shown, and of the revision: a different hash means a different tool, even under the
         same name.
         """
-        told = json.dumps([self.source, self.name, self.description, self.parameters, self.revision], sort_keys=True, default=str)
-        return hashlib.sha256(told.encode()).hexdigest()[:32]
+        offer = json.dumps([self.source, self.name, self.description, self.parameters, self.revision], sort_keys=True, default=str)
+        return hashlib.sha256(offer.encode()).hexdigest()[:32]
 
     @property
     def definition(self) -> FunctionTool:
@@ -119,6 +119,6 @@ class Tool:
         """Whether it can be used now."""
         return self.is_ready is None or self.is_ready()
 
-    def begun(self, turn: CallingTurn) -> Tool:
+    def for_turn(self, turn: CallingTurn) -> Tool:
         """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self

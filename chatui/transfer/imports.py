@@ -74,7 +74,7 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
     """
     effort = str(header.settings.get("reasoning_effort", ""))
     try:
-        kept = document_headers.text_of(header)
+        text = document_headers.text_of(header)
     except OpenChatMLError as error:
         raise ImportRefusedError(error.problem) from None
     return Conversation(
@@ -82,5 +82,5 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
         title=transcripts.title_of(first, TITLE_CHARS) or gettext(UNTITLED),
         model=transcripts.header_text(header.model or ""),
         effort=effort if effort in Effort.values else Effort.MEDIUM,
-        document_header=kept,
+        document_header=text,
     )

@@ -200,10 +200,10 @@ class _Body:
                 self._kept.append(text)
             return [FrameText(text)] if text else []
         self._kept.append(text)
-        begun = text.lstrip()
-        if not begun or self._looks_like_json:
+        beginning = text.lstrip()
+        if not beginning or self._looks_like_json:
             return []
-        if begun[0] in "{[":
+        if beginning[0] in "{[":
             self._looks_like_json = True
             return []
         return self._release(self.header)

@@ -93,8 +93,8 @@ def writable(frame: Frame) -> Frame:
 
 def _without_invalid_values(header: Header) -> Header:
     bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
-    kept: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
-    header = BROKEN if bad & _DECIDES else Header(**kept)
+    values: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
+    header = BROKEN if bad & _DECIDES else Header(**values)
     try:
         frame_header.write(header)
     except ParseHeaderError:

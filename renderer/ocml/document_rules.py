@@ -23,14 +23,14 @@ class DocumentRules:
         self._is_version_1 = document.is_version_1
         self._pairing = Pairing(document.profile)
 
-    def begun(self, frame: Frame) -> Iterator[CallFault]:
+    def at_start(self, frame: Frame) -> Iterator[CallFault]:
         """The errors in the next frame's header and, in a document of version 1, in its end; refused or flagged."""
         if self._is_version_1 and _is_version_2(frame):
             self._is_version_1 = False
             yield CallFault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
         yield from self._pairing.opened(frame.header)
 
-    def ended(self, frame: Frame) -> CallFault | None:
+    def at_end(self, frame: Frame) -> CallFault | None:
         """The error in how the frame ends, if any. Otherwise the frame is recorded if it is a call."""
         return self._pairing.closed(frame.header, frame.terminator)
 
@@ -40,7 +40,7 @@ def check_written(transcript: Transcript) -> None:
     rules = DocumentRules(document_header.of_transcript(transcript))
     for frame in transcript.frames:
         frame = replace(frame, header=canonical(frame.header))
-        for fault in (*rules.begun(frame), rules.ended(frame)):
+        for fault in (*rules.at_start(frame), rules.at_end(frame)):
             if fault is not None and fault.is_refused:
                 raise Problem(fault.code, fault.hint).error()
 

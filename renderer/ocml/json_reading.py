@@ -126,10 +126,10 @@ class _Reader:
 def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
     """Check the rules that the text reader checks beyond the grammar, in its order."""
     header = frame.header
-    for fault in rules.begun(frame):
+    for fault in rules.at_start(frame):
         report(fault)
         header = replace(header, intent=Intent.DEBUG) if fault.hides else header
-    if end := rules.ended(frame):
+    if end := rules.at_end(frame):
         report(end)
         frame = replace(frame, terminator=Terminator.END)
     if violates_constraint(frame):

@@ -44,8 +44,8 @@ def folded(text: str) -> str:
     """``text`` in plain lower case: no accents, marks or invisible characters, and look-alikes as the Latin letters that they imitate."""
     if text.isascii():
         return text.lower()
-    kept = (character for character in unicodedata.normalize("NFKD", text.casefold()) if unicodedata.category(character) not in _MARKS)
-    return unicodedata.normalize("NFC", "".join(kept)).casefold().translate(_LOOK_ALIKES)
+    unmarked = (character for character in unicodedata.normalize("NFKD", text.casefold()) if unicodedata.category(character) not in _MARKS)
+    return unicodedata.normalize("NFC", "".join(unmarked)).casefold().translate(_LOOK_ALIKES)
 
 
 def words(text: str) -> list[str]:

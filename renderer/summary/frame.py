@@ -35,9 +35,9 @@ def shown(line: str) -> VisibleText:
 def frames(steps: Iterable[str], blocked: Iterable[Blocked], code: ErrorCode) -> list[Finished]:
     """The frames that are stored for a turn's summary: blocked lines, for staff, with their error code; then the steps, if any."""
     hidden = (Frame(ASIDE, f"{item.reason.capitalize()}:\n\n{item.line[:_BLOCKED_CHARS]}") for item in blocked)
-    kept = [Finished(frame, error=code) for frame in hidden]
+    finished = [Finished(frame, error=code) for frame in hidden]
     body = "\n".join(f"- {_as_markdown(step)}" for step in steps)
-    return [*kept, Finished(Frame(SUMMARY, body))] if body else kept
+    return [*finished, Finished(Frame(SUMMARY, body))] if body else finished
 
 
 def steps_of(body: str) -> list[str]:

@@ -87,9 +87,9 @@ def _listed(group: Group) -> ListedGroup:
 def _features_of(group: Group) -> tuple[str, ...]:
     """The features of the group, in words. No page shows the text of its instructions."""
     env = environment()
-    said = (
+    messages = (
         (env.share_groups, gettext("May create share links")),
         (env.summary_groups, gettext("Gets summaries of the thinking")),
         (operators.group_instructions().texts, gettext("Has its own instructions for the model")),
     )
-    return tuple(words for names, words in said if group.name in names)
+    return tuple(words for names, words in messages if group.name in names)

@@ -34,7 +34,7 @@ class GroupReference:
 def group_references() -> Iterator[GroupReference]:
     """Each group that a setting names, once for each setting. Reads only the environment and its files."""
     env = environment()
-    said = {
+    messages = {
         FACTOR: (env.second_factor_groups, "nobody needs a second factor because of it"),
         "CHATUI_SHARE_GROUPS": (env.share_groups, "it lets nobody create share links"),
         "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "it gives nobody summaries"),
@@ -44,7 +44,7 @@ def group_references() -> Iterator[GroupReference]:
         BACK_ENDS: ((name for spec in configured.operator_backends(env) for name in spec.groups), "it gives nobody access to a back end"),
         SIGN_IN: ((name for provider in sign_in_file().providers for name in provider.managed_groups), "nobody is added to it"),
     }
-    for setting, (names, effect) in said.items():
+    for setting, (names, effect) in messages.items():
         yield from (GroupReference(setting, name, effect) for name in sorted(set(names)))
 
 

@@ -54,7 +54,7 @@ class FollowedElsewhere:
         try:
             number, is_over = after, False
             while not is_over:
-                begun = number
+                first_number = number
                 try:
                     async with aclosing(self._once(number, wait)) as events:
                         async for body in events:
@@ -65,7 +65,7 @@ class FollowedElsewhere:
                         else:
                             is_over = True
                 except LostError:
-                    if number == begun:
+                    if number == first_number:
                         raise
                     # A slow reader is silent for long, and the other process considers it gone: follow again.
         finally:

@@ -60,14 +60,14 @@ class Exchange:
             except OSError:
                 # A server may answer and close before it has read everything.
                 self._h11.send_failed()
-            head, begun = await self._head()
+            head, first_bytes = await self._head()
         except BaseException:
             self.close()
             raise
         return httpx.Response(
             head.status_code,
             headers=head.headers.raw_items(),
-            stream=_Content(self, _body_of(head, self._request), begun, self._request.extensions.get(READING)),
+            stream=_Content(self, _body_of(head, self._request), first_bytes, self._request.extensions.get(READING)),
             extensions={"http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason},
         )
 
@@ -143,10 +143,10 @@ class _Content(httpx.AsyncByteStream):
     event loop would close an unfinished generator in a task of its own.
     """
 
-    def __init__(self, exchange: Exchange, body: Body, begun: bytes, reading: Reading | None) -> None:
+    def __init__(self, exchange: Exchange, body: Body, first_bytes: bytes, reading: Reading | None) -> None:
         self._exchange = exchange
         self._body = body
-        self._begun = begun
+        self._first_bytes = first_bytes
         self._reading = reading
         self._reads = 0
         self._was_full = self._is_full = False
@@ -156,7 +156,7 @@ class _Content(httpx.AsyncByteStream):
 
     async def __anext__(self) -> bytes:
         try:
-            piece, self._begun = self._taken(self._begun) if self._begun else b"", b""
+            piece, self._first_bytes = self._taken(self._first_bytes) if self._first_bytes else b"", b""
             while not piece and not self._body.is_done:
                 piece = self._taken(await self._more())
         except BaseException:
@@ -180,7 +180,7 @@ class _Content(httpx.AsyncByteStream):
         return data
 
     async def aclose(self) -> None:
-        self._exchange.end(is_whole=self._body.is_done and not self._body.rest and not self._begun)
+        self._exchange.end(is_whole=self._body.is_done and not self._body.rest and not self._first_bytes)
 
     def _deadline(self) -> float | None:
         """While bytes keep arriving, but never an event, no read would notice the timeout."""

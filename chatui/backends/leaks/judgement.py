@@ -39,8 +39,8 @@ STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 
 def judge(text: str, *, complete: bool) -> list[Span]:
     """The spans of raw output."""
-    begun = bare(folded(text)).lstrip()
-    if _MARKER.search(text) or "<|" in begun or "|>" in begun:
+    beginning = bare(folded(text)).lstrip()
+    if _MARKER.search(text) or "<|" in beginning or "|>" in beginning:
         return _final_of_harmony(text, complete=complete)
     return final_of_collapsed(text, complete=complete)
 

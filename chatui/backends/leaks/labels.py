@@ -124,24 +124,24 @@ _ANSWERS = {
 }
 
 
-def label_of(begun: str, *, is_end: bool) -> Label | Undecided | None:
+def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
     """The label that ``begun``, the folded beginning of an answer, begins with. ``is_end``: no more text comes."""
-    if fence := _FENCE.match(begun):
+    if fence := _FENCE.match(beginning):
         return _of_fence(fence, is_end=is_end)
-    if not is_end and _FENCE_BEGUN.match(begun):
+    if not is_end and _FENCE_BEGUN.match(beginning):
         return UNDECIDED
-    head = _BEGIN.match(begun)
+    head = _BEGIN.match(beginning)
     if head is None:
         return None
     written = head["words"].lower().replace("’", "'").replace("-", " ")
     words = written.rstrip()
     if not words:
-        return _of_cjk(begun, head.end(), is_end=is_end)
+        return _of_cjk(beginning, head.end(), is_end=is_end)
     after = head.start("words") + len(head["words"].rstrip())
     if words not in _WORDS:
-        may_grow = not is_end and head.end() == len(begun) and any(known.startswith(written) for known in _WORDS)
+        may_grow = not is_end and head.end() == len(beginning) and any(known.startswith(written) for known in _WORDS)
         return UNDECIDED if may_grow else None
-    return _of_words(begun, words, head["markup"], after, is_end=is_end)
+    return _of_words(beginning, words, head["markup"], after, is_end=is_end)
 
 
 def answer_after(text: str, label: Label) -> int | None:
@@ -161,9 +161,9 @@ def _place(seen: str, end: int) -> int:
     """Converts a position in the text that ``label_of`` reads (without invisible characters and leading white space) to one in the folded
     text.
     """
-    begun = bare(seen)
+    beginning = bare(seen)
     places = (place for place, character in enumerate(seen) if character != ZERO)
-    return next(islice(places, len(begun) - len(begun.lstrip()) + end, None), len(seen))
+    return next(islice(places, len(beginning) - len(beginning.lstrip()) + end, None), len(seen))
 
 
 def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
@@ -175,23 +175,23 @@ def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None
     return Label(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
 
 
-def _of_cjk(begun: str, at: int, *, is_end: bool) -> Label | Undecided | None:
-    match = _CJK.match(begun, at)
+def _of_cjk(beginning: str, at: int, *, is_end: bool) -> Label | Undecided | None:
+    match = _CJK.match(beginning, at)
     if match is None:
-        rest = begun[at:]
+        rest = beginning[at:]
         may_grow = not rest or (len(rest) < 2 and rest in "思推")
         # Only markup so far.
         return UNDECIDED if may_grow and not is_end else None
-    if not is_end and len(begun) - match.end() < 2 and len(match[0]) <= _CJK_CHARS:
+    if not is_end and len(beginning) - match.end() < 2 and len(match[0]) <= _CJK_CHARS:
         return UNDECIDED
-    end = _END.match(begun, match.end())
+    end = _END.match(beginning, match.end())
     return Label(Manner.PRIVATE, end.end()) if end else None
 
 
-def _of_words(begun: str, words: str, markup: str, after: int, *, is_end: bool) -> Label | Undecided | None:
-    if not is_end and len(begun) - after < _CJK_CHARS and not re.search(r"[:：]\s?|\n", begun[after:]):
+def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bool) -> Label | Undecided | None:
+    if not is_end and len(beginning) - after < _CJK_CHARS and not re.search(r"[:：]\s?|\n", beginning[after:]):
         return UNDECIDED
-    end = _END.match(begun, after)
+    end = _END.match(beginning, after)
     if end is None:
         return None
     manner = Manner.ANNOUNCED if words in _ANNOUNCED else Manner.PRIVATE if words in _PRIVATE else Manner.COMMON
@@ -199,7 +199,7 @@ def _of_words(begun: str, words: str, markup: str, after: int, *, is_end: bool) 
         # A heading over a part of the answer; channel names are not written like this.
         return None
     is_bare = end["mark"] == "\n" and not markup.strip()
-    is_alone = is_bare and begun[: len(words)] == words
+    is_alone = is_bare and beginning[: len(words)] == words
     if is_bare and not is_alone and manner is Manner.COMMON:
         return None
     return Label(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)

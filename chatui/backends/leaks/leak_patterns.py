@@ -246,9 +246,9 @@ def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
             return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"◁{name}", *match.span())
     elif match := _BRACKET.match(text, at):
         return _bracket(text, match, is_end=is_end)
-    begun = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ ")
+    beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ ")
     may_grow = not is_end and len(text) - at < 60 and "\n" not in text[at:]
-    return WAIT if may_grow and (not begun or begun in names.BRACKET_PREFIXES) else None
+    return WAIT if may_grow and (not beginning or beginning in names.BRACKET_PREFIXES) else None
 
 
 def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
@@ -280,11 +280,11 @@ def _may_become_one(text: str) -> bool:
     if len(text) >= _MAX_WAITING:
         return False
     text = BEGUN.sub("", bare(text))
-    begun = _BEGUN.match(text)
-    if not begun:
+    beginning = _BEGUN.match(text)
+    if not beginning:
         # A known word without its bracket: the trigger saw the end of it.
         return not text or bool(re.fullmatch(rf"{_BAR}?{_KNOWN}{_BAR}?\\?", text, re.IGNORECASE))
-    rest = begun["rest"]
+    rest = beginning["rest"]
     if not rest or _BEGUN_SPECIAL.match(rest):
         return True
     name = _BEGUN_NAME.match(rest)

@@ -56,8 +56,8 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
     if sign.name == "start" and (_ROLE.match(rest) or (not is_end and _ROLE_MAYBE.match(rest))):
         if _ROLE.match(rest) and _may_be_example(line):
             return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
-        if _SPEAKS_ON.search(line) and (spoken := _spoken_header(view, sign, is_end=is_end)):
-            return spoken
+        if _SPEAKS_ON.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
+            return header
         return _of_header(view, sign, line, is_begun=bool(_ROLE.match(rest)), is_end=is_end)
     if sign.name in _ENDINGS:
         return _of_ending(view, sign, line, is_end=is_end)
@@ -125,14 +125,14 @@ def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
 
 def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     rest = view[sign.end : sign.end + _HEADER_CHARS]
-    begun = rest.lstrip("\u200b \t\r\n")
-    if not begun:
+    beginning = rest.lstrip("\u200b \t\r\n")
+    if not beginning:
         if not is_end and len(rest) < 40:
             return _WAITING
         # A stop token that a server left at the end of the answer, unless the last sentence mentions it.
         return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
-    if begun[0] in "<\\&|" or begun[0] == "s":
-        following = leak_patterns.sign_at(begun, 0, is_end=is_end) if begun[0] != "s" or begun.startswith("start") else None
+    if beginning[0] in "<\\&|" or beginning[0] == "s":
+        following = leak_patterns.sign_at(beginning, 0, is_end=is_end) if beginning[0] != "s" or beginning.startswith("start") else None
         if isinstance(following, leak_patterns.Wait):
             return _WAITING
         if following and following.kind is Kind.SPECIAL:

@@ -56,11 +56,11 @@ _MAX_UNDECIDED = 80
 _MAX_CHARS = 1 << 20
 
 
-def begins(begun: str) -> bool | None:
+def begins(beginning: str) -> bool | None:
     """Whether an answer begins as data. None if more text is needed."""
-    if _BEGINS.match(begun):
+    if _BEGINS.match(beginning):
         return True
-    return None if begun.strip() and len(begun) < _MAX_UNDECIDED and _BEGUN.fullmatch(begun) else False
+    return None if beginning.strip() and len(beginning) < _MAX_UNDECIDED and _BEGUN.fullmatch(beginning) else False
 
 
 def visible_of(text: str) -> str | None:

@@ -103,11 +103,11 @@ class ResponsesBackend(DetectedServer):
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """The server must store nothing, and must report a prompt that is too long instead of truncating it."""
         model = await self._model_for(request.model)
-        said = prompt(request.frames, request.given_back)
+        prompted = prompt(request.frames, request.given_back)
         wants_summary = self._summaries_are_trusted and request.wants_summary
         reasoning = {"effort": request.effort, **({"summary": "auto"} if wants_summary else {})}
         payload: dict[str, object] = {
-            "input": said.items,
+            "input": prompted.items,
             "stream": True,
             "store": False,
             "truncation": "disabled",
@@ -123,8 +123,8 @@ class ResponsesBackend(DetectedServer):
             payload["text"] = {"format": as_responses(request.answer_format)}
             if await self._product() == _READS_CHAT_FIELDS:
                 payload["response_format"] = as_chat(request.answer_format)
-        if said.instructions:
-            payload["instructions"] = said.instructions
+        if prompted.instructions:
+            payload["instructions"] = prompted.instructions
         if model:
             payload["model"] = model
         if request.max_tokens:
@@ -181,8 +181,8 @@ class _Reader:
             return
         if self.reducer.status == "failed":
             raise self._error(self.reducer.error or "the response failed")
-        said = f"the last status was {self.reducer.status[:40]!r}; {self._bad} events could not be read"
-        raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {said}")
+        details = f"the last status was {self.reducer.status[:40]!r}; {self._bad} events could not be read"
+        raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {details}")
 
     def _whole(self, response: Mapping[str, Any], *, is_last: bool) -> list[RawEvent]:
         """A bare response object: the whole answer, or what a gateway sends instead of an event."""
@@ -204,9 +204,9 @@ class _Reader:
             self._seen_events.add(mark)
         return False
 
-    def _error(self, said: object) -> BackendError:
+    def _error(self, error: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        return error_of_body(said, is_empty=self.reducer.is_empty)
+        return error_of_body(error, is_empty=self.reducer.is_empty)
 
 
 def _new_call_id() -> str:

@@ -115,8 +115,8 @@ class Reducer:
     def end(self, response: Mapping[str, Any], status: str = "") -> list[RawEvent]:
         """The complete response at its end. The status inside it counts more than the name of the event."""
         self._identify(response)
-        said = response.get("status")
-        self.status = said if isinstance(said, str) and said else status
+        reported = response.get("status")
+        self.status = reported if isinstance(reported, str) and reported else status
         self.error = response.get("error")
         usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
         if isinstance(usage, dict):

@@ -168,12 +168,12 @@ def _whole_items(planter: Planter) -> Script:
 
 def _late_item(planter: Planter, name: str, label: Label, place: str, chooser: random.Random) -> Script:
     hidden, of = planter.hide(f"{name} too late, on the {place}")
-    item, told = _message("m", hidden), _message("m", hidden, **(label if place != "part" else {}))
+    item, labelled = _message("m", hidden), _message("m", hidden, **(label if place != "part" else {}))
     if place == "part":
-        told["content"][0] |= label
-    done = item if place == "response" else told
+        labelled["content"][0] |= label
+    done = item if place == "response" else labelled
     steps = [*_item_events(0, item, {})[:-1], _event("response.output_item.done", output_index=0, item=done)]
-    steps.append(_event("response.completed", response={"status": "completed", "output": [told]}))
+    steps.append(_event("response.completed", response={"status": "completed", "output": [labelled]}))
     return Script(f"late {name} on the {place}", tuple(scattered(steps, chooser)), ends=_ENDS, withdrawn=(of,))
 
 

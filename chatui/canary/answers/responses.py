@@ -18,13 +18,13 @@ def scripts(planter: Planter) -> list[Script]:
 def _items(planter: Planter) -> Script:
     shown, preamble = planter.show("message after every hidden item"), planter.show("message of the phase commentary")
     hidden, call = [_reasoning(planter), *_odd_items(planter)], _call(planter)
-    said = [_message("m1", f"I look at {preamble}.", phase="commentary"), _message("m2", f"Here is **{shown}**.", phase="final_answer")]
+    messages = [_message("m1", f"I look at {preamble}.", phase="commentary"), _message("m2", f"Here is **{shown}**.", phase="final_answer")]
     echo = {"instructions": planter.text("echoed instructions"), "metadata": {"note": planter.text("metadata")}}
     steps = [_event("response.created", response={"id": planter.word("id of a response"), "status": "in_progress", **echo})]
     steps += _reasoning_events(planter, hidden[0])
     for index, item in enumerate(hidden[1:], 1):
         steps += _item_events(index, item)
-    for index, item in enumerate(said, len(hidden)):
+    for index, item in enumerate(messages, len(hidden)):
         steps += [_event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})]
         steps += [
             _event("response.output_text.delta", item_id=item["id"], output_index=index, content_index=0, delta=piece)
@@ -32,9 +32,14 @@ def _items(planter: Planter) -> Script:
         ]
         steps += [_event("response.output_item.done", output_index=index, item=item)]
     # The last one: text after a call without a reply is hidden.
-    steps += _call_events(len(hidden) + len(said), call)
+    steps += _call_events(len(hidden) + len(messages), call)
     steps += [_event("response.debug.delta", delta=planter.text("event that nobody knows"))]
-    output = {"status": "completed", "output": [*hidden, *said, call], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
+    output = {
+        "status": "completed",
+        "output": [*hidden, *messages, call],
+        **echo,
+        "usage": {"note": planter.word("usage"), "output_tokens": 9},
+    }
     steps += [_event("response.completed", response=output)]
     return Script("items", tuple(steps), (shown, preamble), ENDS_OF_A_CALL, headers=headers(planter))
 
@@ -80,7 +85,7 @@ def _odd_items(planter: Planter) -> list[dict[str, Any]]:
 
 
 def _reasoning_events(planter: Planter, item: dict[str, Any]) -> list[bytes]:
-    told = {"item_id": item["id"], "output_index": 0}
+    fields = {"item_id": item["id"], "output_index": 0}
     steps = [_event("response.output_item.added", output_index=0, item={**item, "summary": [], "content": []})]
     streams = {
         "response.reasoning_text.delta": item["content"][0]["text"],
@@ -88,16 +93,16 @@ def _reasoning_events(planter: Planter, item: dict[str, Any]) -> list[bytes]:
         "response.reasoning.delta": planter.text("reasoning.delta"),
     }
     for kind, text in streams.items():
-        steps += [_event(kind, **told, content_index=0, summary_index=0, delta=piece) for piece in cut(text)]
+        steps += [_event(kind, **fields, content_index=0, summary_index=0, delta=piece) for piece in cut(text)]
     part = {"type": "summary_text", "text": planter.text("summary part")}
-    steps += [_event("response.reasoning_summary_part.done", **told, summary_index=1, part=part)]
+    steps += [_event("response.reasoning_summary_part.done", **fields, summary_index=1, part=part)]
     return [*steps, _event("response.output_item.done", output_index=0, item=item)]
 
 
 def _call_events(index: int, item: dict[str, Any]) -> list[bytes]:
     steps = [_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})]
-    told = {"item_id": item["id"], "output_index": index}
-    steps += [_event("response.function_call_arguments.delta", **told, delta=piece) for piece in cut(item["arguments"])]
+    fields = {"item_id": item["id"], "output_index": index}
+    steps += [_event("response.function_call_arguments.delta", **fields, delta=piece) for piece in cut(item["arguments"])]
     return [*steps, _event("response.output_item.done", output_index=index, item=item)]
 
 
@@ -135,14 +140,14 @@ def _whole(planter: Planter) -> Script:
 
 def _failures(planter: Planter) -> list[Script]:
     thought = _event("response.reasoning_text.delta", item_id="r1", output_index=0, delta=planter.text("reasoning before a failure"))
-    begun = _event("response.output_item.added", output_index=0, item={"id": "r1", "type": "reasoning", "summary": []})
+    added = _event("response.output_item.added", output_index=0, item={"id": "r1", "type": "reasoning", "summary": []})
     error = {"code": "server_error", "message": planter.text("message of a failed response")}
     failed = _event("response.failed", response={"status": "failed", "error": error})
-    told = event({"type": "error", "message": planter.text("error event"), "code": planter.word("code of an error")}, "error")
+    error_event = event({"type": "error", "message": planter.text("error event"), "code": planter.word("code of an error")}, "error")
     body = json.dumps({"error": {"message": planter.text("body of a refusal"), "type": planter.word("type of a refusal")}}).encode()
     return [
-        Script("failed", (begun, thought, failed), ends=("failed",)),
-        Script("error-event", (begun, thought, told), ends=("failed", "interrupted")),
+        Script("failed", (added, thought, failed), ends=("failed",)),
+        Script("error-event", (added, thought, error_event), ends=("failed", "interrupted")),
         Script("refused", (body,), ends=("failed",), status=429, content_type=_JSON, headers=headers(planter)),
     ]
 

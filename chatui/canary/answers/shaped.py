@@ -50,8 +50,8 @@ def _chat(planter: Planter, shape: Shape, chooser: random.Random, *, whole: bool
         body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
         return Script(shape.name, (json.dumps(body).encode(),), shows, _ENDS, content_type=_JSON)
     is_ascii = chooser.random() < 0.5
-    said = [_chunk({"content": piece}, is_ascii=is_ascii) for piece in pieces(text, chooser)]
-    steps = scattered([_chunk({"role": "assistant", "content": ""}), *said, _chunk({}, "stop"), _DONE], chooser)
+    chunks = [_chunk({"content": piece}, is_ascii=is_ascii) for piece in pieces(text, chooser)]
+    steps = scattered([_chunk({"role": "assistant", "content": ""}), *chunks, _chunk({}, "stop"), _DONE], chooser)
     return Script(shape.name, tuple(steps), shows, _ENDS, withdrawn=(place,) if shape.is_late else ())
 
 
@@ -82,8 +82,8 @@ def _items(planter: Planter, number: int, shapes: Sequence[Shape], chooser: rand
     if whole:
         return Script(name, (json.dumps(response).encode(),), tuple(shows), _ENDS, content_type=_JSON)
     is_ascii = chooser.random() < 0.5
-    told = [step for at, item in enumerate(items) for step in _item_events(at, item, chooser, is_ascii=is_ascii)]
-    steps = scattered([*told, _event("response.completed", is_ascii=is_ascii, response=response)], chooser)
+    events = [step for at, item in enumerate(items) for step in _item_events(at, item, chooser, is_ascii=is_ascii)]
+    steps = scattered([*events, _event("response.completed", is_ascii=is_ascii, response=response)], chooser)
     return Script(name, tuple(steps), tuple(shows), _ENDS, withdrawn=tuple(late))
 
 

@@ -52,8 +52,8 @@ def _summarized(name: str, planter: Planter, thought: str, text: str) -> Script:
     item = {"id": "r1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
     message = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"Answer {shown}."}]}
     steps: list[bytes | Pause] = [_event("response.output_item.added", output_index=0, item={**item, "summary": []})]
-    for kind, told in (("reasoning_text", thought), ("reasoning_summary_text", text)):
-        steps += [_event(f"response.{kind}.delta", item_id="r1", output_index=0, summary_index=0, delta=piece) for piece in cut(told)]
+    for kind, delta in (("reasoning_text", thought), ("reasoning_summary_text", text)):
+        steps += [_event(f"response.{kind}.delta", item_id="r1", output_index=0, summary_index=0, delta=piece) for piece in cut(delta)]
     steps += [_event("response.output_item.done", output_index=0, item=item), Pause.HERE]
     steps += [_event(f"response.output_item.{step}", output_index=1, item=message) for step in ("added", "done")]
     steps += [_event("response.completed", response={"status": "completed", "output": [item, message]})]

@@ -105,7 +105,7 @@ def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place
         "size": file.content.size,
         "tokens": tokens,
         "room": room.documents,
-        "said": _size_text(tokens, room),
+        "description": _size_text(tokens, room),
         "note": _note(text),
         "places": places if len(places) > 1 else [],
         "search": asked.can_search,
@@ -119,7 +119,7 @@ def earlier_as_json(file: StoredFile) -> dict[str, Any]:
     day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
     return {
         "name": file.name,
-        "said": f"{filesizeformat(file.content.size)} · {day}",
+        "description": f"{filesizeformat(file.content.size)} · {day}",
         "again": reverse("file_again", args=[file.pk]),
     }
 

@@ -190,7 +190,7 @@ async def _ask_one(spec: BackendSpec) -> _Status:
 
 
 async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
-    begun = time.monotonic()
+    started = time.monotonic()
     limits = spec.limits(discover=ASK_SECONDS, connect=ASK_SECONDS)
     try:
         async with asyncio.timeout(ASK_SECONDS):
@@ -201,7 +201,7 @@ async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
         return _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)
     except (OSError, ValueError):  # an unreadable certificate, or an invalid address
         return _Status(is_alive=False, problem=ProductCode.BACKEND_SETUP.value)
-    return _Status(is_alive=True, milliseconds=round((time.monotonic() - begun) * 1000), models=found.models[:20])
+    return _Status(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
 
 
 def _place(url: str) -> str:

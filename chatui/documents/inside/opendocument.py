@@ -81,6 +81,6 @@ class _Paragraphs:
             self._before = ""
 
 
-def _number(said: str, most: int) -> int:
+def _number(attribute: str, most: int) -> int:
     """The value of a numeric attribute, at most ``most``; 1 if it is missing or invalid."""
-    return min(max(int(said), 1), most) if said.isdecimal() and len(said) < 9 else 1
+    return min(max(int(attribute), 1), most) if attribute.isdecimal() and len(attribute) < 9 else 1

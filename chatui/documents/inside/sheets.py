@@ -116,8 +116,8 @@ class _Cells:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "row":
-            said = attributes.get("r", "")
-            self._row = int(said) if said.isdecimal() and len(said) < 9 else self._row + 1
+            reference = attributes.get("r", "")
+            self._row = int(reference) if reference.isdecimal() and len(reference) < 9 else self._row + 1
             self._column = 0
         elif name == "c":
             self._column = _column(attributes.get("r", "")) or self._column + 1

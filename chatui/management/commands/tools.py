@@ -72,7 +72,7 @@ class Command(BaseCommand):
         known = confirmations.read(env.data_dir)
         for each in named:
             if options["withdraw"]:
-                known = confirmations.Confirmations(tools={name: kept for name, kept in known.tools.items() if name != each.name})
+                known = confirmations.Confirmations(tools={name: tool for name, tool in known.tools.items() if name != each.name})
             elif each.offer is None:
                 raise CommandError(f"{each.name} cannot be confirmed.")
             else:

@@ -68,7 +68,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
-def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collection[UUID] = ()) -> list[PreparedDocument]:
+def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, in_question: Collection[UUID] = ()) -> list[PreparedDocument]:
     """Prepare the frames of documents that a person sends, in order, without storing anything.
 
     ``kept``: files sent before that may be attached to another version of their question.
@@ -80,7 +80,9 @@ def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, kept: Collec
     """
     if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MAX_FILES or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
-    files = pending_uploads.or_sent(person_id, kept).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    files = (
+        pending_uploads.or_sent(person_id, in_question).select_related("content", "content__document").in_bulk([use.id for use in wanted])
+    )
     if len(files) != len(wanted):
         raise NoSuchFileError
     found: dict[UUID, PreparedDocument] = {}
@@ -148,11 +150,11 @@ def put(conversation: Conversation, place: TreePosition, documents: Sequence[Pre
 def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
     """Move pending files into the conversation; files of another version of the question must still exist."""
     new = [file.pk for file in files if file.conversation_id is None]
-    kept = [file.pk for file in files if file.conversation_id is not None]
+    sent_ids = [file.pk for file in files if file.conversation_id is not None]
     owner = conversation.owner_id
     if pending_uploads.of_person(owner).filter(pk__in=new).update(conversation=conversation) != len(new):
         raise NoSuchFileError
-    if kept and StoredFile.objects.filter(owner=owner, conversation=conversation, pk__in=kept).count() != len(kept):
+    if sent_ids and StoredFile.objects.filter(owner=owner, conversation=conversation, pk__in=sent_ids).count() != len(sent_ids):
         raise NoSuchFileError
 
 

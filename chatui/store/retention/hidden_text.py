@@ -110,8 +110,8 @@ def _hidden() -> QuerySet[Message]:
 
 
 def _ends(start: str) -> Q:
-    kept = ((REMOVED, Token.END), (REMOVED, Token.RETURN), (REMOVED_CALL, Token.CALL))
-    return reduce(or_, (Q(text__endswith=f"{start}{body}{terminator}") for body, terminator in kept))
+    replacements = ((REMOVED, Token.END), (REMOVED, Token.RETURN), (REMOVED_CALL, Token.CALL))
+    return reduce(or_, (Q(text__endswith=f"{start}{body}{terminator}") for body, terminator in replacements))
 
 
 # If another frame quotes this text, the token before it has an additional "<".
@@ -129,8 +129,8 @@ def _emptied(message: Message) -> Frame:
     except OpenChatMLError:
         return Frame(BROKEN, REMOVED)
     header = frame.header
-    kept = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
-    emptied = ocml.writable(Frame(kept, REMOVED_CALL, frame.terminator))
+    reduced = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
+    emptied = ocml.writable(Frame(reduced, REMOVED_CALL, frame.terminator))
     return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
 
 

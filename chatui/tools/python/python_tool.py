@@ -62,14 +62,14 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
 
 async def _kept(files: TurnFiles, copied: CopiedFiles) -> FileResults:
     """Store the files from the sandbox for the person, as far as the limits allow."""
-    kept: list[StoredFileInfo] = []
+    stored: list[StoredFileInfo] = []
     left_out = list(copied.left_out)
     for made in copied.made:
         try:
-            kept.append(await files.store(made))
+            stored.append(await files.store(made))
         except FileNotStoredError as error:
             left_out.append((made.name, str(error)))
-    return FileResults(tuple(kept), tuple(left_out))
+    return FileResults(tuple(stored), tuple(left_out))
 
 
 @cache

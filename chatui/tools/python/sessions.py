@@ -114,10 +114,10 @@ class Sessions:
         """
         assert asked.files is not None  # noqa: S101 - asked by the caller
         assert session.interpreter is not None  # noqa: S101 - it was just started
-        gone = await asked.files.deleted(session.files_inside) if session.files_inside else ()
-        names = {session.files_inside[key] for key in gone} if session.files_inside else set()
-        kept = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
-        files = await asked.files.of_conversation(self._limits.max_copied_bytes, kept)
+        deleted_ids = await asked.files.deleted(session.files_inside) if session.files_inside else ()
+        names = {session.files_inside[key] for key in deleted_ids} if session.files_inside else set()
+        remaining = None if session.files_inside is None else {key: name for key, name in session.files_inside.items() if name not in names}
+        files = await asked.files.of_conversation(self._limits.max_copied_bytes, remaining)
         copied_in: tuple[str, ...] = ()
         try:
             await session.interpreter.delete(sorted(names))
@@ -128,7 +128,7 @@ class Sessions:
             if not is_first:
                 return await self._copy_files_in(session, asked)
         self._check(session, asked)
-        session.files_inside = {**(kept or {}), **{file.id: file.name for file in files}}
+        session.files_inside = {**(remaining or {}), **{file.id: file.name for file in files}}
         not_copied_in = tuple(file.name for file in files if file.name not in copied_in)
         deleted = tuple(sorted(names.difference(copied_in)))
         return Outcome("", copied_in=copied_in, not_copied_in=not_copied_in, deleted=deleted)

@@ -21,9 +21,9 @@ _NAME_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class FileResults:
-    """The results for a call's files: those ``kept`` for the person, and those ``left_out``, with the reason for each."""
+    """The results for a call's files: those ``stored`` for the person, and those ``left_out``, with the reason for each."""
 
-    kept: tuple[StoredFileInfo, ...] = ()
+    stored: tuple[StoredFileInfo, ...] = ()
     left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
@@ -38,11 +38,11 @@ def reply(outcome: Outcome, given: FileResults | None = None) -> str:
 
 def _notes(outcome: Outcome, given: FileResults) -> list[str]:
     notes = []
-    told = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
-    if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in told]:
+    listed = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
+    if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in listed]:
         notes.append(f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]")
-    if given.kept:
-        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.kept)
+    if given.stored:
+        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.stored)
         notes.append(f"[The person now has these files: {named}]")
     if given.left_out:
         named = ", ".join(f"{_NOT_TEXT.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)

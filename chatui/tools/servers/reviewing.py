@@ -67,8 +67,8 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
             tools += _of_server(spec, listing, confirmations)
     asked = {spec.name for spec, listing in zip(file.servers, listings, strict=True) if isinstance(listing, str)}
     seen = {each.name for each in tools}
-    gone = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in asked]
-    tools += [Review(offer.name, State.GONE, before=offer) for offer in gone]
+    removed = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in asked]
+    tools += [Review(offer.name, State.GONE, before=offer) for offer in removed]
     return Reviewed(tuple(tools), tuple(problems))
 
 

@@ -49,15 +49,15 @@ def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
     """
     if len(text) > MAX_ANSWER_CHARS:
         return hidden(Kind.TOO_LONG, text, counts)
-    kept, shown = list[Frame](), list[str]()
+    frames, shown = list[Frame](), list[str]()
     for section in sections(text):
         if section.is_visible:
             shown.append(section.text.strip("\n"))
         else:
-            kept += hidden(Kind.REASONING if section.is_reasoning else Kind.FOLDED, section.text, counts)
+            frames += hidden(Kind.REASONING if section.is_reasoning else Kind.FOLDED, section.text, counts)
     rest, withheld = _guarded("\n\n".join(part for part in shown if part.strip()))
-    kept += hidden(Kind.WITHHELD, withheld, counts)
-    return (*kept, Frame(ANSWER, rest)) if rest.strip() else tuple(kept)
+    frames += hidden(Kind.WITHHELD, withheld, counts)
+    return (*frames, Frame(ANSWER, rest)) if rest.strip() else tuple(frames)
 
 
 def title(text: str) -> str:

@@ -64,11 +64,11 @@ def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
         counts[Kind.IMAGE if "image" in text_of(object_of(file).get("type")) else Kind.FILE] += 1
     if sender in ("system", "developer"):
         return frames.hidden(Kind.INSTRUCTIONS, text_of(message.get("text")), counts)
-    kept, texts = list[Frame](), list[str]()
+    hidden, texts = list[Frame](), list[str]()
     for part in list_of(message.get("content")):
-        kept += _part(object_of(part), texts, counts)
+        hidden += _part(object_of(part), texts, counts)
     text = frames.joined(texts) if message.get("content") else text_of(message.get("text"))
-    return (*kept, *(frames.question(text) if by_user else frames.answer(text, counts)))
+    return (*hidden, *(frames.question(text) if by_user else frames.answer(text, counts)))
 
 
 def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:

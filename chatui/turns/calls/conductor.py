@@ -71,7 +71,7 @@ class Conductor:
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions, pages=pages, files=files, documents=documents)
         self._pages = pages
         self._stored_pages = set(pages)
-        self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}
+        self._tools = {name: tool.for_turn(turn) for name, tool in tools.tools.items()}
         self.handing = HandingBack(tools)
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.max_calls)))

@@ -311,11 +311,11 @@ class EndUserStream:
     def _drop_arrived(self) -> str | None:
         """Drop the queued events of the last message. Returns its key if none of its events was shown before."""
         dropped: list[_Arrived] = []
-        kept: list[_Arrived] = []
+        remaining: list[_Arrived] = []
         while self._arrived and not (dropped and isinstance(dropped[-1].event, VisibleOpened)):
             arrived = self._arrived.pop()
-            (dropped if isinstance(arrived.event, VisibleDelta | VisibleOpened) else kept).append(arrived)
-        self._arrived.extend(reversed(kept))
+            (dropped if isinstance(arrived.event, VisibleDelta | VisibleOpened) else remaining).append(arrived)
+        self._arrived.extend(reversed(remaining))
         if not dropped or not isinstance(event := dropped[-1].event, VisibleOpened):
             return None
         if len(dropped) > 1 and not is_preamble(event.header):

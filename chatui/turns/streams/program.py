@@ -238,7 +238,7 @@ class ProgramStream:
         self._urgent.set()
         self._texts.clear()
         opened = max((place for place, event in enumerate(self._waiting) if isinstance(event, Opened)), default=-1)
-        kept = [event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreText)]
-        self._waiting = deque(kept)
+        remaining = [event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreText)]
+        self._waiting = deque(remaining)
         if opened < 0:
             self._add(Withdrawn() if self._is_text_sent else Closed(self._is_preamble, is_whole=False))

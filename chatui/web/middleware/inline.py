@@ -29,7 +29,7 @@ class Inline:
         """Whether ``process_request`` may wait for something."""
         return False
 
-    def may_wait_after(self, request: HttpRequest) -> bool:
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
         """Whether ``process_response`` may wait for something."""
         return False
 
@@ -41,7 +41,7 @@ class Inline:
             response = await sync_to_async(before)(request) if self.may_wait_before(request) else before(request)
         response = response or await self.get_response(request)  # type: ignore[attr-defined] # in the class that this is mixed into
         if after is not None:
-            waits = self.may_wait_after(request)
+            waits = self.may_wait_after(request, response)
             response = await sync_to_async(after)(request, response) if waits else after(request, response)
         return response  # type: ignore[no-any-return] # Django's methods have no types here
 
@@ -61,7 +61,7 @@ class CSPMiddleware(Inline, DjangoCSP):
 class SessionMiddleware(Inline, DjangoSessions):
     """The session of a browser: read at first use, stored here if it has changed."""
 
-    def may_wait_after(self, request: HttpRequest) -> bool:
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
         """A session that has changed is stored."""
         return bool(request.session.modified)
 
@@ -77,7 +77,7 @@ class AuthenticationMiddleware(Inline, DjangoAuthentication):
 class MessageMiddleware(Inline, DjangoMessages):
     """Confirmation messages, stored in the session until they are shown."""
 
-    def may_wait_after(self, request: HttpRequest) -> bool:
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
         """Messages that were shown or added change the session."""
         storage: Any = getattr(request, "_messages", None)
         return storage is not None and bool(storage.used or storage.added_new)

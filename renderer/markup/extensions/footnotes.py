@@ -30,7 +30,7 @@ def footnote_definition(state: StateBlock, start: int, end: int, silent: bool) -
 
 def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> None:
     """Parse the rest of a line, from offset ``content``, and the indented lines after it as nested blocks."""
-    kept = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent)
+    saved = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent)
     text = state.src[content : state.eMarks[start]]
     state.bMarks[start] = content
     state.tShift[start] = len(text) - len(text.lstrip(" \t"))
@@ -41,7 +41,7 @@ def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> N
         state.md.block.tokenize(state, start, end)
     else:
         state.line = start + 1
-    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent = kept
+    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent = saved
 
 
 def footnote_mark(state: StateInline, silent: bool) -> bool:

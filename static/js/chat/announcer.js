@@ -36,8 +36,8 @@ export class Announcer {
    */
   ended(turn, state, sentence = null) {
     const moment = state === "completed" ? "ready" : state === "stopped" ? "stopped" : "problem";
-    const said = this.#announcements.say(turn, moment, moment === "problem" ? sentence : null);
-    this.say(said);
-    if (said && moment !== "stopped") this.#tab.tell(moment === "ready" ? t("Answer ready") : t("Not finished"));
+    const text = this.#announcements.say(turn, moment, moment === "problem" ? sentence : null);
+    this.say(text);
+    if (text && moment !== "stopped") this.#tab.tell(moment === "ready" ? t("Answer ready") : t("Not finished"));
   }
 }

@@ -16,7 +16,7 @@ const CLOSED_TEXT = t("You no longer have access to this page.");
 export class ConnectionBanner {
   #line;
   #signIn;
-  #said;
+  #onLost;
   /** @type {number | undefined} */
   #timer;
   /** @type {number | undefined} */
@@ -27,12 +27,12 @@ export class ConnectionBanner {
   /**
    * @param {HTMLElement} line
    * @param {string} signIn path of the sign-in page
-   * @param {() => void} said called when it reports a lost connection
+   * @param {() => void} onLost called when it reports a lost connection
    */
-  constructor(line, signIn, said) {
+  constructor(line, signIn, onLost) {
     this.#line = line;
     this.#signIn = signIn;
-    this.#said = said;
+    this.#onLost = onLost;
   }
 
   /**
@@ -68,7 +68,7 @@ export class ConnectionBanner {
 
   #sayDown() {
     this.#say(navigator.onLine ? RECONNECTING_TEXT : OFFLINE_TEXT);
-    this.#said();
+    this.#onLost();
   }
 
   /** Something is waiting for the connection: shows the banner if it stays down. */

@@ -137,9 +137,9 @@ export class Chip {
     const title = t("Text that the model can read");
     Object.assign(name, { href: taken.text, target: "_blank", rel: "noopener", dir: "auto", title });
     this.element.querySelector(".chip-name")?.replaceWith(name);
-    const said = [taken.said, taken.note].filter(Boolean).join(". ");
+    const description = [taken.description, taken.note].filter(Boolean).join(". ");
     if (taken.tokens > taken.room || taken.places.length > 1) this.#offer(taken);
-    this.#say(said, `${taken.name}: ${said}`);
+    this.#say(description, `${taken.name}: ${description}`);
   }
 
   /** @param {RejectedFile} error @param {File} file */

@@ -6,7 +6,7 @@ import { address } from "./uploads.js";
 
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { UploadedFile } from "./uploads.js" */
-/** @typedef {{ name: string, said: string, again: string }} Earlier */
+/** @typedef {{ name: string, description: string, again: string }} Earlier */
 
 const DELAY_MS = 200;
 const MORE = t("These are the newest. Find others by name.");
@@ -86,8 +86,8 @@ export function showEarlier(composer, take) {
 
 /** @param {string} words */
 async function found(words) {
-  const said = /** @type {unknown} */ (JSON.parse(await read(`/files/earlier/?${new URLSearchParams({ q: words })}`)));
-  return /** @type {{ files: Earlier[], more: boolean }} */ (said);
+  const reply = /** @type {unknown} */ (JSON.parse(await read(`/files/earlier/?${new URLSearchParams({ q: words })}`)));
+  return /** @type {{ files: Earlier[], more: boolean }} */ (reply);
 }
 
 /** @param {string} words the search text */
@@ -100,7 +100,7 @@ function item(file, choose) {
   const button = made("button", "move-place");
   button.classList.add("earlier-file");
   button.type = "button";
-  button.append(made("bdi", "", file.name), made("span", "earlier-said", file.said));
+  button.append(made("bdi", "", file.name), made("span", "earlier-description", file.description));
   button.addEventListener("click", () => void choose(file));
   const row = document.createElement("li");
   row.append(button);

@@ -12,7 +12,7 @@ import { read } from "../page/server.js";
  * @property {number} tokens
  * @property {number} room how many tokens the files of one message may have
  * @property {boolean} search whether the model can search in it
- * @property {string} said
+ * @property {string} description
  * @property {string} note
  * @property {[number, string, number][]} places number, label and tokens of each page
  * @property {string} text the address of its extracted text
@@ -51,9 +51,9 @@ export function send(file, choice, progressed) {
     request.addEventListener("error", () => reject(new RejectedFile(AWAY, true)));
     request.addEventListener("abort", () => reject(new RejectedFile("", false)));
     request.addEventListener("load", () => {
-      const said = answer(request.responseText);
-      if (said.id) return resolve(/** @type {UploadedFile} */ (said));
-      reject(new RejectedFile(said.message || AWAY, request.status !== 200));
+      const reply = answer(request.responseText);
+      if (reply.id) return resolve(/** @type {UploadedFile} */ (reply));
+      reject(new RejectedFile(reply.message || AWAY, request.status !== 200));
     });
     request.send(file);
   });

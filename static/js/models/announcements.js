@@ -13,7 +13,7 @@ const SENTENCES = /** @type {Readonly<Record<Moment, string>>} */ ({
 
 export class Announcements {
   /** @type {Set<string>} */
-  #said = new Set();
+  #announced = new Set();
 
   /**
    * The sentence to announce, or null if it, or the end of the turn, was already announced.
@@ -24,8 +24,8 @@ export class Announcements {
    */
   say(turn, moment, sentence = null) {
     const key = moment === "thinking" ? `${turn} thinking` : `${turn} end`;
-    if (this.#said.has(key) || this.#said.has(`${turn} end`)) return null;
-    this.#said.add(key);
+    if (this.#announced.has(key) || this.#announced.has(`${turn} end`)) return null;
+    this.#announced.add(key);
     return sentence ?? SENTENCES[moment];
   }
 }

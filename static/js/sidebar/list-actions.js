@@ -73,8 +73,8 @@ export class ListActions {
     try {
       const { title } = await postJson(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
-      const said = t("Archived “%(title)s”.", { title: title ?? "" });
-      toast(said, { label: t("Undo"), run: () => void this.put(item, "list") });
+      const text = t("Archived “%(title)s”.", { title: title ?? "" });
+      toast(text, { label: t("Undo"), run: () => void this.put(item, "list") });
       if (hadFocus) this.#focusFirst();
     } catch (error) {
       toast(messageOf(error));

@@ -53,9 +53,9 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.revoked_again}."
             )
-        if restored.kept:
+        if restored.former:
             self.stdout.write(
-                f"The former database is {restored.kept}. Delete it when you no longer need it: it still contains all its data."
+                f"The former database is {restored.former}. Delete it when you no longer need it: it still contains all its data."
             )
 
 
