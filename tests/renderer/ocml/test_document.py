@@ -314,6 +314,16 @@ def test_a_violated_constraint_is_raised_after_the_frames_before_it() -> None:
         reader.finish()
 
 
+def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:
+    reader = document.FrameReader()
+    with pytest.raises(BodyConstraintError):
+        reader.feed(HEADER + "<|start|>user<|constrain|>json<|message|>x<|end|>")
+    with pytest.raises(BodyConstraintError):
+        reader.feed("<|start|>user<|message|>Hi<|end|>")
+    with pytest.raises(BodyConstraintError):
+        reader.finish()
+
+
 @pytest.mark.parametrize("value", ["secret", "<|start|>secret"])
 @pytest.mark.parametrize(
     "where", ["{} <|start|>user<|message|>x", "version: [{}", "version: {}\n", "<|start|>{}<|message|>", "<|start|>user {}"]
