@@ -94,6 +94,11 @@ def test_a_preamble_between_reasoning_and_a_call_that_breaks_off_is_hidden() -> 
     assert visible_text(f"{plan}{calls[1]}<|start|>assistant{calls[0]}") == ""
 
 
+def test_a_preamble_after_reasoning_that_ends_the_turn_is_hidden() -> None:
+    assert visible_text(f"{A}They want<|end|><|start|>assistant{C}SECRET<|return|>") == ""
+    assert visible_text(f"{A}They want<|end|><|start|>assistant<|channel|>commentary to=user<|message|>SECRET<|return|>") == ""
+
+
 def test_an_empty_message_is_no_quotation() -> None:
     assert visible_text(f"{A}<|end|><|start|>assistant{F}Four.<|return|>") == "Four."
     assert visible_text(f"{A}Hm.<|end|><|start|>assistant{C}<|end|><|start|>assistant{F}Four.<|end|>") == "Four."

@@ -15,7 +15,7 @@ from renderer.errors import (
     ParseHeaderError,
     StreamTruncatedError,
 )
-from renderer.frames import Channel, Frame, Header, Terminator, Transcript
+from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
@@ -180,27 +180,6 @@ def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame,
     written = document.writable(frame)
     assert document.parse_frame(document.dump_frame(written)) == written
     assert written.body == frame.body
-
-
-_KNOWN_WORDS = ["user", "assistant", "tool", "final", "analysis", "preamble", "functions.x", "a/b"]
-anything = st.none() | st.text(max_size=6) | st.sampled_from(_KNOWN_WORDS)
-
-
-@given(
-    st.builds(Header, anything.map(str), anything, anything, anything, anything, anything, anything, anything),
-    bodies,
-    st.sampled_from(list(Terminator)),
-)
-def test_any_frame_can_be_made_writable_and_nobody_sees_more_of_it(header: Header, body: str, terminator: Terminator) -> None:
-    frame = Frame(header, body, terminator)
-    written = document.writable(frame)
-    assert document.parse_frame(document.dump_frame(written)) == written
-    assert may_see(header, Audience.END_USER) or not may_see(written.header, Audience.END_USER)
-
-
-def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
-    frame = Frame(Header("assistant", Channel.COMMENTARY, "functions.x", "c1"), "{}", Terminator.CALL)
-    assert document.writable(frame) is frame
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,15 @@ def test_a_future_version_has_an_error_of_its_own(version: str) -> None:
         document_header.read(f"version: {version}\n")
 
 
+def test_the_header_of_a_transcript_is_the_one_that_would_be_read_from_its_text() -> None:
+    transcript = Transcript(
+        (), "2.1", "gpt-oss", {"temperature": 1}, {"profiles": {"harmony": {"enabled": True, "builtins_in": "analysis"}}}
+    )
+    header = document_header.of_transcript(transcript)
+    assert header == document_header.read(document_header.write(transcript))
+    assert (header.model, header.settings, header.profile.builtins_in) == ("gpt-oss", {"temperature": 1}, frozenset({"analysis"}))
+
+
 def test_an_error_points_into_the_header() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
