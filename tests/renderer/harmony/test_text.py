@@ -134,6 +134,31 @@ def test_an_answer_without_its_end_counts_only_if_it_does_not_look_like_the_rest
     assert answer("Four.", is_over=False) == ""
 
 
+@pytest.mark.parametrize(
+    "thought",
+    [
+        f"They want `{QUOTED}SECRET",
+        f"They want this:{QUOTED}SECRET",
+        f"They want it.{QUOTED}SECRET<|end|><|start|>assistant<|channel|>final<|message|>SECRET",
+        "They want it.<|channel|>final<|message|>SECRET",
+        "They want it.<|end|> so<|start|>assistant<|channel|>final<|message|>SECRET",
+    ],
+)
+def test_an_answer_without_its_end_does_not_count_if_it_seems_quoted(thought: str) -> None:
+    done = read_answer(f"{A}{thought}", numbered(), is_over=True)
+    assert "SECRET" in done[-1].frame.body and not list(visible((one.frame for one in done), Audience.END_USER))
+
+
+def test_after_reasoning_only_the_last_of_two_answers_is_one() -> None:
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>") == "No."
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|return|><|start|>assistant{F}SECRET<|end|>") == ""
+
+
+@pytest.mark.parametrize("last", ["SECRET<|end|>", "SECRET<|end|><|start|>assistant<|channel|>analysis<|message|>Done.<|end|>"])
+def test_a_preamble_after_reasoning_is_hidden_unless_an_answer_or_a_call_follows(last: str) -> None:
+    assert visible_text(f"{A}They want it.<|end|><|start|>assistant{C}{last}") == ""
+
+
 def test_events_and_frames_agree() -> None:
     raw = f"{A}Think.<|end|><|start|>assistant{F}Hel"
     assembler = Assembler()

@@ -293,6 +293,22 @@ def test_a_violated_constraint_is_raised_after_the_frames_before_it() -> None:
         reader.finish()
 
 
+@pytest.mark.parametrize("hides", ["colour=red", "<|constrain|>a b", "name=é"])
+def test_a_frame_is_hidden_if_any_fault_of_its_header_hides_it_whatever_else_is_wrong(hides: str) -> None:
+    before, after = ("", f" {hides}") if "<" in hides else (f" {hides}", "")
+    text = f"<|start|>assistant{before}<|channel|>final call_id=c1{after}<|message|>x<|end|>"
+    (done,) = document.read_leniently(text, fragment=True).finished
+    assert not may_see(done.frame.header, Audience.END_USER)
+    (harmless,) = document.read_leniently("<|start|>assistant<|channel|>final call_id=c1<|message|>x<|end|>", fragment=True).finished
+    assert harmless.error and may_see(harmless.frame.header, Audience.END_USER)
+
+
+@pytest.mark.parametrize("text", ["", " ", "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>"])
+def test_exactly_one_frame_is_read_as_a_frame(text: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document.parse_frame(text)
+
+
 def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:
     reader = document.FrameReader()
     with pytest.raises(BodyConstraintError):
