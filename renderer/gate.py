@@ -149,14 +149,14 @@ def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 20
     near = max(first - length // 4, 0)
     # Never further back than ``length``: a page must be short, and the pattern is slow on a long run of white space.
     begin = (text.rfind(" ", max(first - length, 0), near) + 1 or near) if first > length // 2 else 0
-    end = max(begin + length, hits[0][1] if hits else 0)
+    end = begin + length
     pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
     at = begin
     for start, stop in [hit for hit in hits if hit[0] < end]:
         pieces += [_piece(text[at:start], is_hit=False), _piece(text[start:stop], is_hit=True)]
         at = stop
     pieces.append(_piece(text[at:end], is_hit=False))
-    if end < len(text):
+    if max(at, end) < len(text):
         pieces.append(Piece(VisibleText("…"), is_hit=False))
     return tuple(piece for piece in pieces if piece.text)
 

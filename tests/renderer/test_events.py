@@ -31,11 +31,11 @@ def test_e_stream_truncated_a_frame_that_broke_off_is_kept_as_incomplete() -> No
     assert assembler.open_frame() == Frame(HEADER, "Hel", Terminator.END)
     finished = assembler.finish()
     assert finished is not None
-    assert (finished.frame.body, finished.complete, finished.error) == ("Hel", False, Code.STREAM_TRUNCATED)
+    assert (finished.frame, finished.complete, finished.error) == (Frame(HEADER, "Hel", Terminator.END), False, Code.STREAM_TRUNCATED)
     assert assembler.finish() is None and assembler.open_frame() is None
 
 
-@pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameWithdrawn()], [FrameOpened(HEADER), FrameOpened(HEADER)]])
+@pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameWithdrawn()], [FrameOpened(HEADER)] * 2])
 def test_events_out_of_order_raise_an_error(events: list[RawEvent]) -> None:
     assembler = Assembler()
     with pytest.raises(ValueError):
@@ -60,6 +60,7 @@ PREAMBLE = Header("assistant", "commentary", intent="preamble")
 
 
 def test_an_answer_can_turn_out_to_be_a_preamble_at_its_end() -> None:
+    assert FrameClosed(Terminator.END, header=PREAMBLE).is_preamble_after_all and not FrameClosed(Terminator.END).is_preamble_after_all
     for header in (HEADER, Header("assistant")):
         finished = fold(header, "I will look.", FrameClosed(Terminator.END, header=PREAMBLE))
         assert finished.frame == Frame(PREAMBLE, "I will look.")
@@ -82,6 +83,11 @@ def test_an_answer_can_turn_out_to_be_a_preamble_at_its_end() -> None:
 def test_no_other_frame_can_change_its_header_when_it_closes(header: Header, becomes: Header) -> None:
     with pytest.raises(ValueError, match="only an answer"):
         fold(header, "x", FrameClosed(Terminator.END, header=becomes))
+
+
+def test_only_an_open_frame_can_change_its_header() -> None:
+    with pytest.raises(ValueError, match="only an answer"):
+        Assembler().feed(FrameClosed(Terminator.END, header=PREAMBLE))
 
 
 def test_a_frame_that_broke_off_or_has_an_error_keeps_that_error() -> None:

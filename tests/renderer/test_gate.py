@@ -8,6 +8,7 @@ import pytest
 
 from renderer.errors import Code, VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import BROKEN, DOCUMENT, SUMMARY, TOOL_LINE
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import (
     Audience,
@@ -18,6 +19,8 @@ from renderer.gate import (
     VisibleText,
     VisibleWithdrawn,
     Working,
+    approval_text,
+    as_debug_text,
     may_see,
     show,
     visible,
@@ -66,6 +69,12 @@ def test_showing_a_visible_frame_gives_its_text() -> None:
     assert text == "4." and isinstance(text, VisibleText)
 
 
+def test_several_visible_texts_and_those_for_debugging_and_approval_are_visible_text() -> None:
+    joined = VisibleText.joined([VisibleText("One "), VisibleText("two")])
+    assert all(isinstance(text, VisibleText) for text in (joined, as_debug_text("{"), approval_text("rm")))
+    assert (joined, as_debug_text("{"), approval_text("rm")) == ("One two", "{", "rm")
+
+
 def test_e_perm_visibility_asking_for_a_hidden_frame_raises_and_quotes_nothing() -> None:
     frame = Frame(Header("assistant", channel="analysis"), "the secret plan")
     with pytest.raises(VisibilityError) as caught:
@@ -110,6 +119,21 @@ def test_the_header_shown_to_an_end_user_names_neither_tool_nor_model() -> None:
     assert opened == [VisibleOpened(Header("assistant", channel="final"))]
 
 
+@pytest.mark.parametrize(
+    ("header", "outline"),
+    [
+        (Header("user", name="ada", content_type="text"), Header("user")),
+        (SUMMARY, Header("assistant", "commentary", intent="preamble")),
+        (TOOL_LINE, TOOL_LINE),
+        (Header("assistant", "final", recipient="user", call_id="c1", constrain="JSON"), Header("assistant", "final", constrain="json")),
+        (Header("assistant", "final", constrain="secret"), Header("assistant", "final")),
+    ],
+)
+def test_the_header_shown_to_an_end_user_tells_only_the_kind_of_the_frame(header: Header, outline: Header) -> None:
+    assert Gate(Audience.END_USER).admit(FrameOpened(header)) == VisibleOpened(outline)
+    assert Gate(Audience.DEBUG).admit(FrameOpened(header)) == VisibleOpened(header)
+
+
 def test_the_debug_audience_gets_every_text_and_whole_headers() -> None:
     seen = [event for event in map(Gate(Audience.DEBUG).admit, STREAM) if event is not None]
     assert len(seen) == len(STREAM)
@@ -125,6 +149,12 @@ def test_text_outside_an_open_visible_frame_is_dropped() -> None:
     assert gate.admit(FrameClosed(None)) is None
 
 
+def test_nothing_is_sent_for_an_empty_text() -> None:
+    gate = Gate(Audience.END_USER)
+    gate.admit(FrameOpened(Header("assistant", channel="final")))
+    assert gate.admit(FrameText("")) is None
+
+
 def test_working_is_reported_again_when_the_model_hides_something_after_a_visible_frame() -> None:
     gate = Gate(Audience.END_USER)
     hidden, shown = FrameOpened(Header("assistant", channel="analysis")), FrameOpened(Header("assistant", channel="final"))
@@ -136,9 +166,15 @@ def test_nothing_of_a_frame_is_shown_after_it_was_withdrawn() -> None:
     for audience, later in ((Audience.END_USER, [None, None]), (Audience.DEBUG, [VisibleDelta, VisibleClosed])):
         gate = Gate(audience)
         gate.admit(FrameOpened(Header("assistant", channel="final")))
-        assert isinstance(gate.admit(FrameWithdrawn()), VisibleWithdrawn)
+        assert gate.admit(FrameWithdrawn()) == VisibleWithdrawn(BROKEN)
         seen = [gate.admit(event) for event in (FrameText("more"), FrameClosed(Terminator.END))]
         assert [event and type(event) for event in seen] == later
+
+
+def test_a_hidden_frame_that_is_withdrawn_stays_unnoticed() -> None:
+    gate = Gate(Audience.END_USER)
+    assert gate.admit(FrameOpened(Header("assistant", channel="analysis"))) == Working()
+    assert [gate.admit(event) for event in (FrameWithdrawn(), FrameText("more"), FrameClosed(Terminator.END))] == [None] * 3
 
 
 def test_stream_and_stored_frame_agree_for_every_header() -> None:
@@ -182,6 +218,7 @@ def test_exactly_the_hidden_frames_have_a_reason_that_quotes_nothing() -> None:
         (Header("assistant", channel="gossip"), "channel"),
         (Header("user", channel="analysis"), "channel"),
         (Header("critic"), "role"),
+        (DOCUMENT, "document attached"),
     ],
 )
 def test_the_reason_fits_what_is_hidden(header: Header, word: str) -> None:
@@ -214,3 +251,10 @@ def test_a_program_sees_the_traffic_of_its_own_functions_and_of_no_others() -> N
             show(Frame(header, "{}"), Audience.PROGRAM)
         assert Gate(Audience.PROGRAM).admit(FrameOpened(header)) == Working()
         assert isinstance(Gate(Audience.PROGRAM, own).admit(FrameOpened(header)), VisibleOpened)
+
+
+@pytest.mark.parametrize("audience", [Audience.PROGRAM, Audience.TRUSTED_PROGRAM])
+def test_only_a_person_sees_the_lines_about_our_own_tools(audience: Audience) -> None:
+    assert may_see(TOOL_LINE, Audience.END_USER) and may_see(SUMMARY, audience)
+    assert not may_see(TOOL_LINE, audience, {"functions.clock"})
+    assert Gate(audience).admit(FrameOpened(TOOL_LINE)) == Working()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+import pytest
+
 from renderer.frames import Frame, Header, Terminator
-from renderer.history import frames_for_prompt
+from renderer.history import frames_for_prompt, questions, turns
 
 ASK = Frame(Header("user"), "question")
 THINK = Frame(Header("assistant", channel="analysis"), "thinking")
@@ -51,6 +55,11 @@ def test_frames_of_the_product_and_debug_frames_are_not_sent() -> None:
     assert frames_for_prompt([ASK, summary, broken]) == (ASK,)
 
 
+def test_a_name_of_the_product_in_a_persons_frame_means_nothing() -> None:
+    asked = Frame(Header("user", name="reasoning_summary"), "question")
+    assert frames_for_prompt([asked, ANSWER]) == (asked, ANSWER_AGAIN)
+
+
 def test_a_frame_that_was_left_out_once_stays_left_out() -> None:
     frames = [ASK, THINK, PLAN, CALL, REPLY, HIDDEN_CALL, HIDDEN_REPLY, ANSWER, ASK, THINK, HIDDEN_CALL, HIDDEN_REPLY]
     once = frames_for_prompt(frames)
@@ -71,3 +80,50 @@ def test_analysis_after_a_turn_that_was_stopped_stays_until_a_final_is_issued() 
 def test_any_return_becomes_an_end_and_any_call_stays_one() -> None:
     sent = frames_for_prompt([ASK, CALL, REPLY, ANSWER])
     assert [frame.terminator for frame in sent] == [Terminator.END, Terminator.CALL, Terminator.END, Terminator.END]
+
+
+DOCUMENT = Frame(Header("user", name="document", content_type="text"), "file")
+
+
+@pytest.mark.parametrize(
+    ("before", "parts"),
+    [
+        ([], []),
+        ([ANSWER, PLAN], []),
+        ([], [[ASK, PLAN, ANSWER]]),
+        ([ANSWER], [[ASK, THINK, ANSWER], [ASK, ANSWER]]),
+        ([], [[ASK], [ASK]]),
+        ([PLAN], [[DOCUMENT, DOCUMENT, ASK, ANSWER], [DOCUMENT, ASK]]),
+        ([], [[ASK, CALL, REPLY, ANSWER], [ASK, CALL, REPLY]]),
+        ([REPLY], [[ASK, REPLY]]),
+        ([CALL, REPLY], [[ASK]]),
+    ],
+)
+def test_a_turn_is_a_question_with_its_documents_and_everything_up_to_the_next(before: list[Frame], parts: list[list[Frame]]) -> None:
+    assert turns([*before, *chain(*parts)]) == (before, parts)
+
+
+def test_a_call_and_its_reply_are_never_separated() -> None:
+    assert turns([ASK, CALL, ASK, ANSWER, ASK, REPLY, ASK]) == ([], [[ASK, CALL, ASK, ANSWER, ASK, REPLY], [ASK]])
+    assert turns([ASK, ASK, CALL, ASK, REPLY]) == ([], [[ASK], [ASK, CALL, ASK, REPLY]])
+    assert turns([PLAN, CALL, ASK, REPLY, ASK]) == ([], [[PLAN, CALL, ASK, REPLY], [ASK]]), "then even the beginning can be left out"
+
+
+@pytest.mark.parametrize("calls", [(CALL, HIDDEN_CALL), (HIDDEN_CALL, CALL)])
+def test_turns_with_several_open_calls_stay_one_until_the_last_reply(calls: tuple[Frame, Frame]) -> None:
+    frames = [ASK, calls[0], ASK, calls[1], ASK, REPLY, ASK, HIDDEN_REPLY]
+    assert turns([ASK, *frames, ASK]) == ([], [[ASK], frames, [ASK]])
+
+
+def test_only_the_first_reply_to_a_call_belongs_to_it() -> None:
+    assert turns([ASK, CALL, REPLY, ASK, REPLY]) == ([], [[ASK, CALL, REPLY], [ASK, REPLY]])
+    broken_off = Frame(CALL.header, "{", Terminator.END)
+    assert turns([ASK, broken_off, ASK, REPLY]) == ([], [[ASK, broken_off], [ASK, REPLY]]), "not a call"
+    asked_later = Frame(Header("user", call_id="c1"), "question")
+    assert turns([ASK, CALL, asked_later]) == ([], [[ASK, CALL], [asked_later]]), "not a reply"
+    assert turns([ASK, CALL, ASK, CALL]) == ([], [[ASK, CALL], [ASK, CALL]]), "a second call"
+
+
+def test_questions_are_counted_without_documents() -> None:
+    assert questions([DOCUMENT, ASK, THINK, CALL, REPLY, ANSWER, ASK]) == 2
+    assert questions([DOCUMENT, ANSWER]) == 0

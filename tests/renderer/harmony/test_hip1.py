@@ -132,6 +132,54 @@ def test_replies_get_the_ids_of_the_oldest_calls_of_their_tool(vocabulary: Vocab
     assert stray.frames[0].header.call_id is None
 
 
+def test_the_caller_can_choose_the_ids_of_calls(vocabulary: Vocabulary) -> None:
+    call = Frame(Header("assistant", Channel.COMMENTARY, recipient="functions.a", call_id="x"), "{}", Terminator.CALL)
+    ids, text = hip1.to_tokens([call], vocabulary)[0], hip1.to_text([call])[0]
+    for read in (
+        hip1.from_tokens(ids, vocabulary, new_call_id=lambda: "mine"),
+        hip1.from_text(text, new_call_id=lambda: "mine"),
+        hip1.from_text("<|start|>assistant" + text, new_call_id=lambda: "mine", conversation=True),
+    ):
+        assert [frame.header.call_id for frame in read.frames] == ["mine"]
+
+
+OTHER_AUTHORS = {
+    "user": Header("user"),
+    "user:ada": Header("user", name="ada"),
+    "user:ada to=assistant markdown<|channel|>final": Header("user", "final", "assistant", name="ada", content_type="markdown"),
+    "user<|channel|>final to=all": Header("user", "final", "all"),
+    "functions.f to=assistant<|channel|>commentary <|constrain|>json": Header(
+        "tool", "commentary", "assistant", name="functions.f", constrain="json"
+    ),
+    "developer <|constrain|>json text": Header("developer", content_type="text", constrain="json"),
+}
+
+
+@pytest.mark.parametrize("written", OTHER_AUTHORS)
+def test_a_whole_conversation_keeps_what_the_header_of_another_author_says(written: str) -> None:
+    (done,) = hip1.from_text(f"<|start|>{written}<|message|>1<|end|>", conversation=True).finished
+    assert (done.frame, done.error) == (Frame(OTHER_AUTHORS[written], "1"), None)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "user: ada",
+        "user to=a to=b",
+        "user json text",
+        "user<|channel|>",
+        "user<|channel|>final<|channel|>final",
+        "user<|constrain|>",
+        "user<|constrain|>json<|constrain|>json",
+        "user to=",
+        "user caf\u00e9",
+    ],
+)
+def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
+    (done,) = hip1.from_text(f"<|start|>{written}<|message|>x<|end|>", conversation=True).finished
+    assert done.frame.header.intent == Intent.DEBUG and done.error
+
+
 def test_without_a_side_record_another_author_is_hidden_as_a_forgery(vocabulary: Vocabulary) -> None:
     ids, _ = hip1.to_tokens(WEATHER, vocabulary)
     text, _ = hip1.to_text(WEATHER)
@@ -186,6 +234,12 @@ def test_a_changed_frame_is_written_anew_and_the_others_unchanged() -> None:
 def test_malformed_output_has_no_record(vocabulary: Vocabulary) -> None:
     assert hip1.from_text("<|channel|>final<|message|>cut").record is None
     assert hip1.from_tokens([200005, 17196, 200008, 17], vocabulary).record is None
+
+
+@pytest.mark.parametrize("raw", ["<|channel|>gossip<|message|>x<|end|>", "<|start|>user<|message|>x<|end|>", "<|message|>x<|end|>"])
+def test_output_of_which_more_than_the_body_became_text_has_no_record(raw: str) -> None:
+    reading = hip1.from_text(raw)
+    assert [frame.header.intent for frame in reading.frames] == [Intent.DEBUG] and reading.record is None
 
 
 def test_the_document_header_is_carried_by_the_side_record() -> None:
@@ -266,6 +320,7 @@ def test_a_content_type_without_a_recipient_is_not_written_because_it_would_be_r
     text, record = hip1.to_text([Frame(Header("assistant", Channel.FINAL, content_type="markdown"), "A")])
     assert text == "<|channel|>final<|message|>A<|end|>"
     assert hip1.from_text(text, record=record).frames[0].header.content_type == "markdown"
+    assert hip1.to_text([Frame(Header("assistant", Channel.FINAL, recipient="all", content_type="markdown"), "A")])[0] == text
 
 
 @given(some.text() | bodies)

@@ -155,6 +155,11 @@ def test_built_in_tools_have_the_words_that_openai_harmony_has_for_them(
     assert build(Prompt([ASK], SystemMessage(browser=browser, python=python)), vocabulary) == of_oracle(oracle, [ASK], system)
 
 
+def test_the_system_message_names_only_the_functions_of_the_browser_that_are_offered() -> None:
+    text = SystemMessage(browser=True, python=True, browser_functions={"open"}).text(has_functions=False)
+    assert "type open =" in text and "type search =" not in text and "type find =" not in text and "## python" in text
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [

@@ -234,6 +234,24 @@ def test_a_call_marker_after_a_visible_frame_calls_nothing_and_the_text_stays() 
     assert visible_text(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
 
 
+def test_the_open_header_is_known_while_the_body_is_held_back() -> None:
+    reader = Reader(lambda: "c1")
+    reader.feed_marker("<|channel|>")
+    reader.feed_text("commentary")
+    assert reader.open_header is None
+    assert reader.feed_marker("<|message|>") == []
+    assert reader.open_header == Header("assistant", "commentary", intent="preamble")
+    reader.feed_text("I will search.")
+    reader.feed_marker("<|end|>")
+    assert reader.open_header is None
+
+
+@pytest.mark.parametrize("body", ["[1]", "1", "{", "{} {", "", '"{}"'])
+def test_a_call_without_its_stop_token_is_none_unless_its_arguments_are_an_object(body: str) -> None:
+    [done] = frames(f"<|channel|>commentary to=functions.f<|message|>{body}<|end|>")
+    assert (done.frame.terminator, done.error, done.frame.body) == (Terminator.END, Code.CALL_SCHEMA, body)
+
+
 def test_a_call_whose_stop_token_was_stripped_is_complete_if_its_arguments_are() -> None:
     [whole] = frames('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}')
     assert (whole.frame.terminator, whole.complete) == (Terminator.CALL, True)

@@ -65,6 +65,7 @@ def test_our_own_unusual_outputs_as_text_show_no_hidden_word(case: Case) -> None
         f"They want this\n{QUOTED}SECRET",
         f"They want it{QUOTED} to be SECRET",
         f"They want it{QUOTED}, which is SECRET",
+        f"They want it{QUOTED}' which is SECRET",
         f"They want it {QUOTED}SECRET<|return|> and then SECRET",
         f"They want `<|end|><|start|>assistant<|channel|>commentary<|message|>SECRET`{QUOTED}`",
         "They want <|end|><|start|>assistant<|channel|>commentary<|message|>SECRET",
@@ -84,6 +85,23 @@ def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_after_it_do
     to_nobody = '<|channel|>analysis <|constrain|>json<|message|>{"text": "ends with'
     assert visible_text(f"{to_nobody}<|call|><|start|>assistant{F}SECRET<|return|>") == ""
     assert visible_text(f'{to_nobody}"}}<|end|><|start|>assistant{F}Done<|return|>') == "Done"
+
+
+def test_a_preamble_between_reasoning_and_a_call_that_breaks_off_is_hidden() -> None:
+    plan = f"{A}I think.<|end|><|start|>assistant{C}I will search.<|end|><|start|>assistant"
+    calls = [f"<|channel|>commentary to=functions.f <|constrain|>json<|message|>{body}<|call|>" for body in ("{}", '{"text": ')]
+    assert visible_text(f"{plan}{calls[0]}<|start|>assistant{calls[0]}") == "I will search."
+    assert visible_text(f"{plan}{calls[1]}<|start|>assistant{calls[0]}") == ""
+
+
+def test_a_preamble_after_reasoning_that_ends_the_turn_is_hidden() -> None:
+    assert visible_text(f"{A}They want<|end|><|start|>assistant{C}SECRET<|return|>") == ""
+    assert visible_text(f"{A}They want<|end|><|start|>assistant<|channel|>commentary to=user<|message|>SECRET<|return|>") == ""
+
+
+def test_an_empty_message_is_no_quotation() -> None:
+    assert visible_text(f"{A}<|end|><|start|>assistant{F}Four.<|return|>") == "Four."
+    assert visible_text(f"{A}Hm.<|end|><|start|>assistant{C}<|end|><|start|>assistant{F}Four.<|end|>") == "Four."
 
 
 def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
@@ -112,8 +130,33 @@ def test_an_answer_without_its_end_counts_only_if_it_does_not_look_like_the_rest
         done = read_answer(f"{A}I think.<|end|><|start|>assistant{F}{body}", numbered(), is_over=is_over)
         return "".join(show(frame, Audience.END_USER) for frame in visible((one.frame for one in done), Audience.END_USER))
 
-    assert [answer(body, is_over=True) for body in ("Four.", "4.", "is what they write.")] == ["Four.", "4.", ""]
+    assert [answer(body, is_over=True) for body in ("Four.", "4.", "is what they write.", "iS NOT", "")] == ["Four.", "4.", "", "", ""]
     assert answer("Four.", is_over=False) == ""
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        f"They want `{QUOTED}SECRET",
+        f"They want this:{QUOTED}SECRET",
+        f"They want it.{QUOTED}SECRET<|end|><|start|>assistant<|channel|>final<|message|>SECRET",
+        "They want it.<|channel|>final<|message|>SECRET",
+        "They want it.<|end|> so<|start|>assistant<|channel|>final<|message|>SECRET",
+    ],
+)
+def test_an_answer_without_its_end_does_not_count_if_it_seems_quoted(thought: str) -> None:
+    done = read_answer(f"{A}{thought}", numbered(), is_over=True)
+    assert "SECRET" in done[-1].frame.body and not list(visible((one.frame for one in done), Audience.END_USER))
+
+
+def test_after_reasoning_only_the_last_of_two_answers_is_one() -> None:
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>") == "No."
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|return|><|start|>assistant{F}SECRET<|end|>") == ""
+
+
+@pytest.mark.parametrize("last", ["SECRET<|end|>", "SECRET<|end|><|start|>assistant<|channel|>analysis<|message|>Done.<|end|>"])
+def test_a_preamble_after_reasoning_is_hidden_unless_an_answer_or_a_call_follows(last: str) -> None:
+    assert visible_text(f"{A}They want it.<|end|><|start|>assistant{C}{last}") == ""
 
 
 def test_events_and_frames_agree() -> None:

@@ -104,7 +104,8 @@ def test_a_schema_that_is_too_deep_ends_in_any() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "written"), [(2**64, "1.8446744073709552e19"), (float("nan"), "null"), (10**400, "null"), (1e-5, "0.00001")]
+    ("number", "written"),
+    [(2**64, "1.8446744073709552e19"), (float("nan"), "null"), (10**400, "null"), (1e-5, "0.00001"), (-1.5e-5, "-0.000015")],
 )
 def test_an_unusual_number_is_written_as_json_writers_do(number: float, written: str) -> None:
     assert literal(number) == written

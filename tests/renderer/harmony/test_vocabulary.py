@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
 from pathlib import Path
@@ -106,6 +107,12 @@ def test_special_ids_have_the_names_that_openai_harmony_gives_them(oracle: Any) 
     assert all(oracle.is_special_token(number) for number in MARKER_IDS.values())
     assert marker_name(ORDINARY_IDS[-1]) is None
     assert marker_name(SPECIAL_IDS.stop) is None
+
+
+def test_without_its_package_the_vocabulary_says_which_one_is_missing(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(VocabularyError, match="tiktoken"):
+        Vocabulary.read(rank_file)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from renderer.errors import (
     ParseHeaderError,
     StreamTruncatedError,
 )
-from renderer.frames import Channel, Frame, Header, Terminator, Transcript
+from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
@@ -182,27 +182,6 @@ def test_frames_that_a_strict_reading_would_refuse_are_not_written(frame: Frame,
     assert written.body == frame.body
 
 
-_KNOWN_WORDS = ["user", "assistant", "tool", "final", "analysis", "preamble", "functions.x", "a/b"]
-anything = st.none() | st.text(max_size=6) | st.sampled_from(_KNOWN_WORDS)
-
-
-@given(
-    st.builds(Header, anything.map(str), anything, anything, anything, anything, anything, anything, anything),
-    bodies,
-    st.sampled_from(list(Terminator)),
-)
-def test_any_frame_can_be_made_writable_and_nobody_sees_more_of_it(header: Header, body: str, terminator: Terminator) -> None:
-    frame = Frame(header, body, terminator)
-    written = document.writable(frame)
-    assert document.parse_frame(document.dump_frame(written)) == written
-    assert may_see(header, Audience.END_USER) or not may_see(written.header, Audience.END_USER)
-
-
-def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
-    frame = Frame(Header("assistant", Channel.COMMENTARY, "functions.x", "c1"), "{}", Terminator.CALL)
-    assert document.writable(frame) is frame
-
-
 @pytest.mark.parametrize(
     "transcript",
     [
@@ -310,6 +289,32 @@ def test_a_violated_constraint_is_raised_after_the_frames_before_it() -> None:
     assert len(reader.events_before_error) == 2
     with pytest.raises(BodyConstraintError):
         reader.feed("<|start|>robot")
+    with pytest.raises(BodyConstraintError):
+        reader.finish()
+
+
+@pytest.mark.parametrize("hides", ["colour=red", "<|constrain|>a b", "name=é"])
+def test_a_frame_is_hidden_if_any_fault_of_its_header_hides_it_whatever_else_is_wrong(hides: str) -> None:
+    before, after = ("", f" {hides}") if "<" in hides else (f" {hides}", "")
+    text = f"<|start|>assistant{before}<|channel|>final call_id=c1{after}<|message|>x<|end|>"
+    (done,) = document.read_leniently(text, fragment=True).finished
+    assert not may_see(done.frame.header, Audience.END_USER)
+    (harmless,) = document.read_leniently("<|start|>assistant<|channel|>final call_id=c1<|message|>x<|end|>", fragment=True).finished
+    assert harmless.error and may_see(harmless.frame.header, Audience.END_USER)
+
+
+@pytest.mark.parametrize("text", ["", " ", "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>"])
+def test_exactly_one_frame_is_read_as_a_frame(text: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document.parse_frame(text)
+
+
+def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:
+    reader = document.FrameReader()
+    with pytest.raises(BodyConstraintError):
+        reader.feed(HEADER + "<|start|>user<|constrain|>json<|message|>x<|end|>")
+    with pytest.raises(BodyConstraintError):
+        reader.feed("<|start|>user<|message|>Hi<|end|>")
     with pytest.raises(BodyConstraintError):
         reader.finish()
 

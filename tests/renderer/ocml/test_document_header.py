@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import yaml
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from renderer.errors import ParseHeaderError
 from renderer.frames import Transcript
 from renderer.ocml import document_header
-from renderer.ocml.document_header import FutureVersionError, Profile
+from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
 from renderer.tokens import TOKEN_RUN
 from tests.renderer.examples import header_values
 
@@ -68,6 +70,27 @@ def test_an_invalid_version_is_refused(version: str) -> None:
 def test_a_future_version_has_an_error_of_its_own(version: str) -> None:
     with pytest.raises(FutureVersionError):
         document_header.read(f"version: {version}\n")
+
+
+def test_the_header_of_a_transcript_is_the_one_that_would_be_read_from_its_text() -> None:
+    transcript = Transcript(
+        (), "2.1", "gpt-oss", {"temperature": 1}, {"profiles": {"harmony": {"enabled": True, "builtins_in": "analysis"}}}
+    )
+    header = document_header.of_transcript(transcript)
+    assert header == document_header.read(document_header.write(transcript))
+    assert (header.model, header.settings, header.profile.builtins_in) == ("gpt-oss", {"temperature": 1}, frozenset({"analysis"}))
+
+
+def test_a_document_header_may_have_64_kib_and_no_more() -> None:
+    begin = len(document_header.write(Transcript((), model="m")))
+    longest = Transcript((), model="m" * (DOCUMENT_HEADER_LIMIT - begin + 1))
+    text = document_header.write(longest)
+    assert len(text) == DOCUMENT_HEADER_LIMIT and document_header.read(text).model == longest.model
+    with pytest.raises(ParseHeaderError):
+        document_header.write(replace(longest, model=f"{longest.model}m"))
+    for more in (text + " ", text[:-2] + "é\n"):
+        with pytest.raises(ParseHeaderError, match="too long"):
+            document_header.read(more)
 
 
 def test_an_error_points_into_the_header() -> None:

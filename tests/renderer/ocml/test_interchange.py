@@ -241,6 +241,22 @@ def test_the_error_for_invalid_utf_8_has_a_place() -> None:
     assert location is not None and (location.offset, location.column) == (9, 9)
 
 
+def test_json_is_written_with_its_letters_and_two_spaces_for_each_level() -> None:
+    text = interchange.dump_json(Transcript((Frame(Header("user"), "é"),), model="ü"))
+    header = '  "header": {\n    "version": "2.2",\n    "model": "ü"\n  },\n'
+    message = '    {\n      "role": "user",\n      "content": "é"\n    }\n'
+    assert text == f'{{\n{header}  "messages": [\n{message}  ]\n}}\n'
+
+
+def test_only_a_reply_of_a_tool_reports_its_error() -> None:
+    content = '{"ok": false, "error": "E-TOOL-TIMEOUT"}'
+    reply = {"role": "tool", "name": "functions.x", "call_id": "1", "channel": "commentary", "content": content}
+    answer = {"role": "assistant", "channel": "final", "content": content}
+    call = {"role": "assistant", "channel": "commentary", "tool_call": CALL}
+    reading = interchange.read_leniently(document(USER, call, reply, answer))
+    assert [done.error for done in reading.finished] == [None, None, Code.TOOL_TIMEOUT, None]
+
+
 def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:
     transcript = ocml.parse("<|start|>user<|message|>Hi<|end|><|start|>assistant<|message|>Hello<|end|>")
     assert interchange.parse_json(interchange.dump_json(transcript)) == transcript

@@ -18,6 +18,7 @@ from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader
+from renderer.ocml.scanning.token_scan import beginnings, held_back
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts
@@ -220,3 +221,9 @@ def test_reading_does_not_recurse() -> None:
     limit = sys.getrecursionlimit()
     text = "<|start|>user<|message|>" + "<|literal|><|endliteral|>" * limit * 3 + "<|end|>"
     assert read_pieces([text], fragment=True).stopped is None
+
+
+def test_the_end_of_a_text_is_held_back_only_while_it_may_become_a_token() -> None:
+    assert beginnings("<|end|>") == {"<", "<|", "<|e", "<|en", "<|end", "<|end|"}
+    assert [held_back(text, 0) for text in ("a<", "a<|en", "a<|end|>", "a<|x", "<<|", "")] == ["<", "<|en", "", "", "<|", ""]
+    assert held_back("<|en", 1) == ""
