@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
 
 from chatui.models import User
 from chatui.permissions import administration, catalogue, inviting
@@ -49,11 +50,19 @@ def group_with(name: str, *codenames: str) -> Group:
     return group
 
 
+MANAGING = ("view_user", "add_user", "change_user", "delete_user", "view_group", "add_group", "change_group")
+
+
 @pytest.fixture
 def kim(db: None) -> User:
     """Staff who manage accounts and groups."""
-    codenames = ("view_user", "add_user", "change_user", "delete_user", "view_group", "add_group", "change_group")
-    return make_person("kim", *codenames, staff=True)
+    return make_person("kim", *MANAGING, staff=True)
+
+
+@pytest.fixture
+def lea(db: None) -> User:
+    """Staff with the same permissions as kim."""
+    return make_person("lea", *MANAGING, staff=True)
 
 
 @pytest.fixture
@@ -109,10 +118,10 @@ def test_an_action_needs_each_of_its_permissions_and_an_active_staff_account(wha
         setattr(staff, lost, True)
 
 
-def test_the_people_with_more_permissions_are_found_once_each(kim: User, mighty: set[User], ada: User) -> None:
+def test_the_people_with_more_permissions_are_found_once_each(kim: User, mighty: set[User], lea: User, ada: User) -> None:
     assert sorted(administration.people_with_more_permissions(kim), key=str) == sorted(mighty, key=str)
     for person in User.objects.all():
-        assert administration.has_no_more_permissions(kim, person) == (person in {kim, ada}), person
+        assert administration.has_no_more_permissions(kim, person) == (person in {kim, lea, ada}), person
 
 
 def test_nobody_has_more_permissions_than_they_have_themselves_even_in_a_deactivated_account(kim: User, grace: User, ada: User) -> None:
@@ -122,21 +131,27 @@ def test_nobody_has_more_permissions_than_they_have_themselves_even_in_a_deactiv
 
 
 def test_nobody_has_more_permissions_than_a_superuser(root: User, mighty: set[User]) -> None:
+    User.objects.create_superuser("another root")
     assert not administration.people_with_more_permissions(root).exists()
-    assert all(administration.has_no_more_permissions(root, person) for person in mighty)
+    assert all(administration.has_no_more_permissions(root, person) for person in User.objects.all())
 
 
-def test_staff_change_and_erase_no_account_with_more_permissions_and_not_their_own(kim: User, mighty: set[User], ada: User) -> None:
+def test_staff_change_and_erase_no_account_with_more_permissions_and_not_their_own(
+    kim: User, mighty: set[User], lea: User, ada: User
+) -> None:
     for may in (administration.may_change, administration.may_erase):
-        assert [person for person in User.objects.all() if may(kim, person)] == [ada]
+        assert [person for person in User.objects.all() if may(kim, person)] == [lea, ada]
 
 
-def test_staff_put_only_people_whom_they_may_change_into_groups_that_give_nothing_more(kim: User, mighty: set[User], ada: User) -> None:
+def test_staff_put_only_people_whom_they_may_change_into_groups_that_give_nothing_more(
+    kim: User, mighty: set[User], lea: User, ada: User
+) -> None:
     everybody = {person.pk for person in User.objects.all()}
-    plain, managers = group_with("plain"), group_with("managers", "view_user")
+    plain, managers = group_with("plain"), group_with("managers", *MANAGING)
     assert [group.name for group in administration.assignable_groups(kim)] == ["managers", "plain"]
     for group in (plain, managers):
-        assert administration.changeable_people(kim, group, everybody) == {ada.pk}
+        assert administration.changeable_people(kim, group, everybody) == {lea.pk, ada.pk}
+        assert administration.may_change_group(kim, group) and inviting.may_invite(kim, group)
     for group in Group.objects.filter(name__contains="readers"):
         assert administration.changeable_people(kim, group, everybody) == set()
         assert not administration.may_change_group(kim, group) and not inviting.may_invite(kim, group)
@@ -155,6 +170,8 @@ def test_staff_grant_to_groups_only_permissions_of_the_catalogue_that_they_hold(
     kim = permit(kim, "view_user", "view_group", "view_permission")
     assert {row.codename for row in administration.held_permissions(kim)} == {"view_user", "view_group", "view_permission"}
     assert {row.codename for row in administration.group_permissions(kim)} == {"view_user", "view_group"}
+    other_app = ContentType.objects.get(app_label="sessions", model="session")
+    Permission.objects.create(content_type=other_app, codename="view_user", name="of another app")
     granted = {f"{row.content_type.app_label}.{row.codename}" for row in administration.group_permissions(root)}
     assert granted == set(catalogue.DESCRIPTIONS)
     assert administration.held_permissions(root).count() == Permission.objects.count()
