@@ -20,6 +20,7 @@ from chatui.store import transcripts
 from chatui.store.files import storage
 from chatui.store.files.storage import FileDestination, NewFile
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -211,6 +212,15 @@ def test_without_permission_for_others_a_missing_conversation_looks_like_not_you
     for key in (conversation.pk, uuid4(), "nonsense"):
         with pytest.raises(RefusedError):
             access.view_hidden(visitor(hank), key, action="debug page")
+
+
+def test_without_permission_for_hidden_channels_nobody_learns_which_conversations_exist(conversation: Conversation) -> None:
+    vic = make_person("vic", "view_any_conversation", staff=True)
+    for key in (conversation.pk, uuid4(), "nonsense"):
+        with pytest.raises(RefusedError):
+            access.view_hidden(visitor(vic), key, action="debug page")
+        assert (last_line().code, last_line().actor) == ("E-PERM-VISIBILITY", vic)
+    assert AuditEvent.objects.count() == 3
 
 
 def test_staff_with_only_the_first_permission_see_their_own(hank: User) -> None:

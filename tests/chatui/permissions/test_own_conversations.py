@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
+from django.db.models import UUIDField
 from django.utils import timezone
 
-from chatui.models import Conversation, Folder, Message, StoredFile, User
+from chatui.database.compiled_statements import CompiledQuery, Parameter
+from chatui.models import Conversation, Folder, Message, StoredFile, Turn, User
 from chatui.models.files.stored_file import FileContent, FileSource
 from chatui.models.message import Author
 from chatui.permissions import access, files, temporary
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import store
+from tests.chatui.turns.test_turns import ask
 
 pytestmark = pytest.mark.django_db
 
@@ -52,14 +57,12 @@ def titles(rows: Iterable[Conversation]) -> list[str]:
 
 
 def found(rows: dict[str, Conversation], look_up: Callable[[Conversation], object]) -> set[str]:
-    """The titles of the conversations that ``look_up`` does not refuse."""
+    """The titles of the conversations that ``look_up`` returns and does not refuse."""
     allowed = set()
     for title, row in rows.items():
-        try:
-            look_up(row)
-        except NotFoundError:
-            continue
-        allowed.add(title)
+        with contextlib.suppress(NotFoundError):
+            assert look_up(row) == row
+            allowed.add(title)
     return allowed
 
 
@@ -81,6 +84,16 @@ def test_each_look_up_finds_only_its_own_kind_of_conversation(ada: User, rows: d
     assert found(rows, lambda row: temporary.own_temporary(ada, row.pk)) == {"temporary"}
 
 
+def test_a_compiled_query_finds_the_same_as_a_look_up(ada: User, bela: User, rows: dict[str, Conversation]) -> None:
+    query = CompiledQuery(lambda: access.owned_by(Parameter("owner", UUIDField()), Parameter("key", UUIDField())))
+    assert found(rows, lambda row: access.own_conversation_by(query, ada, str(row.pk))) == KEPT | {"temporary"}
+    assert access.own_conversation_by(query, bela, rows["Bela's"].pk) == rows["Bela's"]
+    with pytest.raises(NotFoundError):
+        access.own_conversation_by(query, ada, "nonsense")
+    ada.is_active = False
+    assert found(rows, lambda row: access.own_conversation_by(query, ada, row.pk)) == set()
+
+
 def say(row: Conversation) -> Message:
     return transcripts.append(row, None, Frame(Header("user"), "Why?"), Author.PERSON)
 
@@ -97,10 +110,10 @@ def file_in(owner: User, row: Conversation | None, source: FileSource = FileSour
 
 def test_a_file_is_found_where_its_conversation_is_and_sent_again_from_listed_ones(ada: User, rows: dict[str, Conversation]) -> None:
     stored = {title: file_in(row.owner, row) for title, row in rows.items()}
-    made = [file_in(row.owner, row, FileSource.TOOL) for row in rows.values()]
-    assert found(rows, lambda row: files.own_file(ada, stored[row.title].pk)) == KEPT | {"temporary"}
+    made = [file_in(ada, rows["plain"], FileSource.TOOL), file_in(rows["Bela's"].owner, rows["plain"])]
+    assert found(rows, lambda row: files.own_file(ada, stored[row.title].pk).conversation) == KEPT | {"temporary"}
     assert titles(file.conversation for file in files.own_documents(ada) if file.conversation) == sorted(KEPT)
-    assert not set(made) & set(files.own_documents(ada)), "people send only what they brought in"
+    assert not set(made) & set(files.own_documents(ada)), "people send only what they brought in themselves"
 
 
 def test_a_file_in_no_conversation_is_found_only_by_whoever_brought_it_in(ada: User, bela: User) -> None:
@@ -134,7 +147,8 @@ def test_folders_are_listed_by_name_for_their_owner_with_news_of_listed_conversa
                 access.own_folder(ada, key, locked=locked)
 
 
-TIMES = [NOW + timedelta(hours=hours) for hours in (0, 0, 0, 1, 1, 2)]
+TIMES = [NOW + timedelta(hours=hours) for hours in (1, 0, 2, 0, 1, 0)]
+"""In another order than the keys: a conversation may be older than one that was used, archived or deleted before it."""
 
 
 def pages(page_after: Callable[[Conversation | None], list[Conversation]], size: int) -> list[str]:
@@ -166,6 +180,18 @@ def test_pages_of_the_archive_and_the_bin_neither_skip_nor_repeat_any(column: st
     listing = access.own_archive if column == "archived_at" else access.own_bin
     read = pages(lambda last: listing(ada, size, (getattr(last, column), last.pk) if last else None), size)
     assert read == [row.title for row in rows] and len(read) == 6
+
+
+def test_the_list_says_in_which_conversations_an_answer_is_being_written(ada: User) -> None:
+    writing, ended = (store(ada, ask()).turn for _ in range(2))
+    Turn.objects.filter(pk=ended.pk).update(state="completed")
+    running = {row.pk: row.is_running for row in access.own_conversations(ada, 20)}  # type: ignore[attr-defined]
+    assert running == {writing.conversation_id: True, ended.conversation_id: False}
+
+
+def test_instructions_of_folders_are_read_only_if_they_are_wanted(ada: User, folder: Folder) -> None:
+    without, with_instructions = access.own_folders(ada), access.own_folders(ada, with_instructions=True)
+    assert [each.get_deferred_fields() for each in without + with_instructions] == [{"instructions"}, set()]
 
 
 def test_all_conversations_come_the_oldest_first_and_without_those_that_are_deleted_meanwhile(ada: User) -> None:
