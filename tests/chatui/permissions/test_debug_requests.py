@@ -280,6 +280,18 @@ def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conver
             debug_requests.pending_requests(visitor(person))
 
 
+def test_of_many_requests_those_that_wait_longest_are_listed(
+    debug_request: DebugRequest, ada: User, grace: User, vera: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug_requests, "_SHOWN", 2)
+    later, earlier = (Conversation.objects.create(owner=ada) for _ in range(2))
+    for row, hours in ((later, 1), (earlier, 2)):
+        waiting = DebugRequest.objects.create(conversation=row, person=grace, minutes=15)
+        DebugRequest.objects.filter(pk=waiting.pk).update(asked_at=timezone.now() - timedelta(hours=hours))
+    shown = [each.conversation_id for each in debug_requests.pending_requests(visitor(vera))]
+    assert shown == [str(earlier.pk), str(later.pk)] and debug_requests.count_to_decide(vera) == 3
+
+
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
     debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:

@@ -51,7 +51,7 @@ def try_to_share(person: User, conversation: Conversation, leaf: str) -> int:
 def link_to(leaf: str, **fields: datetime) -> ShareLink:
     row = Message.objects.get(pk=leaf)
     person = row.conversation.owner
-    return ShareLink.objects.create(token=uuid4().hex[:22], conversation=row.conversation, leaf=row, created_by=person, **fields)
+    return ShareLink.objects.create(token=f"a{uuid4().hex[:21]}", conversation=row.conversation, leaf=row, created_by=person, **fields)
 
 
 def opens(link: ShareLink) -> bool:
@@ -144,6 +144,15 @@ def test_a_link_is_read_and_listed_until_it_ends(how: str, ada: User, leaf: str,
     with pytest.raises(NotFoundError):
         sharing.share_link(link.token)
     assert not sharing.own_share_links(ada).exists()
+
+
+def test_only_the_whole_token_opens_a_link(leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": []})
+    link = link_to(leaf)
+    assert sharing.share_link(link.token) == link
+    for token in ("", link.token[:-1], f"{link.token}x", link.token.upper(), str(link.pk)):
+        with pytest.raises(NotFoundError):
+            sharing.share_link(token)
 
 
 def test_people_list_their_own_links_the_newest_first(ada: User, bela: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
