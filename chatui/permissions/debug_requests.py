@@ -161,7 +161,7 @@ def count_to_decide(user: User | None) -> int | None:
 def own_request(visitor: Visitor, conversation: Conversation) -> ShownRequest | None:
     """The visitor's pending request for this conversation."""
     asked = _pending().filter(conversation=conversation, person=visitor.user).first()
-    return _shown(asked, visitor.user) if asked else None
+    return _shown(asked, asked.person) if asked else None
 
 
 def open_view(visitor: Visitor, conversation: Conversation) -> OpenDebugView | None:
@@ -226,8 +226,8 @@ def _decision_detail(asked: DebugRequest, visitor: Visitor, *, approves: bool) -
     return f"for {asked.person.get_username()}{account_permissions}: {asked.reason}"
 
 
-def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
-    people = dict.fromkeys([asked.person, *([user] if user else [])])
+def _shown(asked: DebugRequest, user: User) -> ShownRequest:
+    people = dict.fromkeys([asked.person, user])
     account_permissions = [(person.get_username(), four_eyes.account_permissions(person)) for person in people]
     return ShownRequest(
         id=str(asked.pk),
@@ -238,7 +238,7 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         minutes=asked.minutes,
         asked_at=asked.asked_at,
         is_own=asked.person == user,
-        is_linked=user is not None and four_eyes.are_linked(asked.person, user),
+        is_linked=four_eyes.are_linked(asked.person, user),
         account_permissions=tuple(_permission_sentence(name, words) for name, words in account_permissions if words),
     )
 

@@ -7,18 +7,20 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
 from chatui.models import AuditEvent, Conversation, DebugRequest, Message, ShareLink, Turn, User
 from chatui.models.message import Author
-from chatui.permissions import access, debug_requests, files
+from chatui.permissions import access, debug_requests, files, ratings, usage_reading
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from chatui.store.files import storage
 from chatui.store.files.storage import FileDestination, NewFile
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -91,13 +93,34 @@ def test_requests_for_a_hidden_message_are_recorded_unless_the_person_may_see_it
     assert [line.owner_name for line in AuditEvent.objects.all()] == ["ada"] * 3
 
 
-@pytest.mark.parametrize("may", [access.can_see_hidden, access.can_view_any, access.can_read_audit])
-def test_no_permission_counts_without_staff_status_or_in_a_deactivated_account(may: Callable[[User | None], bool], grace: User) -> None:
-    assert may(grace) and not may(None)
+STAFF_MAY: dict[str, Callable[[User | None], bool]] = {
+    "view_hidden_channels": access.can_see_hidden,
+    "view_any_conversation": access.can_view_any,
+    "view_auditevent": access.can_read_audit,
+    "view_storedbackend": access.can_see_failures,
+    "view_usage": usage_reading.can_read_usage,
+    "export_ratings": ratings.can_export,
+}
+
+
+@pytest.mark.parametrize("codename", STAFF_MAY)
+def test_a_permission_counts_by_itself_for_active_staff_and_no_other_includes_it(codename: str, sam: User) -> None:
+    may = STAFF_MAY[codename]
+    sam.user_permissions.set(Permission.objects.exclude(codename=codename))
+    assert not may(User.objects.get(pk=sam.pk)) and not may(None)
+    sam.user_permissions.set(Permission.objects.filter(codename=codename))
+    staff = User.objects.get(pk=sam.pk)
+    assert may(staff)
     for lost in ("is_staff", "is_active"):
-        setattr(grace, lost, False)
-        assert not may(grace), lost
-        setattr(grace, lost, True)
+        setattr(staff, lost, False)
+        assert not may(staff), lost
+        setattr(staff, lost, True)
+
+
+def test_a_visitor_without_an_account_is_nobody(ada: User) -> None:
+    assert access.person_of(visitor(ada)) == ada
+    with pytest.raises(NotFoundError):
+        access.person_of(visitor(None))
 
 
 def test_only_ones_own_visible_messages_outside_the_bin_are_found_by_key(ada: User, bela: User, conversation: Conversation) -> None:
@@ -189,6 +212,15 @@ def test_without_permission_for_others_a_missing_conversation_looks_like_not_you
     for key in (conversation.pk, uuid4(), "nonsense"):
         with pytest.raises(RefusedError):
             access.view_hidden(visitor(hank), key, action="debug page")
+
+
+def test_without_permission_for_hidden_channels_nobody_learns_which_conversations_exist(conversation: Conversation) -> None:
+    vic = make_person("vic", "view_any_conversation", staff=True)
+    for key in (conversation.pk, uuid4(), "nonsense"):
+        with pytest.raises(RefusedError):
+            access.view_hidden(visitor(vic), key, action="debug page")
+        assert (last_line().code, last_line().actor) == ("E-PERM-VISIBILITY", vic)
+    assert AuditEvent.objects.count() == 3
 
 
 def test_staff_with_only_the_first_permission_see_their_own(hank: User) -> None:

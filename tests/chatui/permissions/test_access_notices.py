@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, DebugRequest, User
-from chatui.permissions import debug_requests
+from chatui.permissions import access_notices, debug_requests
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 from tests.support.html_text import collapsed
@@ -162,3 +162,27 @@ def test_nobody_else_is_told(bela: User, ada: User, grace: User, conversation: C
     assert ELSEWHERE in signed_in(ada).get("/settings/").content.decode(), "the premise"
     assert ELSEWHERE not in signed_in(bela).get("/settings/").content.decode()
     assert ELSEWHERE not in signed_in(grace).get("/settings/").content.decode()
+
+
+@pytest.mark.usefixtures("_notified")
+def test_at_most_two_hundred_notices_are_read_at_once(ada: User, grace: User) -> None:
+    rows = Conversation.objects.bulk_create(Conversation(owner=ada, title=f"Number {n}") for n in range(201))
+    opened = timezone.now()
+    DebugRequest.objects.bulk_create(DebugRequest(conversation=row, person=grace, minutes=15, expires_at=opened) for row in rows)
+    news = access_notices.news(ada)
+    assert news is not None and news.others == 199
+    assert len(access_notices.all_for(ada)) == 200
+
+
+@pytest.mark.usefixtures("_notified")
+def test_notices_are_sorted_by_when_the_view_was_opened_the_latest_first(ada: User, grace: User, conversation: Conversation) -> None:
+    now, hour = timezone.now(), timedelta(hours=1)
+    for title, asked, decided in (("approved late", 9, 1), ("opened", 2, None), ("approved early", 4, 3)):
+        row = DebugRequest.objects.create(
+            conversation=Conversation.objects.create(owner=ada, title=title), person=grace, minutes=15, expires_at=now
+        )
+        decided_at = None if decided is None else now - decided * hour
+        DebugRequest.objects.filter(pk=row.pk).update(asked_at=now - asked * hour, decided_at=decided_at)
+    assert [each.conversation_title for each in access_notices.all_for(ada)] == ["approved late", "opened", "approved early"]
+    news = access_notices.news(ada)
+    assert news is not None and (news.notice.conversation_title, news.others) == ("approved late", 2)

@@ -140,6 +140,14 @@ def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     assert attempts.attempts_of(bela) == 61
 
 
+def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(bela: User, conversation: Conversation) -> None:
+    key = conversation.pk
+    attempt(bela, key)
+    erasure.erase_conversation(key)
+    attempt(bela, key)
+    assert lines() == [("bela", "ada", "")] and attempts.attempts_of(bela) == 2, "a new line would say that it is gone"
+
+
 @pytest.mark.slow
 def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conversation, clock: Callable[[timedelta], None]) -> None:
     for number in range(600):

@@ -214,6 +214,39 @@ def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_a
     assert debug_request.expires_at is None and lines()[-1][1] == "E-PERM-VISIBILITY"
 
 
+def test_a_decision_concerns_only_the_request_that_it_names(debug_request: DebugRequest, vera: User, conversation: Conversation) -> None:
+    wanda = make_person("wanda", "view_hidden_channels", "view_any_conversation", staff=True)
+    debug_requests.open_debug_view(visitor(wanda), conversation.pk, REASON, 15)
+    later = DebugRequest.objects.get(person=wanda)
+    debug_requests.decide(visitor(vera), conversation.pk, later.pk, approves=True)
+    debug_requests.decide(visitor(wanda), conversation.pk, debug_request.pk, approves=False)
+    assert [(row.person.username, row.expires_at is not None) for row in DebugRequest.objects.order_by("asked_at")] == [
+        ("grace", False),
+        ("wanda", True),
+    ]
+
+
+@pytest.mark.parametrize("happens", [_withdrawn, _deactivated])
+def test_a_request_of_somebody_who_lost_the_permission_can_be_declined(
+    happens: Callable[[DebugRequest], None], debug_request: DebugRequest, vera: User, conversation: Conversation
+) -> None:
+    happens(debug_request)
+    debug_requests.decide(visitor(vera), conversation.pk, debug_request.pk, approves=False)
+    assert debug_requests.pending_requests(visitor(vera)) == []
+
+
+def test_a_view_that_was_opened_without_approval_is_no_request(
+    grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
+) -> None:
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
+    set_environment(settings, debug_approval=True)
+    assert debug_requests.pending_requests(visitor(vera)) == [] and debug_requests.own_request(visitor(grace), conversation) is None
+    before = DebugRequest.objects.values().get()
+    with pytest.raises(NotFoundError):
+        debug_requests.decide(visitor(vera), conversation.pk, before["id"], approves=True)
+    assert DebugRequest.objects.values().get() == before
+
+
 def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
     debug_request: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
@@ -245,6 +278,18 @@ def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conver
     for person in (ada, sam, None):
         with pytest.raises(NotFoundError):
             debug_requests.pending_requests(visitor(person))
+
+
+def test_of_many_requests_those_that_wait_longest_are_listed(
+    debug_request: DebugRequest, ada: User, grace: User, vera: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug_requests, "_SHOWN", 2)
+    later, earlier = (Conversation.objects.create(owner=ada) for _ in range(2))
+    for row, hours in ((later, 1), (earlier, 2)):
+        waiting = DebugRequest.objects.create(conversation=row, person=grace, minutes=15)
+        DebugRequest.objects.filter(pk=waiting.pk).update(asked_at=timezone.now() - timedelta(hours=hours))
+    shown = [each.conversation_id for each in debug_requests.pending_requests(visitor(vera))]
+    assert shown == [str(earlier.pk), str(later.pk)] and debug_requests.count_to_decide(vera) == 3
 
 
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(

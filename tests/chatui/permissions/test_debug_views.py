@@ -136,6 +136,18 @@ def test_an_approved_view_starts_with_its_first_page(grace: User, conversation: 
     assert lines()[-1][4].startswith("after line 3: 2 × page, 1 × stream; last ")
 
 
+def test_an_approved_view_stays_open_after_the_approvers_account_was_erased(
+    grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"debug_approval": True})
+    vera = make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
+    open_view(grace, conversation)
+    debug_requests.decide(visitor(vera), conversation.pk, DebugRequest.objects.get().pk, approves=True)
+    erasing.erase(SHELL, vera)
+    look(grace, conversation, "debug page")
+    assert lines()[-1] == ("debug page", "page", "grace", "ada", f"15 min: {REASON}")
+
+
 def test_prefetched_and_embedded_pages_show_nothing_and_are_refused(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     for cause in (Cause.PREFETCH, Cause.EMBEDDED):

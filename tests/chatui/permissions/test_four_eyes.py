@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
+from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import Group, Permission
@@ -173,3 +175,61 @@ def test_a_long_description_of_a_change_is_cut(asker: User, approver: User) -> N
     change = AccountChange.objects.get()
     change.full_clean()
     assert change.what == ("group changed: " + "x" * 400)[:200] and four_eyes.are_linked(asker, approver)
+
+
+def change_in_turn(*people: UUID) -> None:
+    """Each person changes the next one's account."""
+    AccountChange.objects.bulk_create(
+        AccountChange(changer_id=changer, changed_id=changed, what="") for changer, changed in pairwise(people)
+    )
+
+
+@pytest.mark.parametrize("between", [0, 1, 7])
+def test_a_chain_of_changes_links_its_ends_in_both_directions(between: int, asker: User, approver: User) -> None:
+    assert not four_eyes.are_linked(asker, approver)
+    change_in_turn(asker.pk, *(uuid4() for _ in range(between)), approver.pk)
+    assert four_eyes.are_linked(asker, approver) and four_eyes.are_linked(approver, asker)
+
+
+def test_accounts_behind_a_chain_too_long_to_follow_count_as_one_person(asker: User, approver: User) -> None:
+    change_in_turn(asker.pk, *(uuid4() for _ in range(7)))
+    assert not four_eyes.are_linked(asker, approver), "seven can be followed to the end"
+    change_in_turn(AccountChange.objects.latest("pk").changed_id, uuid4())
+    assert four_eyes.are_linked(asker, approver)
+
+
+def test_changes_in_a_circle_link_nobody_outside_it(asker: User, approver: User) -> None:
+    third = uuid4()
+    change_in_turn(asker.pk, third, asker.pk)
+    change_in_turn(approver.pk, uuid4())
+    change_in_turn(uuid4(), third)
+    assert not four_eyes.are_linked(asker, approver)
+
+
+def test_two_accounts_that_a_third_changed_are_not_linked(asker: User, approver: User) -> None:
+    third = uuid4()
+    change_in_turn(third, asker.pk)
+    change_in_turn(third, approver.pk)
+    assert not four_eyes.are_linked(asker, approver)
+
+
+def test_changes_of_others_accounts_are_recorded_unless_the_operator_made_them(asker: User, approver: User, ada: User) -> None:
+    four_eyes.record_change(None, [approver.pk], "groups changed")
+    assert not AccountChange.objects.exists()
+    four_eyes.record_change(asker, [asker.pk, approver.pk, ada.pk], "groups changed")
+    changes = set(AccountChange.objects.values_list("changer_id", "changed_id", "what"))
+    assert changes == {(asker.pk, person.pk, "groups changed") for person in (approver, ada)}
+
+
+@pytest.mark.parametrize(
+    ("codename", "words"),
+    [
+        ("add_user", "create accounts"),
+        ("change_user", "change accounts"),
+        ("delete_user", "delete accounts"),
+        ("change_group", "change groups"),
+    ],
+)
+def test_each_permission_to_act_as_two_people_is_described(codename: str, words: str, sam: User) -> None:
+    sam.user_permissions.set(Permission.objects.filter(codename=codename))
+    assert four_eyes.account_permissions(User.objects.get(pk=sam.pk)) == (words,)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import uuid4
+
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 
-from chatui.models import Conversation, ShareLink, User
+from chatui.models import Conversation, Message, ShareLink, User
 from chatui.models.message import Author
+from chatui.permissions.access import NotFoundError
 from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
@@ -40,6 +46,12 @@ def _for_writers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def try_to_share(person: User, conversation: Conversation, leaf: str) -> int:
     return signed_in(person).post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"}).status_code
+
+
+def link_to(leaf: str, **fields: datetime) -> ShareLink:
+    row = Message.objects.get(pk=leaf)
+    person = row.conversation.owner
+    return ShareLink.objects.create(token=f"a{uuid4().hex[:21]}", conversation=row.conversation, leaf=row, created_by=person, **fields)
 
 
 def opens(link: ShareLink) -> bool:
@@ -110,3 +122,43 @@ def test_a_missing_group_lets_nobody_share(ada: User, writers: Group, monkeypatc
     assert sharing.may_share(ada) and not sharing.may_share(None)
     change(monkeypatch, {"share_groups": ["writers"], "share_max_days": 0})
     assert not sharing.may_share(ada) and writers.user_set.filter(pk=ada.pk).exists()
+
+
+ENDS: dict[str, Callable[[ShareLink], object]] = {
+    "revoked": lambda link: ShareLink.objects.update(revoked_at=timezone.now()),
+    "expired": lambda link: ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1)),
+    "older than the operator allows": lambda link: ShareLink.objects.update(created_at=timezone.now() - timedelta(days=31)),
+    "in the bin": lambda link: Conversation.objects.update(deleted_at=timezone.now()),
+    "temporary": lambda link: Conversation.objects.update(temporary_until=timezone.now() + timedelta(days=1)),
+    "of somebody else": lambda link: Conversation.objects.update(owner=User.objects.create_user("carol")),
+    "of a deactivated person": lambda link: User.objects.update(is_active=False),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_link_is_read_and_listed_until_it_ends(how: str, ada: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": [], "share_max_days": 30})
+    link = link_to(leaf, expires_at=timezone.now() + timedelta(days=1))
+    assert sharing.share_link(link.token) == link and list(sharing.own_share_links(ada)) == [link]
+    ENDS[how](link)
+    with pytest.raises(NotFoundError):
+        sharing.share_link(link.token)
+    assert not sharing.own_share_links(ada).exists()
+
+
+def test_only_the_whole_token_opens_a_link(leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": []})
+    link = link_to(leaf)
+    assert sharing.share_link(link.token) == link
+    for token in ("", link.token[:-1], f"{link.token}x", link.token.upper(), str(link.pk)):
+        with pytest.raises(NotFoundError):
+            sharing.share_link(token)
+
+
+def test_people_list_their_own_links_the_newest_first(ada: User, bela: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"share_groups": [], "share_max_days": -1})
+    older, newer = link_to(leaf), link_to(leaf)
+    ShareLink.objects.filter(pk=older.pk).update(created_at=timezone.now() - timedelta(days=4000))
+    assert list(sharing.own_share_links(ada)) == [newer, older] and not sharing.own_share_links(bela).exists()
+    change(monkeypatch, {"share_groups": [], "share_max_days": 0})
+    assert not sharing.own_share_links(ada).exists(), "nobody may share at all"
