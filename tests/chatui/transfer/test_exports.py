@@ -139,6 +139,14 @@ def test_a_title_without_letters_becomes_conversation(title: str, ada: User) -> 
     assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-conversation-{row.pk.hex[-8:]}"
 
 
+@pytest.mark.parametrize(
+    ("title", "expected"), [("A – b", "a-b"), ("xxx", "xxx"), ("a" * 59 + " b", "a" * 59), ("a" * 60 + "b", "a" * 60), ("Zoë", "zoë")]
+)
+def test_a_file_name_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title=title)
+    assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-{expected}-{row.pk.hex[-8:]}"
+
+
 def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
     response = signed_in(bela).get("/download/")
     assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]
