@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chatui.audit_log import lines
 from chatui.audit_log.lines import Filters, Page
-from chatui.audit_log.record import SHELL, record
+from chatui.audit_log.record import SHELL, Visitor, record
 
 KEY = UUID("019ab000-0000-7000-8000-000000000001")
 
@@ -50,3 +50,12 @@ def test_a_page_does_not_read_the_whole_log(read: Callable[[], Page], numbers: l
         assert [line.number for line in read().lines] == numbers
     [query] = [query["sql"] for query in asked if '"chatui_auditevent"."detail"' in query["sql"] and "ORDER BY" in query["sql"]]
     assert query.endswith("LIMIT 3"), "one more than it shows, which says whether there is another page"
+
+
+@pytest.mark.django_db
+def test_the_values_of_a_column_are_found_without_reading_all_lines() -> None:
+    for way in ("shell", "page", "shell", "page", "admin"):
+        record("act", Visitor(None, "", way))
+    with CaptureQueriesContext(connection) as asked:
+        assert lines.distinct_values("way") == ["admin", "page", "shell"]
+    assert len(asked) == 4 and all(query["sql"].endswith("LIMIT 1") for query in asked)

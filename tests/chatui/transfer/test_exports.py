@@ -77,6 +77,12 @@ def test_json_and_openchatml_hold_the_same_visible_frames(exported: Conversation
     assert as_text == client.get(f"/c/{exported.pk}/download/").content.decode(), "OpenChatML is the default"
 
 
+@pytest.mark.parametrize(("name", "extension"), [("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
+def test_the_name_of_a_download_ends_as_programs_expect(name: str, extension: str, exported: Conversation, ada: User) -> None:
+    header = signed_in(ada).get(f"/c/{exported.pk}/download/?format={name}")["Content-Disposition"]
+    assert header == f'attachment; filename="Ada\'s conversation.{extension}"'
+
+
 def test_a_whole_download_is_the_branch_that_its_reader_has_open(exported: Conversation, ada: User, grace: User) -> None:
     question = exported.messages.get(position=0)
     other = say(exported, question, "Another answer.", Header("assistant", channel="final"))

@@ -80,6 +80,7 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     assert snapshot_in(page) == snapshot_in(preview)
     shown = share_links.read(ShareLink.objects.get().token).messages
     assert [message.kind for message in shown] == ["question", "preamble", "final"], "a question never looks like an answer"
+    assert all(message.is_complete for message in shown)
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
 
 
