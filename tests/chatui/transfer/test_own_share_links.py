@@ -72,6 +72,42 @@ def test_the_links_that_were_revoked_are_counted_and_recorded(links: list[Link],
         share_links.revoke(Visitor(None, "192.0.2.7", "page"))
 
 
+@pytest.mark.parametrize(
+    ("days", "options", "detail"),
+    [
+        (1, ShareOptions(), "for 1 days"),
+        (30, ShareOptions(name=True), "for 30 days"),
+        (share_links.FOR_EVER, ShareOptions(), "without end"),
+        (7, ShareOptions(documents=True), "for 7 days, with documents"),
+    ],
+)
+def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents(
+    days: int,
+    options: ShareOptions,
+    detail: str,
+    links: list[Link],
+    ada: User,
+    conversation: Conversation,
+    settings: pytest_django.Settings,
+) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"share_max_days": -1})
+    leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
+    made = share_links.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, leaf, days, options)
+    assert AuditEvent.objects.order_by("-number")[0].detail == detail
+    assert made.ends_at is None if days == share_links.FOR_EVER else made.ends_at is not None
+    assert abs((made.ends_at or made.made_at) - made.made_at - timedelta(days=days)) < timedelta(minutes=1)
+    row = ShareLink.objects.get(pk=made.id)
+    assert (row.has_documents, row.shown_name, len(row.token)) == (options.documents, "ada" if options.name else "", 22)
+    assert (made.token, made.title, made.conversation_id) == (row.token, "Ada's conversation", str(conversation.pk))
+
+
+def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:
+    leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
+    with pytest.raises(access.NotFoundError):
+        share_links.create(Visitor(None, "192.0.2.7", "page"), conversation.pk, leaf, 7, ShareOptions())
+    assert ShareLink.objects.count() == len(links)
+
+
 @pytest.mark.parametrize(("audience", "readers"), [("anyone", "link"), ("signed-in", "link and an account here")])
 def test_the_page_says_who_can_read_a_link(
     audience: str, readers: str, links: list[Link], ada: User, conversation: Conversation, settings: pytest_django.Settings

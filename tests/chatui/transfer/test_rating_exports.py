@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,13 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
     assert chosen(since=tomorrow) == chosen(verdict="up") == chosen(model="other") == chosen(backend="large") == ["up"]
     assert chosen(before=tomorrow) == chosen(verdict="down") == chosen(model="gpt-oss-20b") == chosen(backend="small") == ["down"]
     assert chosen(backend="lar") == chosen(model="gpt") == []
+
+
+def test_the_filters_of_an_export_are_recorded_in_words() -> None:
+    assert str(Filters()) == "all"
+    day = datetime(2026, 11, 19, 8, 30, tzinfo=UTC)
+    words = "since 2026-11-19 08:30, before 2026-11-20 08:30, verdict up, model m, backend b"
+    assert str(Filters(day, day + timedelta(days=1), "up", "m", "b")) == words
 
 
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:

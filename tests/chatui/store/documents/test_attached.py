@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -124,6 +125,25 @@ def test_a_conversation_is_still_shared_when_its_documents_were_deleted(talk: Co
 def test_a_page_does_not_load_the_text(talk: Conversation, ada: User) -> None:
     keys = list(talk.messages.order_by("position").values_list("pk", flat=True))
     assert len(transcripts.loaded(talk, keys)) == 4 and len(transcripts.loaded(talk, keys, for_page=True)) == 2
+
+
+@pytest.mark.parametrize("has_documents", [False, True])
+def test_a_preview_and_a_share_link_load_the_text_only_if_it_is_shared(
+    has_documents: bool, talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed_in(ada).post(f"/c/{talk.pk}/share/", {"leaf": str(talk.messages.last().pk), "days": "7", "documents": "yes"})  # type: ignore[union-attr]
+    talk.share_links.update(has_documents=has_documents)
+    branch, loaded = transcripts.branch, list[str]()
+
+    def watched(*args: Any, **named: Any) -> list[Message]:
+        found = branch(*args, **named)
+        loaded.extend(message.text for message in found if SECRET in message.text)
+        return found
+
+    monkeypatch.setattr(transcripts, "branch", watched)
+    assert len(share_links.preview(ada, talk.pk).shared.messages) == 2 and loaded == []
+    assert len(share_links.read(talk.share_links.get().token).messages) == (4 if has_documents else 2)
+    assert len(loaded) == (2 if has_documents else 0)
 
 
 def test_staff_see_the_text_only_in_the_debug_view(talk: Conversation, grace: User) -> None:
