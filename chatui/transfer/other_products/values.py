@@ -26,7 +26,7 @@ def text_of(value: JsonValue) -> str:
 
 
 def is_set(value: JsonValue) -> bool:
-    """Whether a mark such as "hidden" is set: anything except false, null and empty values."""
+    """Whether a mark such as "hidden" is set: anything except false and null, so that what is in doubt is hidden."""
     return value is not None and value is not False
 
 

@@ -125,8 +125,8 @@ def test_an_attempt_without_repetitions_gets_no_second_line(
 def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
-    for _ in range(60):
-        attempt(bela, uuid4())
+    for number in range(60):
+        attempt(bela, conversation.pk if number == attempts.LISTED_OF_PERSON else uuid4())
     attempt(bela, conversation.pk)
     details = [detail for _, _, detail in lines()]
     assert details == [""] * attempts.LISTED_OF_PERSON + [attempts.ONLY_COUNTED]
@@ -137,6 +137,8 @@ def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     clock(timedelta(hours=2))
     attempt(sam, conversation.pk)
     assert lines()[-2] == ("bela", "", f"after line 21: 40 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
+    assert lines()[20] == ("bela", "ada", attempts.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
+    assert AuditEvent.objects.get(number=23).conversation_id is None, "and nobody takes the others for attempts on it"
     assert attempts.attempts_of(bela) == 61
 
 

@@ -92,6 +92,12 @@ def test_whole_markdown_shows_every_frame_unambiguously(exported: Conversation, 
     assert "HIDDEN" not in exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN)
 
 
+def test_markdown_without_a_title_has_a_heading_too(exported: Conversation, ada: User) -> None:
+    Conversation.objects.update(title="")
+    exported.refresh_from_db()
+    assert exports.transcript(exported, ada, Audience.END_USER, Format.MARKDOWN).startswith("# Conversation\n\n## Question\n\nWhy?")
+
+
 def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
     odd = Transcript((Frame(Header("tool", name="[x](http://a.example)`<b>*_\\"), "reply"),))
     assert exports._markdown("", odd, Audience.DEBUG).splitlines()[2] == "## tool · name x (http://a.example) b"

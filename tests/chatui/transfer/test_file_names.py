@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from chatui.models import Conversation
+from chatui.transfer import exports
 from chatui.transfer.file_names import attachment, file_name
 from tests.support.cases import for_each
 
@@ -52,3 +56,22 @@ def test_a_long_title_is_cut_between_characters(title: str) -> None:
 )
 def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
     assert attachment(title, ".md") == expected
+
+
+@for_each(
+    [
+        ("A – b", "a-b"),
+        ("xxx", "xxx"),
+        ("a" * 59 + " b", "a" * 59),
+        ("a" * 60 + "b", "a" * 60),
+        ("Zoë", "zoë"),
+    ]
+)
+def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str) -> None:
+    row = Conversation(title=title, created_at=datetime(2026, 11, 20, tzinfo=UTC))
+    assert exports.file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
+
+
+@for_each([("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
+def test_the_name_of_a_download_ends_as_programs_expect(name: str, extension: str) -> None:
+    assert exports.Format(name).extension == extension

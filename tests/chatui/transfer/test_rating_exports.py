@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,7 @@ def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judg
     [line] = lines_of(signed_in(judge), format="harmony")
     text = line["harmony"]
     assert text.startswith("<|start|>system<|message|>You are ChatGPT") and "Reasoning: medium" in text
+    assert f"Current date: {exported.turn.started_at:%Y-%m-%d}" in text, "of the day on which the model answered"
     assert f"<|start|>user<|message|>{QUESTION}<|end|>" in text
     assert text.endswith(f"<|start|>assistant<|channel|>final<|message|>{VISIBLE}<|return|>") and text.count("<|return|>") == 1
     assert canary.found(text) == [] and "developer" not in text and "analysis<|message|>" not in text
@@ -152,6 +153,13 @@ def test_ratings_are_filtered_by_day_verdict_model_and_back_end(ada: User, expor
     assert chosen(backend="lar") == chosen(model="gpt") == []
 
 
+def test_the_filters_of_an_export_are_recorded_in_words() -> None:
+    assert str(Filters()) == "all"
+    day = datetime(2026, 11, 19, 8, 30, tzinfo=UTC)
+    words = "since 2026-11-19 08:30, before 2026-11-20 08:30, verdict up, model m, backend b"
+    assert str(Filters(day, day + timedelta(days=1), "up", "m", "b")) == words
+
+
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
@@ -160,6 +168,13 @@ def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: 
     assert len(of()) == 1
     erasure.erase_conversation(exported.conversation.pk)
     assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize("state", ["temporary_until", "unfinished_until"])
+def test_ratings_of_temporary_and_unfinished_conversations_are_not_exported(state: str, exported: Planted) -> None:
+    assert len(of()) == 1, "the premise"
+    Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
+    assert of() == [] and rating_exports.count(Filters()) == 0
 
 
 def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
@@ -238,6 +253,23 @@ def test_a_conversation_is_recorded_right_before_its_line_is_sent(ada: User, exp
     assert json.loads(next(lines))["conversation"] == str(other.conversation.pk)
     assert list(lines) == [], "a rating made meanwhile is in no line"
     assert looks() == [exported.conversation.pk, other.conversation.pk]
+
+
+def test_a_conversation_with_several_ratings_is_recorded_once_and_its_owner_gets_one_notice(
+    reader: User, ada: User, exported: Planted
+) -> None:
+    rate(append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five.", exported.turn), ada, "up")
+    assert len(lines_of(signed_in(reader), **WHY)) == 2
+    assert AuditEvent.objects.exclude(conversation_id=None).count() == DebugRequest.objects.count() == 1
+
+
+def test_a_rated_answer_without_a_turn_is_exported_without_a_model_and_is_no_training_example(exported: Planted) -> None:
+    """The answers of an imported conversation have no turn."""
+    Message.objects.filter(pk=exported.final.pk).update(turn=None)
+    [line] = of()
+    assert (line["model"], line["backend"], line["effort"]) == ("", "", "")
+    assert document.parse(line["openchatml"]).model is None
+    assert of(format=Format.HARMONY) == []
 
 
 def test_a_conversation_that_cannot_be_recorded_is_not_sent(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:

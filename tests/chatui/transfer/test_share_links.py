@@ -80,6 +80,7 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     assert snapshot_in(page) == snapshot_in(preview)
     shown = share_links.read(ShareLink.objects.get().token).messages
     assert [message.kind for message in shown] == ["question", "preamble", "final"], "a question never looks like an answer"
+    assert all(message.is_complete for message in shown)
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
 
 
@@ -290,7 +291,7 @@ def test_a_leaf_of_another_conversation_or_a_hidden_one_is_not_shared(leaf: Mess
     assert not ShareLink.objects.exists()
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "31", "365", "x", "", "7.5", "9" * 30, "٣١"])
+@pytest.mark.parametrize("days", ["0", "-1", "31", "365", "x", "", "7.5", "9" * 30, "9" * 5000, "٣١"])
 def test_a_lifetime_that_is_not_offered_is_refused(days: str, leaf: Message, ada: User) -> None:
     response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": days})
     assert response.status_code == 404 and not ShareLink.objects.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -35,6 +36,7 @@ from chatui.store.documents.budget import Room
 from chatui.store.files import reading, storage
 from chatui.store.transcripts import TreePosition
 from chatui.tools import catalogue
+from chatui.transfer import share_links
 from chatui.transfer.imports import import_transcript
 from chatui.turns.calls.requested import questions_of
 from renderer import history
@@ -93,15 +95,55 @@ def test_a_share_link_has_documents_only_if_their_owner_ticked_them(talk: Conver
     address = f"/s/{talk.share_links.get().token}/"
     shared = Client().get(address).content.decode()
     assert shared.count(SECRET) == 2 and "quarter.txt" in shared
+    names = [message.name for message in share_links.read(talk.share_links.get().token).messages]
+    assert names == ["quarter.txt", "other.txt", "", ""]
     assert AuditEvent.objects.get(action="make share link").detail == "for 7 days, with documents"
     attached.delete(StoredFile.objects.get(name="quarter.txt"))
     shared = Client().get(address).content.decode()
     assert shared.count(SECRET) == 1 and "quarter.txt" not in shared and "They are fine." in shared
 
 
+def test_a_share_link_with_documents_has_no_hidden_text(talk: Conversation, ada: User) -> None:
+    hidden = Header(Role.ASSISTANT, "analysis"), Header(Role.ASSISTANT, "commentary", name="reasoning_summary", intent="preamble")
+    last = talk.messages.get(channel="final")
+    for header in (*hidden, Header(Role.ASSISTANT, "final")):
+        last = transcripts.append(talk, last, Frame(header, f"This is {header.name or header.channel}."), "model")  # type: ignore[arg-type]
+    signed_in(ada).post(f"/c/{talk.pk}/share/", {"leaf": str(last.pk), "days": "7", "documents": "yes"})
+    shared = Client().get(f"/s/{talk.share_links.get().token}/").content.decode()
+    assert shared.count(SECRET) == 2 and "This is final." in shared
+    assert "This is analysis." not in shared and "This is reasoning_summary." not in shared
+
+
+def test_a_conversation_is_still_shared_when_its_documents_were_deleted(talk: Conversation, ada: User) -> None:
+    for left in (["other.txt"], []):
+        attached.delete(StoredFile.objects.exclude(name__in=left).get())
+        assert list(share_links.preview(ada, talk.pk).documents) == left
+        preview = signed_in(ada).get(f"/c/{talk.pk}/share/").content.decode()
+        assert ("are shared, with all of their text" in preview) == bool(left) and "They are fine." in preview
+
+
 def test_a_page_does_not_load_the_text(talk: Conversation, ada: User) -> None:
     keys = list(talk.messages.order_by("position").values_list("pk", flat=True))
     assert len(transcripts.loaded(talk, keys)) == 4 and len(transcripts.loaded(talk, keys, for_page=True)) == 2
+
+
+@pytest.mark.parametrize("has_documents", [False, True])
+def test_a_preview_and_a_share_link_load_the_text_only_if_it_is_shared(
+    has_documents: bool, talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed_in(ada).post(f"/c/{talk.pk}/share/", {"leaf": str(talk.messages.last().pk), "days": "7", "documents": "yes"})  # type: ignore[union-attr]
+    talk.share_links.update(has_documents=has_documents)
+    branch, loaded = transcripts.branch, list[str]()
+
+    def watched(*args: Any, **named: Any) -> list[Message]:
+        found = branch(*args, **named)
+        loaded.extend(message.text for message in found if SECRET in message.text)
+        return found
+
+    monkeypatch.setattr(transcripts, "branch", watched)
+    assert len(share_links.preview(ada, talk.pk).shared.messages) == 2 and loaded == []
+    assert len(share_links.read(talk.share_links.get().token).messages) == (4 if has_documents else 2)
+    assert len(loaded) == (2 if has_documents else 0)
 
 
 def test_staff_see_the_text_only_in_the_debug_view(talk: Conversation, grace: User) -> None:

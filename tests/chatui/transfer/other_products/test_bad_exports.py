@@ -138,6 +138,40 @@ def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada:
     assert len(import_export(ada, mapping(**many)).conversations) == 1, "the twin"
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MAX_CONVERSATION_FRAMES", 2), ("MAX_CONVERSATION_CHARS", 5)])
+def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"chatui.transfer.export_imports.{limit}", most)
+    exact, more = (mapping(a=node("abc", None), b=node("de", "a"), **extra) for extra in ({}, {"c": node("f", "b")}))
+    assert len(import_export(ada, exact).conversations) == 1
+    refused = import_export(ada, more)
+    assert refused.conversations == [] and refused.left_out == {Kind.CONVERSATION_TOO_LARGE: 1}
+
+
+def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_MESSAGES", 4)
+    talks = [{"mapping": {"a": node(f"question {number}", None), "b": node("more", "a")}} for number in range(4)]
+    result = import_export(ada, as_json(talks))
+    assert [row.title for row in result.conversations] == ["question 0", "question 1"]
+    assert result.left_out[Kind.CONVERSATION_POSTPONED] == 2
+
+
+def test_a_conversation_without_dates_titles_or_visible_text_has_sensible_ones_or_is_left_out(ada: User) -> None:
+    hidden = {"a": {"message": gpt_message("system", "SECRET"), "parent": None}}
+    result = import_export(ada, as_json([{"mapping": hidden}, {"mapping": {"a": node("#", None)}}, {"mapping": {"a": node("Hi", None)}}]))
+    assert result.left_out[Kind.CONVERSATION_EMPTY] == 1
+    assert [row.title for row in result.conversations] == ["Imported conversation", "Hi"]
+    early, late = 1_700_000_000, 1_700_003_600
+    for times, expected in (
+        ((early, late), (early, late)),
+        ((late, early), (early, early)),
+        ((early, None), (early, early)),
+        ((None, late), (late, late)),
+    ):
+        talk = {"mapping": {"a": node(f"{times}", None)}, "create_time": times[0], "update_time": times[1]}
+        [row] = import_export(ada, as_json([talk])).conversations
+        assert (row.created_at.timestamp(), row.active_at.timestamp()) == expected
+
+
 def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
     exported = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.MAX_ANSWER_CHARS + 1)))}
     assert import_export(ada, as_json([exported])).left_out[Kind.TOO_LONG] == 1

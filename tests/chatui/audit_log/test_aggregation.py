@@ -1,0 +1,171 @@
+"""Counters of repeated events: their sums, the list of debug views that they count, and the attempts by person and day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatui.audit_log import aggregation, debug_views, statistics
+from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, Attempts
+from chatui.audit_log.lines import Filters
+from chatui.audit_log.record import Visitor, record
+from chatui.models import AuditEvent, Conversation, CountedLine, User
+
+pytestmark = pytest.mark.django_db
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def view(grace: User, conversation: Conversation) -> Callable[..., None]:
+    """Counts something that was viewed in a debug view."""
+
+    def seen(what: str = "debug page", key: str = "look:1", address: str = "192.0.2.7") -> None:
+        visitor = Visitor(grace, address, "page")
+        line = lambda: record("open debug view", visitor, conversation, detail="15 min: a fault")  # noqa: E731
+        aggregation.count(key, what, visitor, timezone.now() + HOUR, line)
+
+    return seen
+
+
+def attempt(person: User, conversation: Conversation, key: str = "attempt:1") -> None:
+    visitor = Visitor(person, "192.0.2.7", "page")
+    line = lambda: record("debug page", visitor, conversation, code="E-PERM-VISIBILITY")  # noqa: E731
+    aggregation.count(key, MORE, visitor, timezone.now() + HOUR, line)
+
+
+def last_detail() -> str:
+    return AuditEvent.objects.order_by("-number")[0].detail
+
+
+def test_a_sum_says_how_often_what_was_viewed(view: Callable[..., None]) -> None:
+    for what in ("debug page", "debug page", "debug stream"):
+        view(what)
+    aggregation.close_counter("look:1")
+    assert last_detail().startswith("after line 1: 2 × page, 1 × stream; last 20"), "the first view is counted"
+
+
+def test_a_sum_with_many_kinds_is_cut_to_its_column(view: Callable[..., None]) -> None:
+    """Otherwise a debug view with many kinds of views could not be closed on a database that checks lengths."""
+    for number in range(30):
+        view(f"debug something {number}")
+    aggregation.close_counter("look:1")
+    assert len(last_detail()) == 200 and last_detail().startswith("after line 1: 1 × something 0, 1 × something 1")
+
+
+@pytest.mark.parametrize(
+    ("networks", "words"), [(1, ""), (2, "; from 2 networks"), (MAX_NETWORKS + 3, f"; from {MAX_NETWORKS} or more networks")]
+)
+def test_a_sum_says_from_how_many_networks(networks: int, words: str, view: Callable[..., None]) -> None:
+    for number in range(networks):
+        view(address=f"192.0.2.{number}")
+        view(address="")  # through a Unix socket
+    aggregation.close_counter("look:1")
+    assert f"{2 * networks} × page{words}; last" in last_detail()
+
+
+def test_a_debug_view_in_which_nothing_was_viewed_gets_a_last_line_as_well(grace: User, conversation: Conversation) -> None:
+    visitor = Visitor(grace, "192.0.2.7", "page")
+    aggregation.open_counter(record("open debug view", visitor, conversation), "look:1", grace, timezone.now() + HOUR)
+    closed = aggregation.close_counter("look:1", Visitor(grace, "192.0.2.8", "socket"))
+    assert closed is not None and aggregation.close_counter("look:1") is None
+    assert (closed.action, closed.way, closed.address, closed.detail) == (
+        "close debug view",
+        "socket",
+        "192.0.2.8",
+        "after line 1: nothing was shown",
+    )
+    assert (closed.actor_name, closed.owner_name, closed.conversation_id) == ("grace", "ada", conversation.pk)
+
+
+def test_expired_counters_are_closed_oldest_first_up_to_a_limit(view: Callable[..., None]) -> None:
+    for number in range(3):
+        view(key=f"look:{number}")
+        CountedLine.objects.filter(key=f"look:{number}").update(ends_at=timezone.now() - timedelta(minutes=number))
+    view(key="look:open")
+    aggregation.close_expired(most=2)
+    assert list(CountedLine.objects.filter(sum_line=None).order_by("line").values_list("line", flat=True)) == [1, 4]
+    aggregation.close_expired()
+    assert CountedLine.objects.get(sum_line=None).key == "look:open" and aggregation.is_open("look:open")
+    assert AuditEvent.objects.filter(action="debug view ended", way="server", address="").count() == 3
+
+
+def test_the_counters_of_a_person_and_about_their_conversations_are_closed_before_they_are_erased(
+    view: Callable[..., None], ada: User, bela: User, conversation: Conversation
+) -> None:
+    other = Conversation.objects.create(owner=bela)
+    attempt(ada, other, "by ada")
+    attempt(ada, other, "by ada")
+    view(key="about ada")
+    attempt(bela, other, "neither")
+    aggregation.close_all_of(ada)
+    assert list(CountedLine.objects.filter(sum_line=None).values_list("key", flat=True)) == ["neither"]
+    assert [line.detail.partition(";")[0] for line in AuditEvent.objects.filter(detail__startswith="after line").order_by("number")] == [
+        "after line 1: 1 more",
+        "after line 2: 1 × page",
+    ]
+
+
+def test_only_open_counters_are_counted_for_a_person(grace: User, ada: User, view: Callable[..., None]) -> None:
+    for key in ("look:1", "look:2", "look:3", "other:1"):
+        view(key=key)
+    CountedLine.objects.filter(key="look:1").update(ends_at=timezone.now())
+    aggregation.close_counter("look:2")
+    assert (aggregation.count_open(grace, "look:"), aggregation.count_open(ada, "look:")) == (1, 0)
+
+
+def test_the_attempts_of_a_sum_are_read_from_its_detail() -> None:
+    moment = datetime.fromisoformat("2026-11-20T10:14:03+00:00")
+    for words in ("7 more", "7 more; from 3 networks", "7 more on other conversations; from 20 or more networks"):
+        assert aggregation.attempts_in(f"after line 12: {words}; last 2026-11-20 10:14:03") == Attempts(7, moment)
+    for other in ("after line 12: 7 × page; last 2026-11-20 10:14:03", "after line 12: nothing was shown", "7 more; last", ""):
+        assert aggregation.attempts_in(other).number == 0
+
+
+def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_not(
+    bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = timezone.now().replace(hour=12)
+    counted = Filters(code="E-PERM-VISIBILITY")
+    monkeypatch.setattr(timezone, "now", lambda: noon - timedelta(days=1))
+    for _ in range(3):
+        attempt(bela, conversation)
+    yesterday = f"{timezone.now():%Y-%m-%d}"
+    for close in (lambda: None, aggregation.close_expired):
+        monkeypatch.setattr(timezone, "now", lambda: noon)
+        close()
+        tallies = statistics.tallies(counted, by=frozenset({"day", "person", "whose"}))
+        assert [(tally.day, tally.person, tally.whose, tally.times) for tally in tallies] == [(yesterday, "bela", "ada", 3)]
+    assert AuditEvent.objects.count() == 2, "the premise: the sum has a line, of today"
+    assert statistics.tallies(Filters(code=counted.code, since=noon), by=frozenset({"person"})) == []
+
+
+def test_debug_views_are_listed_page_by_page_without_refused_attempts(
+    view: Callable[..., None], bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug_views, "PAGE_VIEWS", 2)
+    for number in range(4):
+        view(key=f"look:{number}")
+    attempt(bela, conversation)
+    attempt(bela, conversation)
+    record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
+    aggregation.close_counter("look:3")
+    pages = [debug_views.page(Filters())]
+    while pages[-1].older is not None:
+        pages.append(debug_views.page(Filters(), pages[-1].older))
+    assert [[found.number for found in page.views] for page in pages] == [[4, 3], [2, 1]]
+    assert debug_views.count(Filters()) == 4 and debug_views.count(Filters(person="bela")) == 0
+    closed, still_open = pages[0].views
+    assert (closed.person, closed.whose, closed.conversation_id, closed.detail) == ("grace", "ada", conversation.pk, "15 min: a fault")
+    assert closed.seen.startswith("1 × page; last") and still_open.seen.startswith("so far 1 × page; last")
+
+
+def test_a_counter_that_names_a_wrong_sum_line_adds_nothing_to_a_line(view: Callable[..., None], bela: User) -> None:
+    """Whoever can change the table of counters cannot put other words beside a line of the log."""
+    view()
+    record("act", Visitor(bela, "192.0.2.7", "page"), detail="after line 9: 1 × page")
+    CountedLine.objects.update(sum_line=2, key=None)
+    assert aggregation.counts_after([1]) == {}

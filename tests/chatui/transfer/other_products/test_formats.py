@@ -1,0 +1,276 @@
+"""How each message of another product's export is read: what people see of it, what is hidden, and what is counted as left out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chatui.transfer.other_products import chatgpt, librechat, open_webui
+from chatui.transfer.other_products.conversation_tree import ExportedConversation
+from chatui.transfer.other_products.left_out import Kind
+from renderer.gate import Audience, may_see
+from tests.chatui.transfer.other_products.samples import gpt_message
+from tests.support.cases import for_each
+
+Expected = tuple[list[str], list[str], list[Kind]]
+"""The visible texts, the hidden texts, and what was counted."""
+
+
+def result(exported: ExportedConversation) -> Expected:
+    shown, hidden = list[str](), list[str]()
+    for node in exported.nodes:
+        for frame in node.frames:
+            (shown if may_see(frame.header, Audience.END_USER) else hidden).append(frame.body)
+    return shown, hidden, sorted(exported.left_out.elements())
+
+
+def shows(text: str, *kinds: Kind) -> Expected:
+    return [text], [], sorted(kinds)
+
+
+def hides(kind: Kind, text: str = "words") -> Expected:
+    return [], [text], [kind]
+
+
+def nothing(*kinds: Kind) -> Expected:
+    return [], [], sorted(kinds)
+
+
+def of_chatgpt(message: Any) -> ExportedConversation:
+    return chatgpt.read({"mapping": {"a": {"message": message, "parent": None}}})
+
+
+def gpt(role: str = "assistant", **more: Any) -> dict[str, Any]:
+    return gpt_message(role, "words", **more)
+
+
+def without(message: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key != name}
+
+
+MARKS = ("is_visually_hidden_from_conversation", "is_user_system_message", "is_contextual_answers_message")
+
+
+@for_each(
+    [
+        (gpt("user"), shows("words")),
+        (gpt(), shows("words")),
+        (gpt(channel="final"), shows("words")),
+        (gpt("user", channel="final"), hides(Kind.HIDDEN)),
+        (gpt(channel="commentary"), hides(Kind.HIDDEN)),
+        (gpt(channel="analysis"), hides(Kind.REASONING)),
+        (gpt(channel="analysis", recipient="python"), hides(Kind.TOOL_CALL)),
+        (gpt(recipient="python"), hides(Kind.TOOL_CALL)),
+        (gpt(recipient=None), hides(Kind.TOOL_CALL)),
+        (gpt(kind="code"), hides(Kind.TOOL_CALL)),
+        (gpt(kind="thoughts"), hides(Kind.REASONING)),
+        (gpt(kind="reasoning_recap"), hides(Kind.REASONING)),
+        (gpt("user", kind="user_editable_context"), hides(Kind.INSTRUCTIONS)),
+        (gpt(kind="model_editable_context"), hides(Kind.INSTRUCTIONS)),
+        (gpt("system"), hides(Kind.INSTRUCTIONS)),
+        (gpt("tool"), hides(Kind.TOOL_RESULT)),
+        (gpt(kind="something_new"), hides(Kind.HIDDEN)),
+        *((gpt(metadata={mark: True}), hides(Kind.HIDDEN)) for mark in MARKS),
+        *((gpt(metadata={mark: 0}), hides(Kind.HIDDEN)) for mark in MARKS),
+        (gpt(metadata=dict.fromkeys(MARKS[:2], False) | {MARKS[2]: None}), shows("words")),
+        (gpt(metadata=None), hides(Kind.HIDDEN)),
+        (without(gpt(), "metadata"), shows("words")),
+        *((gpt(weight=weight), hides(Kind.HIDDEN)) for weight in (0, 0.0, -1, None, "1")),
+        (gpt(weight=0.5), shows("words")),
+        (without(gpt(), "weight"), shows("words")),
+        (gpt("oracle"), nothing(Kind.UNREADABLE)),
+        (gpt(kind=""), nothing(Kind.UNREADABLE)),
+        (without(gpt(), "author"), nothing(Kind.UNREADABLE)),
+        ("words", nothing(Kind.UNREADABLE)),
+        (None, nothing()),
+    ]
+)
+def test_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
+    assert result(of_chatgpt(message)) == expected
+
+
+def part(kind: str, **more: str) -> dict[str, str]:
+    return {"content_type": kind, **more}
+
+
+@for_each(
+    [
+        (gpt_message("user", "one", "two", kind="multimodal_text"), shows("one\n\ntwo")),
+        (gpt_message("user", part("image_asset_pointer"), "two", kind="multimodal_text"), shows("two", Kind.IMAGE)),
+        (gpt_message("user", part("audio_asset_pointer"), "two", kind="multimodal_text"), shows("two", Kind.RECORDING)),
+        (gpt_message("user", part("real_time_user_audio_video_asset_pointer"), "x"), shows("x", Kind.RECORDING)),
+        (gpt_message("user", part("video_container"), "two"), shows("two", Kind.RECORDING)),
+        (gpt_message("user", part("file_pointer"), "two"), shows("two", Kind.FILE)),
+        (gpt_message("user", part("new", text="secret"), "two"), shows("two", Kind.UNKNOWN_PART)),
+        (gpt_message("user", part("audio_transcription", text="spoken"), "two"), shows("spoken\n\ntwo")),
+        (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [Kind.IMAGE, Kind.TOOL_RESULT])),
+        (gpt_message("assistant", part("image_asset_pointer"), "made", weight=0), hides(Kind.HIDDEN, "made")),
+        (gpt_message("assistant", "See\ue200cite\ue202turn0\ue201 it\ue202."), shows("See it.")),
+        (gpt_message("user", " \n"), nothing()),
+    ]
+)
+def test_the_parts_of_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
+    assert result(of_chatgpt(message)) == expected
+
+
+def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
+    names = {"language": "python", "response_format_name": "a-format", "text": "print(1)", "other": 7}
+    call = gpt_message("assistant", kind="code", recipient="python", content=names)
+    assert result(of_chatgpt(call)) == hides(Kind.TOOL_CALL, "print(1)")
+    thoughts = [{"content_type": "thought", "summary": "gist", "content": "whole"}, "bare"]
+    thought = gpt_message("assistant", "a part", part("x", text="of a part"), kind="thoughts", content={"thoughts": thoughts})
+    assert result(of_chatgpt(thought)) == hides(Kind.REASONING, "a part\n\nof a part\n\ngist\n\nwhole\n\nbare")
+
+
+def of_open_webui(*messages: Any, **chat: Any) -> ExportedConversation:
+    """A conversation with the messages under one another, each with its place in the list as its key."""
+    keys = [str(number) for number in range(len(messages))]
+    rows = [message | {"parentId": key and str(int(key) - 1)} for key, message in zip(["", *keys[1:]], messages, strict=True)]
+    history: Any = {"messages": dict(zip(keys, rows, strict=True)), "currentId": keys[-1]}
+    return open_webui.read({"title": "outer", "chat": {"history": history, **chat}})
+
+
+def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **more}
+
+
+@for_each(
+    [
+        (webui("user"), shows("words")),
+        (webui(), shows("words")),
+        *((webui(role), hides(Kind.INSTRUCTIONS)) for role in ("system", "developer")),
+        *((webui(role), hides(Kind.TOOL_RESULT)) for role in ("tool", "function")),
+        *((webui(role), nothing(Kind.UNREADABLE)) for role in ("", "oracle", None)),
+        *((webui(role, hidden=True), hides(Kind.HIDDEN)) for role in ("user", "assistant")),
+        *((webui(hidden=mark), hides(Kind.HIDDEN)) for mark in ("yes", 0)),
+        *((webui(hidden=mark), shows("words")) for mark in (False, None)),
+        *((webui(**{name: "why"}), (["words"], ["why"], [Kind.REASONING])) for name in ("reasoning", "reasoning_content")),
+        (webui(reasoning="one", reasoning_content="other"), (["words"], ["other"], [Kind.REASONING])),
+        (webui(tool_calls=[{}, {}]), shows("words", Kind.TOOL_CALL, Kind.TOOL_CALL)),
+        (webui("user", files=[{"type": "image"}, {"type": "file"}, "x"]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
+        (
+            webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "x", "text": "y"}]),
+            shows("one", Kind.IMAGE, Kind.UNKNOWN_PART),
+        ),
+        (webui("user", None), nothing()),
+        (webui("user", 7), nothing(Kind.UNREADABLE)),
+        (webui("user", {"text": "words"}), nothing(Kind.UNREADABLE)),
+    ]
+)
+def test_a_message_of_open_webui(message: Any, expected: Expected) -> None:
+    assert result(of_open_webui(message)) == expected
+
+
+def test_instructions_in_the_settings_of_open_webui_are_counted() -> None:
+    for chat in ({"params": {"system": "order"}}, {"system": "order"}, {"params": {"system": "order"}, "system": "another"}):
+        assert result(of_open_webui(webui(), **chat)) == shows("words", Kind.INSTRUCTIONS)
+
+
+def test_an_old_export_of_open_webui_has_its_messages_in_a_list() -> None:
+    listed: Any = [webui("user", "one"), webui(content="two", done=False), webui("user", "three")]
+    assert open_webui.is_conversation({"chat": {"messages": listed}})
+    read = open_webui.read({"chat": {"messages": listed, "title": "t"}})
+    assert [(node.key, node.parent, node.is_complete) for node in read.nodes] == [("0", None, True), ("1", "0", False), ("2", "1", True)]
+    assert read.current == "2" and result(read)[0] == ["one", "two", "three"]
+    assert open_webui.read({"chat": {"messages": []}}).current == ""
+
+
+def test_the_titles_models_and_times_of_open_webui_have_several_places() -> None:
+    first, second = 1_700_000_000, 1_700_000_100
+    read = of_open_webui(webui("user", timestamp=first), webui(done=False), title="inner", models=["m", "n"], timestamp=second)
+    assert (read.title, read.model, read.current) == ("inner", "m", "1")
+    assert (read.created_at, read.active_at) == (datetime.fromtimestamp(second, UTC), None)
+    assert [(node.parent, node.is_complete, node.at) for node in read.nodes] == [
+        (None, True, datetime.fromtimestamp(first, UTC)),
+        ("0", False, None),
+    ]
+    plain = of_open_webui(webui())
+    assert (plain.title, plain.model, plain.created_at) == ("outer", "", None)
+
+
+def of_librechat(*messages: Any, **more: Any) -> ExportedConversation:
+    return librechat.read({"conversationId": "x", "messages": list(messages), **more})
+
+
+def libre(by_user: Any = False, **more: Any) -> dict[str, Any]:
+    return {"messageId": "1", "isCreatedByUser": by_user, "sender": "gpt-oss", "text": "words", **more}
+
+
+def content(*parts: dict[str, Any]) -> dict[str, Any]:
+    return libre(content=list(parts))
+
+
+@for_each(
+    [
+        (libre(True), shows("words")),
+        (libre(), shows("words")),
+        *((libre(by_user), nothing(Kind.UNREADABLE)) for by_user in (None, "true", 1)),
+        (libre(error=True), nothing(Kind.UNREADABLE)),
+        (libre(error=False), shows("words")),
+        *((libre(sender=sender), hides(Kind.INSTRUCTIONS)) for sender in ("system", "System", "DEVELOPER")),
+        (libre(True, files=[{"type": "image/png"}, {"type": "application/pdf"}, {}]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
+        (libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}]), shows("words", Kind.IMAGE, Kind.FILE)),
+        (content({"type": "text", "text": "one"}, {"type": "output_text", "text": {"value": "two"}}), shows("one\n\ntwo")),
+        *((content({"type": kind, kind: "why"}), hides(Kind.REASONING, "why")) for kind in ("think", "thinking", "reasoning")),
+        (content({"type": "think", "text": {"value": "why"}}), hides(Kind.REASONING, "why")),
+        (
+            content({"type": "tool_call", "tool_call": {"name": "find", "args": "x", "output": "y"}}),
+            ([], ["find\n\nx", "y"], [Kind.TOOL_CALL, Kind.TOOL_RESULT]),
+        ),
+        (content({"type": "image_url"}, {"type": "agent_update"}), nothing(Kind.IMAGE, Kind.UNKNOWN_PART)),
+        (libre(content=[]), shows("words")),
+    ]
+)
+def test_a_message_of_librechat(message: Any, expected: Expected) -> None:
+    assert result(of_librechat(message)) == expected
+
+
+@pytest.mark.parametrize("name", ["promptPrefix", "system", "instructions", "additional_instructions"])
+def test_instructions_in_the_settings_of_librechat_are_counted(name: str) -> None:
+    assert result(of_librechat(libre(), options={name: "order"})) == shows("words", Kind.INSTRUCTIONS)
+
+
+def test_the_models_and_times_of_librechat_are_those_of_its_messages_if_nothing_else_says_them() -> None:
+    rows = [libre(True), libre(model="m", createdAt="2024-01-02T10:00:09Z"), libre(model="n", createdAt="2024-01-02T09:00:00Z")]
+    read = of_librechat(*rows, title="t")
+    assert (read.title, read.model) == ("t", "m") and of_librechat(*rows, options={"model": "o"}).model == "o"
+    assert (read.created_at, read.active_at) == (datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 1, 2, 10, 0, 9, tzinfo=UTC))
+    assert (of_librechat(libre()).model, of_librechat(libre()).created_at, of_librechat(libre()).active_at) == ("", None, None)
+    assert [node.is_complete for node in of_librechat(libre(), libre(unfinished=True), libre(unfinished=False)).nodes] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> None:
+    leaf = libre(messageId="c", parentMessageId="elsewhere")
+    read = librechat.read({"messagesTree": [libre(messageId="a", children=[libre(messageId="b", children=[leaf])]), libre(messageId="d")]})
+    assert [(node.key, node.parent) for node in read.nodes] == [("a", None), ("b", "a"), ("c", "b"), ("d", None)]
+    listed = of_librechat(libre(messageId="a"), libre(messageId="b", parentMessageId="a"), libre(messageId="", parentMessageId=""))
+    assert [(node.key, node.parent) for node in listed.nodes] == [("a", None), ("b", "a"), ("", None)], (
+        "one without an id is not its own parent"
+    )
+
+
+def test_what_is_taken_for_a_conversation_of_which_product() -> None:
+    values: list[Any] = [
+        {"mapping": {}},
+        {"mapping": []},
+        {"chat": {"history": {"messages": {}}}},
+        {"chat": {"messages": []}},
+        {"chat": {"history": {"messages": []}}},
+        {"chat": {}},
+        {"conversationId": "x", "messages": []},
+        {"conversationId": "x", "messagesTree": []},
+        {"conversationId": "x", "messages": [], "header": {}},
+        {"messages": []},
+        {"conversationId": "x"},
+    ]
+    taken = [
+        [product.__name__.rpartition(".")[2] for product in (chatgpt, open_webui, librechat) if product.is_conversation(value)]
+        for value in values
+    ]
+    assert taken == [["chatgpt"], [], ["open_webui"], ["open_webui"], [], [], ["librechat"], ["librechat"], [], [], []]

@@ -1,0 +1,152 @@
+"""Reading an export step by step: the files of an archive, the items of a list, and values of any type."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chatui.transfer.other_products import archive, json_items, reading
+from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products.reading import RawConversation
+from chatui.transfer.other_products.values import is_set, list_of, object_of, text_of, time_of
+from chatui.transfer.upload import ImportRefusedError
+from tests.chatui.transfer.other_products import samples
+from tests.chatui.transfer.other_products.samples import as_json
+from tests.support.cases import for_each
+
+GOOD = as_json(samples.CHATGPT)
+
+
+def zipped(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as found:
+        for name, data in files.items():
+            found.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        (["conversations.json", "user.json"], ["conversations.json"]),
+        (["a/Conversations-001.JSON", "a/conversations-000.json", "user.json"], ["a/Conversations-001.JSON", "a/conversations-000.json"]),
+        (["my-conversations.json", "b.JSON", "c.txt"], ["b.JSON", "my-conversations.json"]),
+        (["conversations.json.txt", "conversations-x.json"], ["conversations-x.json"]),
+    ],
+)
+def test_the_files_with_conversations_are_read_in_order_and_otherwise_all_json_files(names: list[str], read: list[str]) -> None:
+    assert list(archive.json_files(zipped({name: name.encode() for name in names}))) == [name.encode() for name in read]
+
+
+def test_an_archive_is_read_up_to_a_number_of_files_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(list(archive.json_files(zipped({f"{number:03}.json": b"" for number in range(101)})))) == 100
+    monkeypatch.setattr(archive, "MAX_UNPACKED", 5)
+    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45", b""]
+
+
+def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
+    data = zipped({"conversations.json": b"[]"}, zipfile.ZIP_LZMA)
+    with pytest.raises(ImportRefusedError, match="no JSON file"):
+        list(archive.json_files(data))
+
+
+@for_each(
+    [
+        (b"[]", []),
+        (b"\xef\xbb\xbf \r\n\t[{}]", [b"{}"]),
+        (b'[1, "{", {"a": "]}\\"]"}, [2], null]', [b'{"a": "]}\\"]"}', b"[2]"]),
+        (b'[{"a": [{}, {}]}, {"b": 1}] {"after": 1}', [b'{"a": [{}, {}]}', b'{"b": 1}']),
+        (b'{"a": 1}', []),
+        (b"", []),
+        (b'[{"a": "cut', [b'{"a": "cut']),
+    ]
+)
+def test_the_items_of_a_list(data: bytes, expected: list[bytes]) -> None:
+    assert list(json_items.items(data)) == expected and json_items.begins_list(data) == (b"[" in data[:8])
+
+
+def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_items, "MAX_ITEMS", 2)
+    assert list(json_items.items(b"[{},{}]")) == [b"{}", b"{}"]
+    found = json_items.items(b"[{},{},{}]")
+    assert [next(found), next(found)] == [b"{}", b"{}"]
+    with pytest.raises(json_items.TooMuchError):
+        next(found)
+    items = list(reading.conversations(b"[{},{},{}]"))
+    assert items[2] == Kind.FILE_CUT and len(items) == 3
+
+
+def test_an_export_is_recognized_by_one_of_its_first_conversations() -> None:
+    damaged = b'{"mapping": NaN}'
+    for data in (GOOD, b"[" + GOOD + b"]", b"[" + (damaged + b",") * 19 + GOOD + b"]", b"PK\x03\x04", b"\xef\xbb\xbf " + GOOD):
+        assert reading.is_export(data)
+    for data in (b"[" + (damaged + b",") * 20 + GOOD + b"]", b"[]", b"{}", damaged, b"PK", b"version: 2.2", b'"' + GOOD):
+        assert not reading.is_export(data)
+
+
+@pytest.mark.parametrize(("limit", "size"), [("MAX_CONVERSATION_BYTES", len(GOOD)), ("MAX_CONVERSATION_MARKS", None)])
+def test_a_conversation_of_exactly_the_maximum_size_is_read(limit: str, size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if size is None:
+        size = sum(GOOD.count(mark) for mark in (b"[", b"{", b",")) + GOOD.count(b'"') // 2
+        size -= sum(text.count(b",") for text in GOOD.split(b'"')[1::2])  # commas inside strings do not count
+    conversation = RawConversation("", GOOD)
+    for most, is_too_large in ((size, False), (size - 1, True)):
+        monkeypatch.setattr(reading, limit, most)
+        assert (conversation.read() == Kind.CONVERSATION_TOO_LARGE) == is_too_large
+        assert reading.is_export(GOOD) != is_too_large
+
+
+def test_the_same_conversation_has_the_same_key_and_another_has_another() -> None:
+    [one, other, again] = [found for found in reading.conversations(b'[{"a": 1}, {"a": 2}, {"a": 1}]') if not isinstance(found, Kind)]
+    assert one.key == again.key != other.key and len(one.key) == 64
+
+
+SECONDS = 1_700_000_000
+MOMENT = datetime.fromtimestamp(SECONDS, UTC)
+
+
+@for_each(
+    [
+        (SECONDS, MOMENT),
+        (SECONDS * 1000, MOMENT),
+        (float(SECONDS), MOMENT),
+        ("2023-11-14T22:13:20Z", MOMENT),
+        ("2023-11-14T22:13:20", MOMENT),
+        ("2023-11-15T00:13:20+02:00", MOMENT),
+        ("2000-01-01", datetime(2000, 1, 1, tzinfo=UTC)),
+        ("1999-12-31T23:59:59Z", None),
+        (0, None),
+        (True, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (10**30, None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+        ([], None),
+    ]
+)
+def test_a_time_is_read_in_each_of_its_forms(value: Any, expected: datetime | None) -> None:
+    assert time_of(value) == expected
+    assert expected is None or time_of(value).tzinfo == UTC  # type: ignore[union-attr]
+
+
+def test_a_time_in_the_future_is_not_believed() -> None:
+    soon, just_now = (datetime.now(UTC) + timedelta(minutes=minutes) for minutes in (5, -5))
+    assert time_of(soon.isoformat()) is None and time_of(just_now.isoformat()) == just_now
+
+
+@for_each([(value,) for value in ({"a": 1}, [1], "text", 7, True, None)])
+def test_a_value_of_another_type_counts_as_empty(value: Any) -> None:
+    assert object_of(value) == (value if isinstance(value, dict) else {})
+    assert list_of(value) == (value if isinstance(value, list) else [])
+    assert text_of(value) == (value if isinstance(value, str) else "")
+
+
+@for_each([(True, True), ("", True), (0, True), ([], True), (False, False), (None, False)])
+def test_a_mark_is_set_unless_it_is_clearly_not(value: Any, expected: bool) -> None:
+    assert is_set(value) == expected
