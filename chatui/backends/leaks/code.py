@@ -62,15 +62,15 @@ class Code:
         self._see_line(match["lead"], text[match.end("lead") : match.end("lead") + 1])
         return match.end("lead")
 
-    def backticks(self, text: str, at: int, *, is_end: bool) -> int | None:
-        """Read a run of backticks; returns where it ends, None if more text is needed."""
+    def backticks(self, text: str, at: int, *, is_end: bool, before: str = " ") -> int | None:
+        """Read a run of backticks; returns where it ends, None if more text is needed. ``before``: the character before ``text``."""
         match = _RUN.match(text, at)
         end = match.end() if match else at + 1
         if end >= len(text) - 1 and end - at < _MAX_RUN and not is_end:
             return None
         if self.fence:
             return end
-        before, after = text[at - 1 : at] if at else " ", text[end : end + 1]
+        before, after = text[at - 1 : at] if at else before, text[end : end + 1]
         length = end - at
         if self._span == length:
             # A run that looks like the opening of another span does not close this one, which began with a stray backtick.

@@ -49,7 +49,8 @@ _LOOKS = _Looks(
 _FOREIGN = re.compile(rf"(?<=[A-Za-z])[{''.join(_CYRILLIC)}]+|[{''.join(_CYRILLIC)}]+(?=[A-Za-z])")
 # Neither line ends nor backticks: only literal characters delimit code.
 _UNESCAPED = frozenset(string.ascii_letters + string.digits + "<>|/[]{}_:=\"'-().")
-_NAMES = "lt|gt|vert|verbar|VerticalLine|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
+# Longer names first: the semicolon at the end may be missing.
+_NAMES = "lt|gt|VerticalLine|verbar|vert|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
 _ESCAPE = re.compile(
     rf"&(?:amp;){{0,4}}(?P<named>{_NAMES}|\#0{{0,6}}\d{{2,3}}|\#x0{{0,6}}[0-9a-f]{{2}});?"
     r"|\\{1,8}(?:u00|x)(?P<hexadecimal>[2-7][0-9a-f])",
@@ -78,7 +79,7 @@ def bare(text: str) -> str:
 
 def _unescaped(match: re.Match[str]) -> str:
     if named := match["named"]:
-        known = named if named.startswith("#") or named == "VerticalLine" else named.lower()
+        known = named if named == "VerticalLine" else named.lower()
         character = html.unescape(f"&{known};")
     else:
         character = chr(int(match["hexadecimal"], 16))

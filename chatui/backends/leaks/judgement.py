@@ -27,7 +27,6 @@ class Span:
     begins: bool = False
 
 
-_MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain|startoftext|endoftext|reserved_\d+)\|>")
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
@@ -39,8 +38,8 @@ STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 
 def judge(text: str, *, complete: bool) -> list[Span]:
     """The spans of raw output."""
-    beginning = bare(folded(text)).lstrip()
-    if _MARKER.search(text) or "<|" in beginning or "|>" in beginning:
+    seen = bare(folded(text))
+    if "<|" in seen or "|>" in seen:
         return _final_of_harmony(text, complete=complete)
     return final_of_collapsed(text, complete=complete)
 
@@ -54,23 +53,28 @@ def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
     """The spans according to the parser of Harmony text, which shows no more than token ids would."""
     lead = _LEADING.match(text)
     at = lead.end() if lead else 0
-    shown = [done.frame.body for done in read_answer(text[at:], lambda: "c", is_over=complete) if _is_shown(done)]
-    return _split(text, at, shown)
+    return _split(text, at, read_answer(text[at:], lambda: "c", is_over=complete))
 
 
 def _is_shown(done: Finished) -> bool:
     return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
 
 
-def _split(text: str, at: int, shown: Sequence[str]) -> list[Span]:
+def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[Span]:
     spans: list[Span] = []
-    for body in shown:
+    at = begin
+    for done in frames:
+        body = done.frame.body
         found = text.find(body, at)
+        if not _is_shown(done):
+            # A short answer may also occur in the reasoning before it.
+            at = found + len(body) if found >= 0 else at
+            continue
         if found < 0:
             return [Span(False, text, is_withheld=True)]
-        spans += [Span(False, text[at:found]), Span(True, body, begins=True)]
-        at = found + len(body)
-    if not spans or text[at:].strip() not in ("", *STOP_TOKENS):
+        spans += [Span(False, text[begin:found]), Span(True, body, begins=True)]
+        at = begin = found + len(body)
+    if not spans or text[begin:].strip() not in ("", *STOP_TOKENS):
         # More text follows: the marker may have been quoted in the answer, not its end.
         return [Span(False, text, is_withheld=True)]
     return spans

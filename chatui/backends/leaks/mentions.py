@@ -111,8 +111,6 @@ def _stands_in_a_sentence(line: str, after: str) -> bool:
 
 
 def _of_special(line: str, after: str) -> bool | None:
-    if line and line[-1] in QUOTES and after[:1] and after[0] in QUOTES[line[-1]]:
-        return True
     if not after:
         return None
     if _is_glued(after) or after[0] in "<\\&":

@@ -33,9 +33,10 @@ class Found:
 
 @dataclass(slots=True)
 class _Doubt:
-    """A sign in apparent code, or in an apparent example, and the text after it until that is certain."""
+    """A sign in apparent code, or in an apparent example, and the text after it until that is certain. ``before``: the character before."""
 
     place: str
+    before: str = " "
     parts: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -47,6 +48,8 @@ class Prose:
         """``kinds``: the signs to find; None for all."""
         self._kinds = kinds
         self._buffer = ""
+        self._before = " "
+        """The character before the buffer: a backslash there escapes a backtick at its beginning."""
         self._line = ""
         self._code = Code()
         self._doubt: _Doubt | None = None
@@ -121,7 +124,7 @@ class Prose:
             return sign.end if sign else trigger.end()
         if place := self._code.place:
             self._take(at)
-            self._doubt = _Doubt(place)
+            self._doubt = _Doubt(place, self._before)
             return -1
         return self._judge(view, sign, is_end=is_end)
 
@@ -133,7 +136,7 @@ class Prose:
         if self._buffer[at] != "`":
             self._code.begin_word()
             return at + 1
-        past = self._code.backticks(self._buffer, at, is_end=is_end)
+        past = self._code.backticks(self._buffer, at, is_end=is_end, before=self._before)
         if past is None:
             return self._stop(at)
         self._code.begin_word()
@@ -165,7 +168,7 @@ class Prose:
 
     def _found(self, sign: Sign, *, withdraws: bool) -> Found:
         self._take(sign.start)
-        rest, self._buffer = self._buffer, ""
+        rest, self._buffer, self._before = self._buffer, "", " "
         name = rest[: sign.end - sign.start] if sign.kind is Kind.SPECIAL else sign.name
         return Found(sign.kind, name, sign.end - sign.start, rest, withdraws)
 
@@ -186,6 +189,7 @@ class Prose:
         text, self._buffer = self._buffer[:at], self._buffer[at:]
         if not text:
             return
+        self._before = text[-1]
         if self._doubt:
             self._doubt.parts.append(text)
             self._doubt.size += len(text)
@@ -208,7 +212,7 @@ class Prose:
         """It was neither: the sign counts, and the text is read again as prose."""
         if self._doubt:
             doubt, self._doubt = self._doubt, None
-            self._buffer = "".join(doubt.parts) + self._buffer
+            self._buffer, self._before = "".join(doubt.parts) + self._buffer, doubt.before
             self._code.distrust(doubt.place)
         return -1
 
@@ -233,7 +237,7 @@ class Prose:
             return None
         self._doubt = None
         if end:
-            self._buffer = text[end:]
+            self._buffer, self._before = text[end:], text[end - 1]
             self._release(text[:end])
             return -1
         sign = leak_patterns.sign_at(folded(text), 0, is_end=True)

@@ -1,0 +1,84 @@
+"""Answers that are a server's own data: hidden parts stay hidden, other data is shown unchanged, and neither is guessed from too little."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui.backends.leaks.structured import begins, visible_of
+from tests.support.cases import for_each
+
+THOUGHT = {"type": "thinking", "text": "SECRET"}
+TEXT = {"type": "text", "text": "42"}
+
+
+@for_each([
+    ([THOUGHT, TEXT], "42"),
+    ([TEXT, THOUGHT, {"type": "output_text", "text": " is it."}], "42 is it."),
+    ([{"type": "text", "text": "SECRET", "thought": True}, TEXT], "42"),
+    ([{"type": "text", "text": "SECRET", "channel": "analysis"}, TEXT], "42"),
+    ([{"type": "text", "text": "SECRET", "phase": "commentary"}, TEXT], "42"),
+    ([{"type": "text", "text": "SECRET", "role": "tool"}, TEXT], "42"),
+    ([{"type": "TEXT", "text": "SECRET"}, THOUGHT, TEXT], "42"),
+    ([{"type": "image", "text": "SECRET"}, THOUGHT, TEXT], "42"),
+    ([{"name": "f", "arguments": "SECRET"}, TEXT], "42"),
+    ([{"type": "text", "text": 7}, THOUGHT, TEXT], "42"),
+    ([THOUGHT], ""),
+    ([THOUGHT, "SECRET"], ""),
+    ({"type": "Reasoning", "text": "SECRET"}, ""),
+    ({"role": "function", "content": "SECRET"}, ""),
+    ({"name": "f", "parameters": {"q": "SECRET"}}, ""),
+    ({"id": "c", "name": "f", "arguments": "SECRET"}, ""),
+    ({"reasoning": "SECRET", "final_answer": "42"}, "42"),
+    ({"thinking": "SECRET", "Final Answer": "42"}, "42"),
+    ({"Thinking": "SECRET", "final-answer": "42"}, "42"),
+    ({"thinking": "SECRET", "content": "no", "answer": "42"}, "42"),
+    ({"thinking": "SECRET", "answer": ["SECRET"], "content": "42"}, "42"),
+    ({"thinking": "SECRET", "note": "SECRET"}, ""),
+])  # fmt: skip
+def test_only_the_answer_of_a_servers_own_data_is_shown(data: object, shown: str) -> None:
+    assert visible_of(json.dumps(data)) == visible_of(f"  {data!r}\n") == shown
+
+
+@for_each([
+    {"text": "thinking", "a": 1},
+    {"note": "'thinking': in a string"},
+    [{"a": "'type': 'thinking'"}],
+    {"type": "text", "text": "42"},
+    {"role": "assistant", "content": "42"},
+    {"name": "Ada", "arguments": "for and against", "year": 1843},
+    [TEXT, TEXT],
+    [TEXT, {"note": "'thinking': is a key"}],
+])  # fmt: skip
+def test_data_without_hidden_parts_is_shown_unchanged(data: object) -> None:
+    assert visible_of(json.dumps(data)) is None
+
+
+@for_each([
+    ('{"thinking": "SECRET", "answer": "4', ""),
+    ('[] "thinking": "SECRET"', ""),
+    ('{"a": {"thinking": "x"}} and more', ""),
+    ("[" * 100_000 + '"thinking":', ""),
+    ("no data at all", None),
+])  # fmt: skip
+def test_what_cannot_be_read_is_hidden_if_it_names_hidden_text(text: str, shown: str | None) -> None:
+    assert visible_of(text) == shown
+
+
+def test_very_long_data_with_hidden_text_is_hidden_unread() -> None:
+    long = json.dumps({"thinking": "SECRET", "answer": "4" * (1 << 20)})
+    assert visible_of(long) == ""
+
+
+@pytest.mark.parametrize("begun", ['{"', "{ '", '[{"', '\n [ { "a', '{\n "'])
+def test_an_object_or_a_list_of_objects_is_data(begun: str) -> None:
+    assert begins(begun) is True
+
+
+@pytest.mark.parametrize(("begun", "is_data"), [
+    ("{", None), ("[", None), ("[ {", None), (" {\n", None), ("{" + " " * 78, None), ("{" + " " * 79, False),
+    ("", False), (" \n", False), ("[1", False), ("{a", False), ("Hi", False), ("[[", False), ("{}", False),
+])  # fmt: skip
+def test_a_beginning_that_may_become_data_is_held_for_a_few_characters(begun: str, is_data: bool | None) -> None:
+    assert begins(begun) is is_data
