@@ -99,7 +99,7 @@ def _names_from_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) 
     if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.unspaced("".join(words)), hidden, seen):
         return True
     runs = [disguises.unspaced(word) for word in unseen]
-    if any(run[at:end] in hidden.certain_names and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
+    if any(run[at:end] in hidden.certain_names and not _is_visible_run(run[at:end], seen) for run in runs for at, end in _spans(run, 2)):
         return True
     return _is_split_by_letters("".join(words), words, hidden, seen)
 
@@ -136,11 +136,16 @@ def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
 def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``run`` contains a name in a script without spaces, backwards or with a few characters in between."""
     for name in hidden.unspaced_names:
-        if len(name) < 2 or name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name)):
+        if len(name) < 2 or _is_visible_run(name, seen):
             continue
         if name[::-1] in run or any(_follows(run, at, name) for at, sign in enumerate(run) if sign == name[0]):
             return True
     return False
+
+
+def _is_visible_run(name: str, seen: SeenText) -> bool:
+    """Whether a name in a script without spaces is visible, which has nothing that divides it from other words."""
+    return name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name))
 
 
 def _follows(run: str, at: int, name: str) -> bool:
