@@ -159,7 +159,13 @@ def test_one_changed_word_among_three_is_encoded(line: str) -> None:
     assert not copies.is_encoded(line, hidden, seen_text("Is it a cat?"))
 
 
-@for_each([rotated(" ".join(SHORT[at : at + 3]), shift) for at in range(3) for shift in (1, 13, 25)])
+@for_each(
+    [
+        *(rotated(" ".join(SHORT[at : at + 3]), shift) for at in range(3) for shift in (1, 13, 25)),
+        " ".join(SHORT[:3])[::-1],
+        " ".join(word[::-1] for word in SHORT[:3]),
+    ]
+)
 def test_three_short_words_in_a_row_in_a_cipher_are_found(line: str) -> None:
     hidden, seen = hidden_text(" ".join(SHORT)), seen_text()
     assert copies.is_encoded(line, hidden, seen)

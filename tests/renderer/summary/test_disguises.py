@@ -40,6 +40,7 @@ VISIBLE = [
     "5 \u20ac, 2 \u00d7 3, \u00a7 4",
     "5 \u00b0 and \u00a9",
     "权衡（时间），再看！",
+    "ه\u200cه",
     "tab\tnew\nline\r",
     "",
 ]
@@ -61,6 +62,9 @@ def test_ordinary_text_of_any_script_has_no_invisible_characters(text: str) -> N
         "ه\u200cab ه",
         "ه\u200bه",
         "ه5\u200c",
+        "ه،\u200cه",
+        "\U0001d41a",
+        "\u00aa",
         "way\u200dway",
         "x\u0301",
         "a\u0327\u0304\u0323",

@@ -10,6 +10,7 @@ from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 
 ENGLISH = "How do I get to work when it rains?"
+CHINESE = "我怎么去上班最快?"
 GERMAN = "Wie komme ich am schnellsten zur Arbeit und was ist mit dem Regen?"
 
 
@@ -92,6 +93,37 @@ def test_a_word_is_a_name_if_hidden_text_uses_it_as_one(line: str, reasoning: st
     assert has_name(line, reasoning, seen=seen) is found
 
 
+def test_a_german_word_is_a_name_in_instructions_among_text_of_another_language() -> None:
+    assert has_name("Saw zeit there", instructions="Ask about Zeit today.")
+    for quoted in (True, False):
+        instructions = 'Er soll den "Vergleich" zeigen.' if quoted else "Er soll den Vergleich zeigen."
+        assert has_name("Prüfte vergleicha", instructions=instructions, seen=GERMAN) is quoted
+
+
+@for_each(["Saw weathe rain", "Saw rehta ew there"])
+def test_a_plain_word_is_found_across_words_if_the_instructions_use_it_as_a_name(line: str) -> None:
+    assert has_name(line, instructions="Ask about Weather today.")
+    assert not has_name(line, "I ask about Weather today.")
+
+
+def test_a_run_of_characters_is_a_name_if_it_is_not_made_of_plain_words() -> None:
+    assert has_name("红山楂", "因为, 红山楂, 很好", seen=CHINESE)
+    assert not has_name("比较时间", "因为, 比较时间, 很好", seen=CHINESE)
+
+
+def test_one_hidden_name_among_many_visible_ones_is_found() -> None:
+    visible = [chr(0x4E00 + 7 * at) + chr(0x4E03 + 7 * at) for at in range(40)]
+    seen = f"{CHINESE} {'。'.join(visible)}"
+    reasoning = "".join(f"「{name}」" for name in [*visible[:20], "红山", *visible[20:]])
+    assert has_name("看红山了", reasoning, seen=seen)
+    assert not any(has_name(f"看{name}了", reasoning, seen=seen) for name in visible[::9])
+
+
+def test_a_visible_identifier_may_be_written_as_two_words() -> None:
+    assert has_name("Saw zanzi bar there", "I use zanzi_bar for it.")
+    assert not has_name("Saw zanzi bar there", "I use zanzi_bar for it.", seen=f"{ENGLISH} zanzi_bar?")
+
+
 def test_a_plain_german_word_of_more_than_nine_letters_is_no_surname() -> None:
     assert has_name("Prüfte den Vergleich", "Wir fragen Jörn Vergleich danach.", seen=GERMAN)
     assert not has_name("Prüfte den Unterschied", "Wir fragen Jörn Unterschied danach.", seen=GERMAN)
@@ -116,9 +148,6 @@ def test_halves_of_a_name_have_three_letters_at_least() -> None:
     assert not has_name("Saw an ox of tin", 'I use "tinox" for it.')
 
 
-CHINESE = "我怎么去上班最快?"
-
-
 @for_each(
     [
         ("看红山楂了", True),
@@ -137,6 +166,7 @@ def test_a_chinese_name_is_found_backwards_and_with_up_to_two_characters_between
     assert has_name(line, reasoning, seen=CHINESE) is found
     assert not has_name(line, "这里没有。", seen=CHINESE)
     assert not has_name(line, reasoning, seen=f"{CHINESE} 红山楂吗?")
+    assert has_name(line, reasoning, seen=f"{CHINESE} 红山吗?") is found, "only a part is visible"
     assert not has_name(line, reasoning, seen=f"{CHINESE} 「红山楂」")
 
 
@@ -166,6 +196,7 @@ def test_a_name_across_words_has_six_letters_and_at_most_twenty_four() -> None:
 
 def test_a_plain_word_across_words_is_a_coincidence() -> None:
     assert not has_name("Saw that able", "I use Table for it. I see the table.")
+    assert not has_name("Saw arb eith", "I use Arbeit for it.")
     assert not has_name("Saw weathe rain", 'I use "weather" for it.') and has_name("Saw weathe rain", 'I use "weathera" for it.')
 
 
@@ -262,6 +293,7 @@ def test_the_first_letters_of_many_words_must_not_be_those_of_a_hidden_sentence(
         ('Thought of "work snows"', ENGLISH, True),
         ("看「上班」", CHINESE, False),
         ("看「去班」", CHINESE, True),
+        ("看「红」", CHINESE, True),
         ("看「最快去上班」", CHINESE, True),
     ]
 )
