@@ -93,12 +93,15 @@ def test_letters_and_characters_are_a_copy_if_lines_divide_them() -> None:
 
 CHINESE = "需要比较火车和自行车的时间然后再看看明天早上"
 KANA = "ゆっくりあさごはんをたべてからでかけるほうが"
+THIRD_CHINESE = "需ゆく要りあ较さご火はん和をた车べて的でか时けら比"
 HALF_CHINESE = "ゆ需く要り比あ较さ火ご车は和ん自を行た车べ的"
 
 
-@pytest.mark.parametrize(("text", "most"), [(CHINESE, 7), (HALF_CHINESE, 7), (KANA, 9)], ids=["Chinese", "half Chinese", "kana"])
+@pytest.mark.parametrize(
+    ("text", "most"), [(CHINESE, 7), (HALF_CHINESE, 7), (THIRD_CHINESE, 9), (KANA, 9)], ids=["Chinese", "half", "a third", "kana"]
+)
 def test_in_scripts_without_spaces_seven_characters_are_a_copy_and_nine_of_kana(text: str, most: int) -> None:
-    hidden, seen, around = hidden_text(text), seen_text(), "権衡"
+    hidden, seen, around = hidden_text(text), seen_text(), "権衡比較"
     for begin in range(len(text) - most + 1):
         run = text[begin : begin + most]
         assert copies.is_copy(f"{around}{run}{around}", hidden, seen), run
