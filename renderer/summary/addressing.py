@@ -54,16 +54,18 @@ def addresses_reader(line: str, allowed: frozenset[str] = frozenset()) -> bool:
         return True
     # In other languages the word is a noun.
     none = frozenset({"text"}) if "English" not in allowed else frozenset()
-    return any(_asks(disguises.words(part), none) for part in _PART_END.split(line))
+    first, *others = map(disguises.words, _PART_END.split(line))
+    # Only a whole line says "And open it"; a part may be "and open questions".
+    return _asks(first, none, _JOINING) or any(_asks(part, none, _LEADING) for part in others)
 
 
-def _asks(words: list[str], none: frozenset[str]) -> bool:
-    """Whether a part of a line begins with an imperative, also after a conjunction; "and" may be anywhere."""
+def _asks(words: list[str], none: frozenset[str], leading: frozenset[str]) -> bool:
+    """Whether a part of a line begins with an imperative, also after ``leading`` words; "and" may be anywhere."""
     if words and words[0] in _CALLING:
         return True
     before = ""
     for at, word in enumerate(words):
-        begins = at == 0 or all(earlier in _LEADING for earlier in words[:at])
+        begins = at == 0 or all(earlier in leading for earlier in words[:at])
         if word in _ASKING - none and (begins or (before in _JOINING and word not in _ALSO_NOUNS)):
             return True
         before = word

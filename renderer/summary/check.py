@@ -128,8 +128,9 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _FILE = re.compile(
-    r"[\w-]+\.(?:py|js|ts|tsx|jsx|mjs|html?|css|json|toml|ya?ml|xml|csv|tsv|txt|md|rst|ini|cfg|conf|lock|log|sql|java|kt|go|rs|c|h|cpp|hpp|rb|"
-    r"php|swift|pdf|docx?|xlsx?|pptx?|odt|png|jpe?g|gif|svg|ipynb|tex|bib)\W*",
+    r"[\"'(\u201c\u201e\u00ab]*"
+    r"[\w-]+\.(?:py|js|ts|tsx|jsx|mjs|html?|css|json|toml|ya?ml|xml|csv|tsv|txt|md|rst|ini|cfg|conf|lock|log|sql|java|kt|go|rs|c|h|cpp|hpp|"
+    r"rb|php|swift|pdf|docx?|xlsx?|pptx?|odt|png|jpe?g|gif|svg|ipynb|tex|bib)\W*",
     re.IGNORECASE,
 )
 

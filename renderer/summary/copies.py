@@ -21,7 +21,7 @@ def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     for is_hit in hits:
         run = run + 1 if is_hit else 0
         longest = max(longest, run)
-    if longest and longest + SHINGLE - 1 >= RUN_WORDS:
+    if longest + SHINGLE - 1 >= RUN_WORDS:
         return True
     if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_SHARE:
         return True

@@ -128,10 +128,10 @@ def _is_joining(text: str, index: int) -> bool:
 
 
 def _is_styled(character: str, category: str) -> bool:
-    """Whether it is a letter or digit in a decorative form: bold, circled, full width."""
-    if character.isascii() or category not in ("Lu", "Ll", "Lt", "Lo", "Nd", "Nl", "No", "So"):
+    """Whether it is a letter or digit in a decorative form: bold, circled, full width, raised."""
+    if character.isascii() or category not in ("Lu", "Ll", "Lm", "Lo", "Nd", "No", "So"):
         return False
-    return unicodedata.decomposition(character).startswith(("<font>", "<wide>", "<circle>", "<square>", "<super>", "<sub>", "<small>"))
+    return unicodedata.decomposition(character).startswith(("<font>", "<wide>", "<circle>", "<square>", "<super>", "<sub>"))
 
 
 def _rotation(shift: int) -> dict[int, int]:

@@ -98,9 +98,6 @@ def _names_from_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) 
         return True
     if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.unspaced("".join(words)), hidden, seen):
         return True
-    runs = [disguises.unspaced(word) for word in unseen]
-    if any(run[at:end] in hidden.certain_names and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
-        return True
     return _is_split_by_letters("".join(words), words, hidden, seen)
 
 
@@ -136,11 +133,16 @@ def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
 def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``run`` contains a name in a script without spaces, backwards or with a few characters in between."""
     for name in hidden.unspaced_names:
-        if len(name) < 2 or name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name)):
+        # Nothing divides a name from other words there, so it is visible if its characters are, in this order.
+        if _is_visible_run(name, seen):
             continue
         if name[::-1] in run or any(_follows(run, at, name) for at, sign in enumerate(run) if sign == name[0]):
             return True
     return False
+
+
+def _is_visible_run(run: str, seen: SeenText) -> bool:
+    return all(one + other in seen.pairs for one, other in pairwise(run))
 
 
 def _follows(run: str, at: int, name: str) -> bool:
@@ -173,10 +175,10 @@ def _is_plain_anywhere(part: str) -> bool:
     return plain_words.is_plain(part, frozenset({"English", "German"}))
 
 
-def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iterator[tuple[int, int]]:
-    """The start and end of each part with at least ``least`` letters; with ``heads``, only of parts that begin with one of them."""
+def _spans(text: str, least: int, heads: AbstractSet[str]) -> Iterator[tuple[int, int]]:
+    """The start and end of each part with at least ``least`` letters that begins with one of ``heads``."""
     for begin in range(len(text) - least + 1):
-        if heads is not None and text[begin : begin + NAME_HEAD] not in heads:
+        if text[begin : begin + NAME_HEAD] not in heads:
             continue
         for end in range(begin + least, min(len(text), begin + _MAX_SPLIT_NAME_CHARS) + 1):
             yield begin, end
@@ -189,15 +191,14 @@ def _quotes(line: str, seen: SeenText) -> bool:
 
 def _is_visible_word(word: str, seen: SeenText) -> bool:
     run = disguises.unspaced(word)
-    is_run = len(run) == len(word) > 1 and all(one + other in seen.pairs for one, other in pairwise(run))
-    return word in seen.words or is_run
+    return word in seen.words or (len(run) == len(word) > 1 and _is_visible_run(run, seen))
 
 
 def _is_split_in_two(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Whether two of the words are the two halves of a name, in any order: "an eagle of gold"."""
     long = {word for word in words if len(word) >= _MIN_HALF_CHARS}
-    joined = (one + other for one in long for other in long)
-    return any((name in hidden.names or name in hidden.certain_names) and name not in seen.words for name in joined)
+    joined = {one + other for one in long for other in long} - seen.words - seen.names
+    return not joined.isdisjoint(hidden.names) or not joined.isdisjoint(hidden.certain_names)
 
 
 def _is_near(word: str, name: str) -> bool:

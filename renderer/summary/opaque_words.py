@@ -7,7 +7,7 @@ import unicodedata
 from itertools import pairwise
 
 from renderer.summary import disguises
-from renderer.summary.index import LONG_WORD, SeenText, bare
+from renderer.summary.index import LONG_WORD, SeenText
 
 _MAX_WORD_CHARS = 28
 _MAX_LETTERS_APART = 4
@@ -29,7 +29,7 @@ def _is_known(token: str, seen: SeenText) -> bool:
     """Whether it is in the visible text. A person who sends every possible number still does not know which one is hidden."""
     if len(seen.numbers) > _MAX_NUMBERS and any(map(str.isdigit, token)):
         return False
-    return bare(token) in seen.tokens or _parts(token) <= seen.parts
+    return _parts(token) <= seen.parts
 
 
 def _parts(token: str) -> set[str]:

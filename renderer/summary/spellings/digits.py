@@ -66,8 +66,7 @@ _STEMS = re.compile("[甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申�
 
 def runs(text: str) -> list[str]:
     """The numbers in figures in ``text``, in ASCII digits, without separators."""
-    found = ("".join(str(unicodedata.digit(sign)) for sign in run if sign.isdecimal()) for run in _DIGIT_RUN.findall(text))
-    return [run for run in found if run]
+    return ["".join(str(unicodedata.digit(sign)) for sign in run if sign.isdecimal()) for run in _DIGIT_RUN.findall(text)]
 
 
 def grams(text: str) -> set[str]:
@@ -83,7 +82,7 @@ def spelled_grams(words: Iterable[str]) -> set[str]:
             found.append("".join(VALUES[word] for word in group))
         else:
             found += [run for word in group if not word.isascii() for run in _east_asian(word)]
-    return {gram for run in found if len(run) >= _MIN_SPELLED for gram in _grams(run)}
+    return {gram for run in found for gram in _grams(run)}
 
 
 def is_number_word(word: str) -> bool:
@@ -99,14 +98,20 @@ def counts_in_shapes(lines: Sequence[str], known: Iterable[str]) -> bool:
 
 def spelled(lines: Sequence[str]) -> set[str]:
     """Each run of GRAM_SIZES digits that these lines spell: adjacent, reversed, or with other numbers in between."""
-    pieces = [piece for line in lines for piece in _pieces(line)]
+    found = _joined([piece for line in lines for piece in _pieces(line)])
+    # "12, 90, 34" may be one number with separators or three, and "four 41" is read in this order.
+    found |= _joined([piece for line in lines for word in disguises.words(line) for piece in _pieces(word)])
+    lengths = "".join(str(len(word) % 10) for line in lines for word in disguises.words(line))
+    return found | {gram for gram in _grams(lengths) if len(gram) == GRAM_SIZES[-1]}
+
+
+def _joined(pieces: Sequence[str]) -> set[str]:
     found = {gram for joined in ("".join(pieces), "".join(pieces)[::-1]) for gram in _grams(joined)}
     for size in range(2, _MAX_COMBINED + 1):
         for some in combinations(pieces[-_MAX_PIECES:], size):
             found.update(gram for gram in _grams("".join(some)) if len(gram) > _MIN_SPELLED)
             found.update(gram for gram in _grams("".join(some[::-1])) if len(gram) > _MIN_SPELLED)
-    lengths = "".join(str(len(word) % 10) for line in lines for word in disguises.words(line))
-    return found | {gram for gram in _grams(lengths) if len(gram) == GRAM_SIZES[-1]}
+    return found
 
 
 def _pieces(line: str) -> list[str]:
