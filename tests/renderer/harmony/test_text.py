@@ -202,6 +202,8 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
         "<|channel|>final<|message|>x<|message|>y<|end|>",
         "<|channel|>final<|message|>x<|end|>between<|start|>assistant<|message|>y<|end|>",
         "<|start|>assistant<|end|>",
+        "<|start|>assistant<|end|>x<|end|>",
+        "<|channel|>final<|return|>x<|message|>y<|end|>",
     ],
 )
 def test_malformed_text_has_no_messages(raw: str) -> None:

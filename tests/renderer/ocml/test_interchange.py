@@ -19,6 +19,7 @@ from renderer.errors import (
     ParseHeaderError,
 )
 from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.gate import Audience, may_see
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 from tests.fuzz.promises import check_json
@@ -246,6 +247,13 @@ def test_json_is_written_with_its_letters_and_two_spaces_for_each_level() -> Non
     header = '  "header": {\n    "version": "2.2",\n    "model": "ü"\n  },\n'
     message = '    {\n      "role": "user",\n      "content": "é"\n    }\n'
     assert text == f'{{\n{header}  "messages": [\n{message}  ]\n}}\n'
+
+
+def test_a_message_stays_hidden_when_a_harmless_fault_follows_the_one_that_hides_it() -> None:
+    harmless = {"role": "assistant", "channel": "final", "content": "x", "terminator": "call"}
+    reading = interchange.read_leniently(document(harmless, {**harmless, "colour": "red"}))
+    assert [done.error for done in reading.finished] == [Code.CALL_SCHEMA, Code.PARSE_HEADER]
+    assert [may_see(done.frame.header, Audience.END_USER) for done in reading.finished] == [True, False]
 
 
 def test_only_a_reply_of_a_tool_reports_its_error() -> None:
