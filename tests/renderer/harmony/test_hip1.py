@@ -196,6 +196,8 @@ def test_a_changed_frame_is_written_anew_and_the_others_unchanged() -> None:
     call, answer = reading.frames
     moved = replace(call, header=replace(call.header, recipient="functions.y"))
     assert hip1.to_text([moved, answer], record=reading.record)[0] == f" to=functions.y<|channel|>commentary{rest}"
+    longer = hip1.to_text([call, answer, Frame(Header("assistant", Channel.FINAL), "A")], record=reading.record)[0]
+    assert longer == f"{raw}<|start|>assistant<|channel|>final<|message|>A<|end|>", "a frame that the record does not know"
 
 
 def test_malformed_output_has_no_record(vocabulary: Vocabulary) -> None:
@@ -285,6 +287,13 @@ def test_a_header_value_that_would_not_be_read_as_one_value_is_refused(field: st
 
 def test_a_reply_without_the_name_of_its_tool_is_written_with_its_role() -> None:
     assert hip1.to_text([Frame(Header("tool", Channel.COMMENTARY), "x")])[0] == "<|start|>tool<|channel|>commentary<|message|>x<|end|>"
+
+
+@pytest.mark.parametrize("name", ["user", "system", "assistantassistant", "developer:x"])
+def test_a_tool_with_the_name_of_a_role_does_not_speak_as_that_role(name: str) -> None:
+    reply = Frame(Header("tool", Channel.COMMENTARY, "assistant", name=name), "x")
+    assert hip1.pieces_of_frame(reply)[1] == f"functions.{name}"
+    assert "<|channel|>analysis<|message|>x" in hip1.to_text([reply])[0]
 
 
 def test_a_content_type_without_a_recipient_is_not_written_because_it_would_be_read_as_one() -> None:

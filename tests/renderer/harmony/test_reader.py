@@ -240,6 +240,12 @@ def test_a_header_without_a_channel_has_an_error_of_its_own() -> None:
     assert [done.error for done in frames("<|channel|>gossip<|message|>x<|end|>")] == [Code.PARSE_HEADER]
 
 
+@pytest.mark.parametrize("last", ["text", ""])
+def test_an_answer_with_two_different_constraints_is_hidden(last: str) -> None:
+    [done] = frames(f"<|channel|>final<|constrain|>json<|constrain|>{last}<|message|>{{}}<|end|>")
+    assert (done.frame.header.intent, done.error) == (Intent.DEBUG, Code.PARSE_HEADER)
+
+
 def test_a_return_between_messages_ends_a_completion_but_not_a_whole_conversation() -> None:
     raw = "<|start|>assistant<|channel|>final<|message|>Four.<|end|><|return|><|start|>assistant<|channel|>final<|message|>Five.<|end|>"
     assert [done.frame.body for done in frames(raw)] == ["Four."]

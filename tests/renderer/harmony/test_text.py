@@ -149,6 +149,10 @@ def test_an_answer_without_its_end_does_not_count_if_it_seems_quoted(thought: st
     assert "SECRET" in done[-1].frame.body and not list(visible((one.frame for one in done), Audience.END_USER))
 
 
+def test_an_answer_with_text_behind_it_is_not_the_last() -> None:
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|> and so on.<|return|>") == ""
+
+
 def test_after_reasoning_only_the_last_of_two_answers_is_one() -> None:
     assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>") == "No."
     assert visible_text(f"{A}They want it.{QUOTED}SECRET<|return|><|start|>assistant{F}SECRET<|end|>") == ""

@@ -261,8 +261,9 @@ def test_only_a_reply_of_a_tool_reports_its_error() -> None:
     reply = {"role": "tool", "name": "functions.x", "call_id": "1", "channel": "commentary", "content": content}
     answer = {"role": "assistant", "channel": "final", "content": content}
     call = {"role": "assistant", "channel": "commentary", "tool_call": CALL}
-    reading = interchange.read_leniently(document(USER, call, reply, answer))
-    assert [done.error for done in reading.finished] == [None, None, Code.TOOL_TIMEOUT, None]
+    for read in (interchange.read_leniently, interchange.read_strictly):
+        reading = read(document(USER, call, reply, answer))
+        assert [done.error for done in reading.finished] == [None, None, Code.TOOL_TIMEOUT, None]
 
 
 def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:
