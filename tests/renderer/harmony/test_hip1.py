@@ -130,6 +130,10 @@ def test_replies_get_the_ids_of_the_oldest_calls_of_their_tool(vocabulary: Vocab
     assert [frame.header.call_id for frame in read] == ["call_1", "call_2", "call_3", "call_1", "call_2", "call_3"]
     stray = hip1.from_text("<|start|>functions.z to=assistant<|channel|>commentary<|message|>{}<|end|>", conversation=True)
     assert stray.frames[0].header.call_id is None
+    spoken = hip1.from_text(
+        hip1.to_text(frames[:1])[0].join(["<|start|>assistant", "<|start|>user:functions.a<|message|>x<|end|>"]), conversation=True
+    )
+    assert [frame.header.call_id for frame in spoken.frames] == ["call_1", None], "not a reply"
 
 
 def test_the_caller_can_choose_the_ids_of_calls(vocabulary: Vocabulary) -> None:
@@ -141,43 +145,6 @@ def test_the_caller_can_choose_the_ids_of_calls(vocabulary: Vocabulary) -> None:
         hip1.from_text("<|start|>assistant" + text, new_call_id=lambda: "mine", conversation=True),
     ):
         assert [frame.header.call_id for frame in read.frames] == ["mine"]
-
-
-OTHER_AUTHORS = {
-    "user": Header("user"),
-    "user:ada": Header("user", name="ada"),
-    "user:ada to=assistant markdown<|channel|>final": Header("user", "final", "assistant", name="ada", content_type="markdown"),
-    "user<|channel|>final to=all": Header("user", "final", "all"),
-    "functions.f to=assistant<|channel|>commentary <|constrain|>json": Header(
-        "tool", "commentary", "assistant", name="functions.f", constrain="json"
-    ),
-    "developer <|constrain|>json text": Header("developer", content_type="text", constrain="json"),
-}
-
-
-@pytest.mark.parametrize("written", OTHER_AUTHORS)
-def test_a_whole_conversation_keeps_what_the_header_of_another_author_says(written: str) -> None:
-    (done,) = hip1.from_text(f"<|start|>{written}<|message|>1<|end|>", conversation=True).finished
-    assert (done.frame, done.error) == (Frame(OTHER_AUTHORS[written], "1"), None)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "user: ada",
-        "user to=a to=b",
-        "user json text",
-        "user<|channel|>",
-        "user<|channel|>final<|channel|>final",
-        "user<|constrain|>",
-        "user<|constrain|>json<|constrain|>json",
-        "user to=",
-        "user caf\u00e9",
-    ],
-)
-def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
-    (done,) = hip1.from_text(f"<|start|>{written}<|message|>x<|end|>", conversation=True).finished
-    assert done.frame.header.intent == Intent.DEBUG and done.error
 
 
 def test_without_a_side_record_another_author_is_hidden_as_a_forgery(vocabulary: Vocabulary) -> None:
@@ -229,6 +196,8 @@ def test_a_changed_frame_is_written_anew_and_the_others_unchanged() -> None:
     call, answer = reading.frames
     moved = replace(call, header=replace(call.header, recipient="functions.y"))
     assert hip1.to_text([moved, answer], record=reading.record)[0] == f" to=functions.y<|channel|>commentary{rest}"
+    longer = hip1.to_text([call, answer, Frame(Header("assistant", Channel.FINAL), "A")], record=reading.record)[0]
+    assert longer == f"{raw}<|start|>assistant<|channel|>final<|message|>A<|end|>", "a frame that the record does not know"
 
 
 def test_malformed_output_has_no_record(vocabulary: Vocabulary) -> None:
@@ -314,6 +283,17 @@ def test_a_header_value_that_would_not_be_read_as_one_value_is_refused(field: st
         header = replace(header, name=None)
     with pytest.raises(ParseHeaderError):
         hip1.to_text([Frame(header, "")])
+
+
+def test_a_reply_without_the_name_of_its_tool_is_written_with_its_role() -> None:
+    assert hip1.to_text([Frame(Header("tool", Channel.COMMENTARY), "x")])[0] == "<|start|>tool<|channel|>commentary<|message|>x<|end|>"
+
+
+@pytest.mark.parametrize("name", ["user", "system", "assistantassistant", "developer:x"])
+def test_a_tool_with_the_name_of_a_role_does_not_speak_as_that_role(name: str) -> None:
+    reply = Frame(Header("tool", Channel.COMMENTARY, "assistant", name=name), "x")
+    assert hip1.pieces_of_frame(reply)[1] == f"functions.{name}"
+    assert "<|channel|>analysis<|message|>x" in hip1.to_text([reply])[0]
 
 
 def test_a_content_type_without_a_recipient_is_not_written_because_it_would_be_read_as_one() -> None:

@@ -234,6 +234,26 @@ def test_a_call_marker_after_a_visible_frame_calls_nothing_and_the_text_stays() 
     assert visible_text(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
 
 
+def test_a_header_without_a_channel_has_an_error_of_its_own() -> None:
+    for raw in ("<|message|>x<|end|>", "<|channel|><|message|>x<|end|>", "<|channel|> <|channel|><|message|>x<|end|>"):
+        assert [done.error for done in frames(raw)] == [Code.PARSE_CHANNEL_MISSING]
+    assert [done.error for done in frames("<|channel|>gossip<|message|>x<|end|>")] == [Code.PARSE_HEADER]
+
+
+@pytest.mark.parametrize("last", ["text", ""])
+def test_an_answer_with_two_different_constraints_is_hidden(last: str) -> None:
+    [done] = frames(f"<|channel|>final<|constrain|>json<|constrain|>{last}<|message|>{{}}<|end|>")
+    assert (done.frame.header.intent, done.error) == (Intent.DEBUG, Code.PARSE_HEADER)
+
+
+def test_a_return_between_messages_ends_a_completion_but_not_a_whole_conversation() -> None:
+    raw = "<|start|>assistant<|channel|>final<|message|>Four.<|end|><|return|><|start|>assistant<|channel|>final<|message|>Five.<|end|>"
+    assert [done.frame.body for done in frames(raw)] == ["Four."]
+    whole = Reader(lambda: "c1", conversation=True)
+    events = [event for part in pieces(raw) for event in (whole.feed_marker(part) if MARKER.fullmatch(part) else whole.feed_text(part))]
+    assert [done.frame.body for done in fold(events)] == ["Four.", "Five."]
+
+
 def test_the_open_header_is_known_while_the_body_is_held_back() -> None:
     reader = Reader(lambda: "c1")
     reader.feed_marker("<|channel|>")

@@ -149,6 +149,10 @@ def test_an_answer_without_its_end_does_not_count_if_it_seems_quoted(thought: st
     assert "SECRET" in done[-1].frame.body and not list(visible((one.frame for one in done), Audience.END_USER))
 
 
+def test_an_answer_with_text_behind_it_is_not_the_last() -> None:
+    assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|> and so on.<|return|>") == ""
+
+
 def test_after_reasoning_only_the_last_of_two_answers_is_one() -> None:
     assert visible_text(f"{A}They want it.{QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>") == "No."
     assert visible_text(f"{A}They want it.{QUOTED}SECRET<|return|><|start|>assistant{F}SECRET<|end|>") == ""
@@ -202,6 +206,8 @@ def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> No
         "<|channel|>final<|message|>x<|message|>y<|end|>",
         "<|channel|>final<|message|>x<|end|>between<|start|>assistant<|message|>y<|end|>",
         "<|start|>assistant<|end|>",
+        "<|start|>assistant<|end|>x<|end|>",
+        "<|channel|>final<|return|>x<|message|>y<|end|>",
     ],
 )
 def test_malformed_text_has_no_messages(raw: str) -> None:

@@ -81,6 +81,20 @@ def test_the_header_of_a_transcript_is_the_one_that_would_be_read_from_its_text(
     assert (header.model, header.settings, header.profile.builtins_in) == ("gpt-oss", {"temperature": 1}, frozenset({"analysis"}))
 
 
+@pytest.mark.parametrize(
+    "line", ["model: [a]", "model: {a: 1}", "generation_settings: 5", "generation_settings: [a]", "generation_settings: a"]
+)
+def test_a_known_key_with_a_value_of_another_type_is_refused(line: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(f"version: 2.2\n{line}\n")
+
+
+@pytest.mark.parametrize("version", ["3.0", "0.1", "2", "21.0", "2.2.2", "2.2\nmodel: x", ""])
+def test_a_version_that_would_be_refused_is_not_written(version: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.write(Transcript((), version=version))
+
+
 def test_a_document_header_may_have_64_kib_and_no_more() -> None:
     begin = len(document_header.write(Transcript((), model="m")))
     longest = Transcript((), model="m" * (DOCUMENT_HEADER_LIMIT - begin + 1))

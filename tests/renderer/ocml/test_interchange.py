@@ -19,6 +19,7 @@ from renderer.errors import (
     ParseHeaderError,
 )
 from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.gate import Audience, may_see
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 from tests.fuzz.promises import check_json
@@ -248,13 +249,21 @@ def test_json_is_written_with_its_letters_and_two_spaces_for_each_level() -> Non
     assert text == f'{{\n{header}  "messages": [\n{message}  ]\n}}\n'
 
 
+def test_a_message_stays_hidden_when_a_harmless_fault_follows_the_one_that_hides_it() -> None:
+    harmless = {"role": "assistant", "channel": "final", "content": "x", "terminator": "call"}
+    reading = interchange.read_leniently(document(harmless, {**harmless, "colour": "red"}))
+    assert [done.error for done in reading.finished] == [Code.CALL_SCHEMA, Code.PARSE_HEADER]
+    assert [may_see(done.frame.header, Audience.END_USER) for done in reading.finished] == [True, False]
+
+
 def test_only_a_reply_of_a_tool_reports_its_error() -> None:
     content = '{"ok": false, "error": "E-TOOL-TIMEOUT"}'
     reply = {"role": "tool", "name": "functions.x", "call_id": "1", "channel": "commentary", "content": content}
     answer = {"role": "assistant", "channel": "final", "content": content}
     call = {"role": "assistant", "channel": "commentary", "tool_call": CALL}
-    reading = interchange.read_leniently(document(USER, call, reply, answer))
-    assert [done.error for done in reading.finished] == [None, None, Code.TOOL_TIMEOUT, None]
+    for read in (interchange.read_leniently, interchange.read_strictly):
+        reading = read(document(USER, call, reply, answer))
+        assert [done.error for done in reading.finished] == [None, None, Code.TOOL_TIMEOUT, None]
 
 
 def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:
