@@ -132,7 +132,7 @@ def test_nobody_else_learns_that_the_audit_log_can_be_read(grace: User, hank: Us
 
 
 def test_a_visible_message_is_found_by_its_owner_and_a_missing_one_is_no_attempt(ada: User, bela: User, conversation: Conversation) -> None:
-    shown = say(conversation, "Why?")
+    shown, _hidden = say(conversation, "Why?"), say(conversation, "HIDDEN", "analysis")
     assert access.visible_message(visitor(ada), conversation.pk, shown.pk, action="copy") == shown
     for person, key in ((bela, shown.pk), (ada, uuid4()), (ada, "nonsense"), (None, shown.pk)):
         with pytest.raises(NotFoundError):
