@@ -7,11 +7,11 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import AnonymousUser, Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
-from chatui.models import AuditEvent, Conversation, DebugRequest, Message, ShareLink, Turn, User
+from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, Message, ShareLink, Turn, User
 from chatui.models.message import Author
 from chatui.permissions import access, debug_requests, files, ratings, usage_reading
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
@@ -118,9 +118,39 @@ def test_a_permission_counts_by_itself_for_active_staff_and_no_other_includes_it
 
 
 def test_a_visitor_without_an_account_is_nobody(ada: User) -> None:
-    assert access.person_of(visitor(ada)) == ada
+    assert access.as_person(ada) == access.person_of(visitor(ada)) == ada
+    assert access.as_person(AnonymousUser()) is None
     with pytest.raises(NotFoundError):
         access.person_of(visitor(None))
+
+
+def test_nobody_else_learns_that_the_audit_log_can_be_read(grace: User, hank: User, ada: User) -> None:
+    assert access.audit_reader(grace) == grace
+    for person in (hank, ada, None):
+        with pytest.raises(NotFoundError):
+            access.audit_reader(person)
+
+
+def test_a_visible_message_is_found_by_its_owner_and_a_missing_one_is_no_attempt(ada: User, bela: User, conversation: Conversation) -> None:
+    shown, _hidden = say(conversation, "Why?"), say(conversation, "HIDDEN", "analysis")
+    assert access.visible_message(visitor(ada), conversation.pk, shown.pk, action="copy") == shown
+    for person, key in ((bela, shown.pk), (ada, uuid4()), (ada, "nonsense"), (None, shown.pk)):
+        with pytest.raises(NotFoundError):
+            access.visible_message(visitor(person), conversation.pk, key, action="copy")
+    assert not AuditEvent.objects.exists()
+
+
+def test_an_open_stream_is_checked_again_and_only_what_it_shows_anew_is_counted(grace: User, conversation: Conversation) -> None:
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    assert access.recheck_hidden(visitor(grace, "socket"), conversation.pk) == conversation
+    assert CountedLine.objects.get().counts == {}
+    access.recheck_hidden(visitor(grace, "socket"), conversation.pk, newly_shown="debug turn")
+    assert CountedLine.objects.get().counts == {"debug turn": 1}
+    grace.user_permissions.clear()
+    lines = AuditEvent.objects.count()
+    with pytest.raises(RefusedError):
+        access.recheck_hidden(visitor(User.objects.get(pk=grace.pk), "socket"), conversation.pk, newly_shown="debug turn")
+    assert AuditEvent.objects.count() == lines, "the product asked, not the person"
 
 
 def test_only_ones_own_visible_messages_outside_the_bin_are_found_by_key(ada: User, bela: User, conversation: Conversation) -> None:

@@ -239,8 +239,10 @@ def test_a_view_that_was_opened_without_approval_is_no_request(
     grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
+    assert debug_requests.count_to_decide(vera) is None
     set_environment(settings, debug_approval=True)
     assert debug_requests.pending_requests(visitor(vera)) == [] and debug_requests.own_request(visitor(grace), conversation) is None
+    assert debug_requests.count_to_decide(vera) == 0
     before = DebugRequest.objects.values().get()
     with pytest.raises(NotFoundError):
         debug_requests.decide(visitor(vera), conversation.pk, before["id"], approves=True)
@@ -297,8 +299,8 @@ def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
 ) -> None:
     debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
     assert [item.minutes for item in debug_requests.pending_requests(visitor(vera))] == [15]
-    debug_requests.close_debug_view(visitor(grace), conversation.pk)
-    assert debug_requests.pending_requests(visitor(vera)) == []
+    assert debug_requests.close_debug_view(visitor(grace), conversation.pk) == conversation
+    assert debug_requests.pending_requests(visitor(vera)) == [] and lines()[-1] == ("close debug view", "", "grace", "")
 
 
 def test_asking_for_more_time_leaves_the_view_open_that_was_approved(

@@ -148,6 +148,21 @@ def test_an_approved_view_stays_open_after_the_approvers_account_was_erased(
     assert lines()[-1] == ("debug page", "page", "grace", "ada", f"15 min: {REASON}")
 
 
+def test_a_closed_account_has_no_open_views_and_no_requests(
+    grace: User, hank: User, ada: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Conversation.objects.create(owner=hank)
+    for person, row in ((grace, conversation), (hank, own)):
+        open_view(person, row)
+    change(monkeypatch, {"debug_approval": True})
+    asked = Conversation.objects.create(owner=ada)
+    open_view(grace, asked)
+    debug_requests.close_all_of(grace)
+    assert access.open_request(visitor(grace), conversation) is None and debug_requests.own_request(visitor(grace), asked) is None
+    assert access.open_request(visitor(hank), own) is not None
+    assert [line[:3] for line in lines()[3:]] == [("debug view ended", "server", "grace")]
+
+
 def test_prefetched_and_embedded_pages_show_nothing_and_are_refused(grace: User, conversation: Conversation) -> None:
     open_view(grace, conversation)
     for cause in (Cause.PREFETCH, Cause.EMBEDDED):
