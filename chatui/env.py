@@ -207,7 +207,9 @@ class Environment(BaseSettings):
         le=36_500,
         description="For how many days hidden text is stored. 0: reasoning is deleted when its turn ends. -1: as long as its conversation.",
     )
-    share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links need not expire.")
+    share_max_days: int = Field(
+        30, ge=-1, le=36_500, description="Longest life of a share link in days. 0: no sharing. -1: links need not expire."
+    )
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
     share_groups: CommaList = Field(
         [], description="Groups whose members may create share links, separated by commas. Empty: everybody may."

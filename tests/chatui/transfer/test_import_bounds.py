@@ -75,6 +75,27 @@ def test_the_limit_is_exact(frames: int) -> None:
             upload.read(data)
 
 
+@pytest.mark.parametrize(
+    ("limit", "measure"),
+    [
+        ("MAX_BYTES", len),
+        ("MAX_PROBLEMS", lambda data: upload.read(data).problems),
+        ("MAX_JSON_MARKS", lambda data: data.count(b'"') // 2 + data.count(b",") + data.count(b"{") + data.count(b"[")),
+    ],
+)
+def test_the_other_limits_are_exact_as_well(limit: str, measure: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HEADER + FRAME + b"<|end|>" * 3
+    data = b'{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "Hi"}]}'
+    found = text if limit == "MAX_PROBLEMS" else data
+    most = measure(found)
+    assert most > 2, "the premise"
+    monkeypatch.setattr(upload, limit, most)
+    assert len(upload.read(found).finished) == 1
+    monkeypatch.setattr(upload, limit, most - 1)
+    with pytest.raises(ImportRefusedError, match="E-X-TOO-LARGE"):
+        upload.read(found)
+
+
 def test_json_can_have_the_maximum_number_of_messages() -> None:
     message = b'{"role": "assistant", "channel": "final", "name": "a", "intent": "preamble", "content_type": "text", "content": "x"}'
     data = b'{"header": {"version": "2.2"}, "messages": [' + b",".join([message] * upload.MAX_FRAMES) + b"]}"

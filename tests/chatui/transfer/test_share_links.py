@@ -11,8 +11,10 @@ import pytest_django
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from pydantic import ValidationError
 
 from chatui.display import conversation_actions
+from chatui.env import Environment
 from chatui.models import AuditEvent, Conversation, Message, OpenedPage, ShareLink, Turn, User
 from chatui.models.message import Author
 from chatui.store import transcripts
@@ -304,6 +306,15 @@ def test_a_lifetime_that_is_not_offered_is_refused(days: str, leaf: Message, ada
 def test_the_operator_limits_the_lifetimes_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=most)
     assert share_links.days_to_choose() == offered
+
+
+def test_the_longest_lifetime_that_an_operator_can_set_works(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+    most = 36_500
+    with pytest.raises(ValidationError, match="share_max_days"):
+        Environment(share_max_days=most + 1)
+    limit(settings, share_max_days=Environment(share_max_days=most).share_max_days)
+    assert not is_gone(make(ada, leaf, days=str(most)))
+    assert len(share_links.links(ada)) == 1
 
 
 def test_a_shorter_limit_applies_to_older_links(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
