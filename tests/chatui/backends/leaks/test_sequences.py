@@ -80,6 +80,8 @@ def test_the_beginning_of_a_message_may_become_an_example(text: str) -> None:
     "Use <|channel|> so",
     "Use <|channel|>. So",
     "Use <|start|> so",
+    "Use <|channel|> fine so",
+    "Use <|start|> assisted so",
 ])  # fmt: skip
 def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -108,6 +110,8 @@ def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     (f"Hi.{END}{START}<|message|>SECRET", "Hi."),
     (f"SECRET{END}<|start_response|>Hi", ""),
     (f"{END}SECRET", ""),
+    ("<|channel|> SECRET", ""),
+    ("<|start|> SECRET", ""),
 ])  # fmt: skip
 def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
