@@ -71,6 +71,18 @@ async def test_a_repeated_ask_is_one_turn_in_any_conversation(ada: User, backend
     assert await Conversation.objects.acount() == 2
 
 
+@pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
+@pytest.mark.asyncio
+async def test_a_repeated_ask_keeps_its_kind_and_its_question(ada: User, backend: ScriptedBackend, kind: Kind) -> None:
+    turn = await run(ada, ask())
+    text = "What is 3 + 3?" if kind is Kind.EDIT else ""
+    question = ask(kind, text, conversation=turn.conversation_id, question=turn.question_id, language="de")
+    first, again = await begin(ada, question), await begin(ada, question)
+    await running.settle()
+    assert (first.kind, first.is_new, first.has_new_question, first.language) == (kind, True, kind is Kind.EDIT, "de")
+    assert (again.kind, again.is_new, again.has_new_question, again.turn) == (kind, False, False, first.turn)
+
+
 @pytest.mark.asyncio
 async def test_many_simultaneous_copies_of_an_ask_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
     question = ask()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import date
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import DataError
 
+from chatui.backends.spec.definition import BackendSpec
 from chatui.models import User
 from chatui.turns import ledger, summarizing, summary_notes
+from chatui.turns.ledger import Job
+from chatui.usage.counting import Attribution
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
-from renderer.frames import Channel, Header, Terminator
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.gate import VisibleText
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
@@ -133,3 +139,16 @@ async def test_a_server_summary_too_late_for_its_review_is_not_shown(
     watched = await watch(ada, gate, backend.waiting.is_set)
     assert watched.steps == [] and "chatui:thought" in watched.types()
     assert not [message for message in await stored_messages(watched.turn) if message.name == SUMMARY_NAME and message.is_visible]
+
+
+async def test_a_servers_line_that_comes_before_the_instructions_were_read_is_not_shown() -> None:
+    """It might quote them: nothing is known yet of what is hidden."""
+    asked, shown = Attribution(uuid4(), date(2026, 1, 1)), list[VisibleText]()
+    frames = (Frame(Header(Role.DEVELOPER), STEP),)
+    job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, "one", frames)
+    spec = BackendSpec(name="one", kind="chat", url="http://127.0.0.1:9", summaries="server")
+    summary = summarizing.Summarizing(spec, job, shown.append)
+    for event in (FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END), FrameOpened(FINAL)):
+        summary.take(event)
+    assert (shown, summary.finish()) == ([], [])
+    await summary.aclose()

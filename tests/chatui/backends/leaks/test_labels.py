@@ -1,0 +1,123 @@
+"""Which words at the beginning of an answer announce reasoning, when more text is needed, and where the announced answer begins."""
+
+from __future__ import annotations
+
+from chatui.backends.leaks.labels import Label, Manner, Undecided, answer_after, label_of
+from tests.support.cases import for_each
+
+
+def manner(begun: str, *, is_end: bool = True) -> Manner | None:
+    label = label_of(begun, is_end=is_end)
+    return label.manner if isinstance(label, Label) else None
+
+
+@for_each([
+    ("Here is my thought process: x", Manner.ANNOUNCED),
+    ("Here’s my reasoning: x", Manner.ANNOUNCED),
+    ("This is my chain-of-thought: x", Manner.ANNOUNCED),
+    ("Thinking: x", Manner.PRIVATE),
+    ("**Thinking**\n", Manner.PRIVATE),
+    ("# Inner Monologue\n", Manner.PRIVATE),
+    ("> [thoughts] x", Manner.PRIVATE),
+    ("Thinking... x", Manner.PRIVATE),
+    ("Thoughts - x", Manner.PRIVATE),
+    ("\U0001f4ad Thinking: x", Manner.PRIVATE),
+    ("思考：x", Manner.PRIVATE),
+    ("**思考过程**\n", Manner.PRIVATE),
+    ("推理链: x", Manner.PRIVATE),
+    ("Analysis: x", Manner.COMMON),
+    ("**Commentary:** x", Manner.COMMON),
+    ("analysis\nx", Manner.COMMON),
+    ("```thinking\nx", Manner.BLOCK),
+    ("~~~analysis `\nx", Manner.BLOCK),
+    (":::reasoning\nx", Manner.BLOCK),
+    ("Analysis\nx", None),
+    ("## Analysis\nx", None),
+    ("# Reasoning: x", None),
+    ("Thinking about it: x", None),
+    ("Thinking", None),
+    ("My analysis: x", None),
+    ("```python\nx", None),
+    ("```thinking of\nx", None),
+    ("思想：x", None),
+    ("思考", None),
+    ("Hi: x", None),
+])  # fmt: skip
+def test_a_label_has_a_manner(begun: str, expected: Manner | None) -> None:
+    assert manner(begun) is expected
+    assert manner(f"{begun}      ", is_end=False) is expected
+
+
+@for_each(
+    [
+        "Thin",
+        "Thinking",
+        "Thinking ",
+        "Thinking:"[:-1],
+        "here is m",
+        "**",
+        "# ",
+        "",
+        "思",
+        "思考",
+        "思考过",
+        "`",
+        "``",
+        "~",
+        "```",
+        "```thi",
+        "```thinking",
+        "> ",
+    ]
+)
+def test_a_beginning_may_become_a_label(begun: str) -> None:
+    assert isinstance(label_of(begun, is_end=False), Undecided)
+    assert not isinstance(label_of(begun, is_end=True), Undecided)
+
+
+@for_each(["Thinkers", "Hi", "here is m!", "```py", f"```{' ' * 60}", "思想", "想", "```thinking of"])
+def test_another_beginning_is_not_held(begun: str) -> None:
+    assert label_of(begun, is_end=False) is None
+
+
+@for_each([("thinking\nx", True), ("Thinking\nx", False), ("thinking: x", False), ("analysis\nx", False), ("**thinking**\nx", False)])
+def test_only_a_bare_word_in_lower_case_is_raw(begun: str, is_raw: bool) -> None:
+    label = label_of(begun, is_end=True)
+    assert isinstance(label, Label) and label.is_raw is is_raw
+
+
+def answer(text: str) -> str | None:
+    """The answer after the label at the beginning of a text."""
+    label = label_of(text.lstrip(), is_end=True)
+    assert isinstance(label, Label), text
+    at = answer_after(text, label)
+    return None if at is None else text[at:]
+
+
+@for_each([
+    ("Thinking: x\nAnswer: 42", " 42"),
+    ("Thinking: x\n**Final answer:** 42", " 42"),
+    ("Thinking: x\nAnswer: y\nAnswer: 42", " 42"),
+    ("Thinking...\nx\n...done thinking.\n42", "\n42"),
+    ("  Thinking: x\nAnswer: 42", " 42"),
+    ("思考：x\n最终回答：42", "42"),
+    ("Here is my reasoning: x Here is my answer: 42", " 42"),
+    ("Here is my reasoning: x\nAnswer: 42", None),
+    ("Analysis: x\nFinal: 42", " 42"),
+    ("Analysis: x\nAnswer: 42", None),
+    ("Thinking: x, answer: 42", None),
+    ("Thinking: x", None),
+    ("```thinking\nx\n```\n42", "42"),
+    ("````thinking\nx\n```\ny\n````\n42", "42"),
+    ("```thinking\nx\n~~~\n42", None),
+    ("```thinking\nx", None),
+    ("> **Thinking**\n> x\n\n42", "\n42"),
+    ("> **Thinking**\n> x\n> y\n42", "42"),
+    ("Thinking:\n> x\n> y\n42", "42"),
+    ("Thinking:\n\n> x\n42", "42"),
+    ("Thinking:\nx\n> y\n42", None),
+    ("> Thinking: x", ""),
+    ("Analysis:\n> x\n42", None),
+])  # fmt: skip
+def test_the_answer_begins_after_its_own_label_or_after_the_block(text: str, expected: str | None) -> None:
+    assert answer(text) == expected

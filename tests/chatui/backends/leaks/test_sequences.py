@@ -1,0 +1,132 @@
+"""Special tokens in a row: an example of a whole message, a header or an end in a sentence, and those that the model emitted."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.sequences import example_in
+from tests.chatui.backends.test_leak_shapes import cuts, guarded
+from tests.support.cases import for_each
+
+START, END = "<|start|>assistant", "<|end|>"
+HEADER = f"{START}<|channel|>analysis<|message|>"
+MESSAGE = f"{HEADER}x{END}"
+
+
+@for_each([
+    f"{MESSAGE} so",
+    f"{HEADER}x<|return|> so",
+    f"{HEADER}x<|call|>. So",
+    f"{START}<|message|>x{END} so",
+    f"{START}<|constrain|>json<|message|>x{END} so",
+    f"{HEADER}<think>x</think>{END} so",
+    f"{MESSAGE}<b> so",
+    f"{HEADER}{'x' * 1900}{END} so",
+])  # fmt: skip
+def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
+    end = max(text.rindex(stop) + len(stop) for stop in (END, "<|return|>", "<|call|>") if stop in text)
+    assert example_in(text, is_end=False) == example_in(text, is_end=True) == end
+    whole = f"For example:\n{text}"
+    assert [guarded(pieces) for pieces in cuts(whole)] == [whole] * 4
+
+
+@for_each([
+    f"{MESSAGE}{START}",
+    f"{MESSAGE}<|call|>",
+    f"{MESSAGE} \n{START}",
+    f"{HEADER}{START}<|message|>x{END} so",
+    f"{HEADER}x<|channel|>{END} so",
+    f"{HEADER}x<|message|>{END} so",
+    f"{START}{END} so",
+    f"{START}<|return|> so",
+    f"{HEADER}{'x' * 2100}",
+])  # fmt: skip
+def test_anything_else_is_no_example(text: str) -> None:
+    assert example_in(text, is_end=False) == example_in(text, is_end=True) == 0
+
+
+@for_each(
+    [
+        START,
+        HEADER,
+        f"{HEADER}x",
+        MESSAGE,
+        f"{MESSAGE}\n",
+        f"{MESSAGE} <",
+        f"{MESSAGE}<|",
+        f"{MESSAGE}<|star",
+        f"{MESSAGE}\\\\",
+        f"{MESSAGE}&lt",
+        f"{MESSAGE}&lt;",
+    ]
+)
+def test_the_beginning_of_a_message_may_become_an_example(text: str) -> None:
+    assert example_in(text, is_end=False) is None
+    assert example_in(text, is_end=True) == 0
+
+
+@for_each([
+    f'He wrote "{START}" once.',
+    f'He wrote "{HEADER}" once.',
+    f"He wrote “{HEADER}” once.",
+    f"Then {HEADER} begins it.",
+    f"Then {HEADER}. So",
+    f"Then {HEADER}), as",
+    f"The {END} token",
+    f"Hi {END} sure",
+    f"Hi {END} < so",
+    f"Hi {END}",
+    "Use <|channel|> so",
+    "Use <|channel|>. So",
+    "Use <|start|> so",
+    "Use <|channel|> fine so",
+    "Use <|start|> assisted so",
+])  # fmt: skip
+def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
+    assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
+    assert guarded([text], whole=True) == text
+
+
+@for_each([
+    (f'He wrote "{START} SECRET" once.', 'He wrote "'),
+    (f'He wrote "{START}\nSECRET"', 'He wrote "'),
+    (f'He wrote "{START}{"SECRET " * 60}"', 'He wrote "'),
+    (f"Then {HEADER}SECRET", "Then "),
+    (f"Then {HEADER} SECRET", "Then "),
+    (f"Then {HEADER}", "Then "),
+    (f"Hi. {HEADER} begins", "Hi. "),
+    (f"Hi.{END}", "Hi."),
+    (f"Hi.{END}\n", "Hi."),
+    (f"Hi.{END}{' ' * 60}SECRET", "Hi."),
+    (f"Hi.{END} {HEADER}SECRET", "Hi."),
+    (f"Hi.{END}start|>assistantSECRET", "Hi."),
+    (f"Hi.{END}SECRET", "Hi."),
+    (f"Hi {END} &lt;|start|>SECRET", "Hi "),
+    ("SECRET <|channel|>final<|message|>Hi", "Hi"),
+    ("SECRET <|channel|> final<|message|>Hi", "Hi"),
+    (f"SECRET{END}{START}<|channel|>final<|message|>Hi", "Hi"),
+    (f"Hi.{END}{START}<|channel|>commentary to=functions.x<|message|>SECRET", "Hi."),
+    (f"Hi.{END}{START}<|message|>SECRET", "Hi."),
+    (f"SECRET{END}<|start_response|>Hi", ""),
+    (f"{END}SECRET", ""),
+    ("<|channel|> SECRET", ""),
+    ("<|start|> SECRET", ""),
+])  # fmt: skip
+def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: str) -> None:
+    assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
+    assert guarded([text], whole=True) == shown
+
+
+@pytest.mark.parametrize(("text", "released"), [
+    (f"Hi.{END}", "Hi."),
+    (f"Hi {END}{' ' * 39}", "Hi "),
+    ("Use <|channel|> fin", "Use "),
+    ("Use <|start|> assist", "Use "),
+    ("Use <|start|> so is it", "Use <|start|> so is it"),
+    (f'He wrote "{HEADER}', 'He wrote "'),
+    (f"Then {HEADER} ", "Then "),
+])  # fmt: skip
+def test_a_special_token_is_held_only_until_it_is_certain(text: str, released: str) -> None:
+    guard = LeakGuard()
+    assert "".join(span.text for span in guard.feed(text) if span.visible) == released

@@ -1,0 +1,77 @@
+"""The first request of a turn: the settings of the model server, of the operator and of a program together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from types import MappingProxyType
+from uuid import uuid4
+
+import pytest
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.turns.ledger import Job
+from chatui.turns.opening.first_request import first_request
+from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.requests.offered_tools import Offer
+from chatui.turns.streams.program import ProgramStream
+from chatui.usage.counting import Attribution
+from renderer.frames import Frame, Header, Role
+from tests.support.environment import change
+
+SPEC = BackendSpec(
+    name="one",
+    url="http://127.0.0.1:9",
+    models=("m", "n"),
+    sampling={"temperature": 0.5},
+    model_sampling={"n": {"top_p": 0.9}},
+)
+QUESTION = Frame(Header(Role.USER), "What is 2 + 2?")
+CUT = Frame(Header(Role.ASSISTANT), "Two and")
+ASKED = Attribution(uuid4(), date(2026, 1, 1))
+JOB = Job(uuid4(), uuid4(), ASKED.person_id, uuid4(), "owner", "high", ASKED, "one/n", (QUESTION,), today=date(2026, 1, 2))
+
+
+def program(**fields: object) -> ProgramAsk:
+    return ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "one", **fields)  # type: ignore[arg-type]
+
+
+def test_a_request_has_the_turns_history_and_the_servers_settings() -> None:
+    counted = MappingProxyType({QUESTION: 7})
+    request = first_request(replace(JOB, cut_answer=CUT, counted=counted), SPEC, None)
+    assert (request.frames, request.model, request.effort, request.today) == ((QUESTION,), "n", "high", date(2026, 1, 2))
+    assert (dict(request.sampling), request.cut_answer, request.counted) == ({"temperature": 0.5, "top_p": 0.9}, CUT, counted)
+    assert not request.tools and not request.must_call and not request.must_fit
+
+
+@pytest.mark.parametrize(("stored", "sent"), [("low", "low"), ("medium", "medium"), ("high", "high"), ("", "medium"), ("max", "medium")])
+def test_an_unknown_effort_counts_as_medium(stored: str, sent: str) -> None:
+    assert first_request(replace(JOB, effort=stored), SPEC, None).effort == sent
+
+
+@pytest.mark.parametrize(("summaries", "wants"), [("none", False), ("model", False), ("server", True)])
+def test_only_a_server_whose_summaries_are_trusted_is_asked_for_them(summaries: str, wants: bool) -> None:
+    assert first_request(JOB, SPEC.model_copy(update={"summaries": summaries}), None).wants_summary is wants
+
+
+@pytest.mark.parametrize(
+    ("of_server", "of_operator", "of_program", "most"),
+    [(0, 0, None, None), (0, 50, None, 50), (70, 50, None, 70), (0, 0, 9, 9), (0, 50, 9, 9), (0, 50, 90, 50), (70, 50, 60, 60)],
+)
+def test_the_lowest_limit_of_an_answer_applies(
+    of_server: int, of_operator: int, of_program: int | None, most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"max_answer_tokens": of_operator})
+    spec = SPEC.model_copy(update={"max_answer_tokens": of_server})
+    assert first_request(JOB, spec, program(max_tokens=of_program)).max_tokens == most
+    if of_program is None:
+        assert first_request(JOB, spec, None).max_tokens == most
+
+
+def test_a_program_changes_only_what_it_sends() -> None:
+    asked = program(sampling={"temperature": 0.0}, must_fit=True, offer=Offer(must_call=True))
+    request = first_request(JOB, SPEC, asked)
+    assert dict(request.sampling) == {"temperature": 0.0, "top_p": 0.9}
+    assert request.must_fit and request.must_call
+    assert (request.frames, request.model, request.effort) == ((QUESTION,), "n", "high")
+    assert not first_request(JOB, SPEC, program(must_fit=False)).must_fit
