@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.summary import new_words, plain_words
+from renderer.summary import disguises, new_words, plain_words
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 
@@ -12,6 +12,7 @@ ENGLISH = "How do I get to work when it rains?"
 GERMAN = "Wie komme ich am schnellsten zur Arbeit und was ist mit dem Regen?"
 SPANISH = "¿Cómo llego a la oficina cuando llueve y no hay autobuses?"
 CHINESE = "我怎么去上班最快?"
+RUSSIAN = "Как быстрее добраться до работы?"
 KOREAN = "비가 올 때 학교에 어떻게 가나요?"
 
 
@@ -45,6 +46,24 @@ def is_allowed(word: str, reasoning: str = "", seen: str = ENGLISH, instructions
         ("Verglich Zeppelinregen", GERMAN, ["zeppelinregen"]),
         ("Compared the Arbeitszeit", ENGLISH, ["arbeitszeit"]),
         ("Die Quantisierung und Digitalisierungen", GERMAN, []),
+        ("Verglich Vergleichszeit", GERMAN, []),
+        ("Verglich Zeittag", GERMAN, ["zeittag"]),
+        ("Verglich Zeittag", f"{GERMAN} Tag", []),
+        ("Compared twentythree", f"{ENGLISH} twenty?", ["twentythree"]),
+        ("Compared sete", f"{ENGLISH} set?", ["sete"]),
+        ("Compared marmots", f"{ENGLISH} marmot?", []),
+        ("Compared marmoteando", f"{ENGLISH} marmotear?", ["marmoteando"]),
+        ("Comparó marmoteando", f"{SPANISH} marmotear?", []),
+        ("Сравнил способы", RUSSIAN, []),
+        ("Сравнил цеппелин", RUSSIAN, disguises.words("цеппелин")),
+        ("看python代码", "看python代码?", []),
+        ("比较了两种方式", CHINESE, []),
+        ("比较齉龘靐齾爨", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较齉龘靐", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较龘靐齾", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较齉靐", f"{CHINESE} 齉龘靐齾爨", ["齉靐"]),
+        ("뷁을 비교했습니다", f"{KOREAN} 뷁은?", []),
+        ("뷁을 비교했습니다", KOREAN, ["뷁"]),
         ("Comparó las oficinas", SPANISH, []),
         ("Comparó los zepelines", SPANISH, ["zepelines"]),
         ("比较了上班方式", CHINESE, []),
