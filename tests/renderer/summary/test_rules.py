@@ -212,6 +212,8 @@ def test_in_german_and_french_text_du_addresses_the_reader() -> None:
         ("假装比较", QUESTION, True),
         ("假装比较", f"{QUESTION} 假装吗?", False),
         ("骗了", f"{QUESTION} 骗", True),
+        ("포기하도록", f"{QUESTION} 포기하도록?", False),
+        ("포기하도록", f"{QUESTION} 포기하", True),
     ]
 )
 def test_a_word_that_judges_must_be_visible(line: str, seen: str, judges: bool) -> None:
