@@ -225,7 +225,7 @@ def _paraphrases_instructions(line: str, hidden: HiddenText, seen: SeenText) -> 
 
 def _is_paraphrase(own: frozenset[str], instruction: frozenset[str]) -> bool:
     shared, least = len(own & instruction), min(len(own), len(instruction))
-    return bool(shared) and shared / least >= _PARAPHRASED_SHARE and (shared > 1 or least == 1)
+    return bool(shared) and shared / least >= _PARAPHRASED_SHARE
 
 
 _RULES: tuple[tuple[Reason, Rule], ...] = (

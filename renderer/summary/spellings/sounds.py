@@ -158,7 +158,7 @@ def names(text: str) -> set[tuple[str, str]]:
     """The scripts and sounds of the words of ``text`` that may be names: capitalized, or of a script without capitals."""
     found: set[tuple[str, str]] = set()
     for word in _WORD.findall(text):
-        if word[0].isupper() or not (word[0].islower() or word.isascii()):
+        if not word[0].islower():
             found |= _keys(word)
     return found
 
@@ -166,11 +166,10 @@ def names(text: str) -> set[tuple[str, str]]:
 def sounds_like_name(word: str, known: set[tuple[str, str]]) -> bool:
     """Whether a word, in its own script, sounds like a ``known`` name."""
     script, sound = disguises.script_of(word[0]), _sound(word)
-    least = _MIN_CHARS if script == "LATIN" else _MIN_FOREIGN
-    if script == "LATIN" and len(sound) >= _MIN_CHARS and len(word) >= _MIN_LETTERS and ("LATIN", sound) in known:
+    if script == "LATIN" and len(word) >= _MIN_LETTERS and ("LATIN", sound) in known:
         return True
     coarse = _coarse(sound)
-    return len(coarse) >= min(least, _MIN_FOREIGN) and any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
+    return any((other, coarse) in known for other in _OTHERS if other != f"~{script}")
 
 
 def may_transcribe_name(word: str) -> bool:

@@ -69,7 +69,7 @@ def names(text: str) -> set[str]:
             if not match[0][0].islower() and (match.start() > begins or match[0].isupper()):
                 names.update(disguises.words(match[0]))
     parts = (part for word in disguises.words(text) for part in disguises.split_by_spacing(word))
-    names.update(part for part in parts if len(part) >= 3 and any(map(str.isdigit, part)))
+    names.update(part for part in parts if any(map(str.isdigit, part)))
     return _distinctive(names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.summary import new_words, plain_words
+from renderer.summary import disguises, new_words, plain_words
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 
@@ -12,6 +12,7 @@ ENGLISH = "How do I get to work when it rains?"
 GERMAN = "Wie komme ich am schnellsten zur Arbeit und was ist mit dem Regen?"
 SPANISH = "¿Cómo llego a la oficina cuando llueve y no hay autobuses?"
 CHINESE = "我怎么去上班最快?"
+RUSSIAN = "Как быстрее добраться до работы?"
 KOREAN = "비가 올 때 학교에 어떻게 가나요?"
 
 
@@ -40,10 +41,29 @@ def is_allowed(word: str, reasoning: str = "", seen: str = ENGLISH, instructions
         ("Verglich Arbeitszeit", GERMAN, []),
         ("Verglich Regenzeit", GERMAN, []),
         ("Verglich Zeitregen", GERMAN, []),
+        ("Verglich Tagesarbeit", GERMAN, []),
         ("Verglich Regenzeppelin", GERMAN, ["regenzeppelin"]),
         ("Verglich Zeppelinregen", GERMAN, ["zeppelinregen"]),
         ("Compared the Arbeitszeit", ENGLISH, ["arbeitszeit"]),
         ("Die Quantisierung und Digitalisierungen", GERMAN, []),
+        ("Verglich Vergleichszeit", GERMAN, []),
+        ("Verglich Zeittag", GERMAN, ["zeittag"]),
+        ("Verglich Zeittag", f"{GERMAN} Tag", []),
+        ("Compared twentythree", f"{ENGLISH} twenty?", ["twentythree"]),
+        ("Compared sete", f"{ENGLISH} set?", ["sete"]),
+        ("Compared marmots", f"{ENGLISH} marmot?", []),
+        ("Compared marmoteando", f"{ENGLISH} marmotear?", ["marmoteando"]),
+        ("Comparó marmoteando", f"{SPANISH} marmotear?", []),
+        ("Сравнил способы", RUSSIAN, []),
+        ("Сравнил цеппелин", RUSSIAN, disguises.words("цеппелин")),
+        ("看python代码", "看python代码?", []),
+        ("比较了两种方式", CHINESE, []),
+        ("比较齉龘靐齾爨", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较齉龘靐", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较龘靐齾", f"{CHINESE} 齉龘靐齾爨", []),
+        ("比较齉靐", f"{CHINESE} 齉龘靐齾爨", ["齉靐"]),
+        ("뷁을 비교했습니다", f"{KOREAN} 뷁은?", []),
+        ("뷁을 비교했습니다", KOREAN, ["뷁"]),
         ("Comparó las oficinas", SPANISH, []),
         ("Comparó los zepelines", SPANISH, ["zepelines"]),
         ("比较了上班方式", CHINESE, []),
@@ -84,7 +104,10 @@ def test_terms_of_a_field_are_unknown_if_the_instructions_have_them(line: str, i
         ("pudd", True),
         ("pud", False),
         ("puddlesmudgua", True),
+        ("puddlesmudguar", True),
         ("puddlesmudguard", False),
+        ("siedem", False),
+        ("hachi", False),
         ("пудель", False),
         ("thirteen", False),
         ("eleven", False),
@@ -107,13 +130,29 @@ def test_german_words_may_be_longer() -> None:
 def test_a_new_word_with_a_capital_is_a_name_except_at_the_beginning_or_in_german() -> None:
     assert not is_allowed("puddles", line="Saw Puddles") and is_allowed("puddles", line="Puddles were there")
     assert not is_allowed("puddles", line="Saw the “puddles”") and is_allowed("puddles", line="Saw the puddles, there")
+    assert is_allowed("puddles", line="Saw Berlin puddles")
     assert is_allowed("marmelade", seen=GERMAN, line="Sah Marmelade")
 
 
 @for_each(["puddles", "puddle", "selddup", "pudels", "puuddlles", "pudelds", "chqqyrf", "kfwwovh", "uddlespay", "pxuxdxdxlxexs"])
 def test_no_new_word_may_be_in_hidden_text_in_another_form(word: str) -> None:
-    hidden = "See puddles. Puddles!"
+    hidden = "I see puddles there"
     assert not is_allowed(word, hidden)
+
+
+@for_each(
+    [
+        ("ponds", "see pond there", False),
+        ("pond", "see ponds there", False),
+        ("paddles", "see puddles there", False),
+        ("puddle", "see pdl there", False),
+        ("brook", "see ro there", True),
+        ("puddlement", "Puddlement is here.", False),
+        ("puddlement", "Puddles are here.", True),
+    ]
+)
+def test_short_and_derived_words_are_compared_with_hidden_text_too(word: str, reasoning: str, allowed: bool) -> None:
+    assert is_allowed(word, reasoning) is allowed
 
 
 @for_each(
@@ -139,6 +178,7 @@ def test_a_word_that_reasoning_uses_as_an_ordinary_one_is_allowed(word: str, rea
         ("pfutze", "Ich sehe Pfütze.", False),
         ("pfutzenheit", "Ich sehe Pfützenheit.", True),
         ("pfutzenheit", "Ich sehe nichts.", True),
+        ("pfutzenheit", "Ich sehe Pfützenhiet.", False),
         ("pfutzenheit", 'Ich sehe "Pfützenheit".', False),
     ]
 )
@@ -156,6 +196,14 @@ def test_german_nouns_are_ordinary_words_with_an_article_or_an_ending_that_no_na
         ("齉", "这里看齉。", "看齉的", False),
         ("齉", "这里齉的。", "看齉的", False),
         ("齉", "这里有齉好。", "看齉的", True),
+        ("齉龘", "这里看齉。", "看齉龘的", True),
+        ("齉", "这里看路。", "看路比齉的", True),
+        ("齉", "这里路线。", "看齉的路线", True),
+        ("齉", "这里的路。", "看齉的路", True),
+        ("齉", "这里看路。", "看路齉的", True),
+        ("齉", "这里齉的。", "齉的", False),
+        ("齉龘", "I ask Bolton. 这里", "看齉龘的", True),
+        ("马丁", "因为, 红山楂, 很好", "看马丁的", True),
         ("a齉", "这里没有", "看a齉的", False),
         ("三齉", "这里没有", "看三齉的", False),
         ("马丁", "I ask Martin. 这里", "看马丁的", False),
@@ -176,6 +224,12 @@ def test_a_korean_word_that_describes_is_allowed_unless_it_is_a_name_or_in_the_i
     assert not is_allowed("뷁뚫", "뷁뚫 날", KOREAN, line="뷁뚫")
     assert not is_allowed("뷁뚫", '뷁뚫한 날, "뷁뚫"', KOREAN, line="뷁뚫")
     assert not is_allowed("뷁뚫", "뷁뚫한 날", KOREAN, "뷁뚫 금지.", line="뷁뚫")
+    assert not is_allowed("뷁뚫퉭", "뷁뚫퉭한 날", KOREAN, "뷁뚫 금지.", line="뷁뚫퉭")
+
+
+def test_a_korean_word_must_not_sound_like_a_hidden_name() -> None:
+    assert not is_allowed("가나다", "I ask Kanata.", KOREAN, line="가나다")
+    assert is_allowed("가나다", "I ask Bolton.", KOREAN, line="가나다")
 
 
 @pytest.mark.parametrize(

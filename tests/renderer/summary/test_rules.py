@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from renderer.summary import addressing
 from renderer.summary.check import Reason, check
+from renderer.summary.index import SeenText
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 
@@ -111,6 +112,28 @@ def test_most_of_a_sentence_of_the_instructions_is_a_paraphrase(line: str, seen:
     assert reason_of(line, seen) is None
 
 
+@for_each(
+    [
+        ("Noted weather, traffic and options", "", Reason.RETOLD),
+        ("Noted weather, traffic and options", "weather traffic", None),
+        ("Noted weather, options and plans", "", None),
+        ("Compared time, options, plans, bicycle and luggage", "weather traffic distance time options plans", Reason.RETOLD),
+        ("Compared time, options, plans and luggage", "weather traffic distance time options plans bicycle luggage", None),
+    ]
+)
+def test_neither_the_verb_of_a_report_nor_visible_words_hide_a_paraphrase(line: str, seen: str, reason: Reason | None) -> None:
+    assert reason_of(line, f"{QUESTION} {seen}", instructions=INSTRUCTIONS) is reason
+
+
+def test_without_visible_text_an_honest_line_is_no_paraphrase() -> None:
+    assert check("Compared ways", hidden_text(instructions=INSTRUCTIONS), SeenText()).reason is None
+
+
+def test_a_korean_number_of_ten_or_more_is_a_secret() -> None:
+    korean = "비가 올 때 학교에 어떻게 가나요? 열 번? 두 번?"
+    assert reason_of("열두 번 비교했습니다", korean) is Reason.SECRET
+
+
 def test_an_instruction_that_is_visible_only_in_pieces_is_still_hidden() -> None:
     hidden, seen = hidden_text(instructions=INSTRUCTIONS), seen_text(QUESTION)
     for word in ("Weather", "traffic", "distance"):
@@ -162,6 +185,13 @@ def test_lines_are_checked_together_for_each_kind_of_hidden_text() -> None:
         ("Call the office", "English", True),
         ("Checked the call", "English", False),
         ("Wie Sie fahren", "German", True),
+        ("Saw klicken there", "English", True),
+        ("Warning: road", "English", True),
+        ("Compared the button below", "English", True),
+        ("看官网", "English", True),
+        ("看路", "English", False),
+        ("Saw a warning", "English", False),
+        ("Comparó por favor", "Spanish", True),
     ]
 )
 def test_a_line_must_not_address_the_reader(line: str, language: str, addresses: bool) -> None:
@@ -179,6 +209,11 @@ def test_in_german_and_french_text_du_addresses_the_reader() -> None:
         ("Blamed the driver", f"{QUESTION} Who is blamed?", False),
         ("Blamed the driver", f"{QUESTION} I blame it", False),
         ("Compared the driver", QUESTION, False),
+        ("假装比较", QUESTION, True),
+        ("假装比较", f"{QUESTION} 假装吗?", False),
+        ("骗了", f"{QUESTION} 骗", True),
+        ("포기하도록", f"{QUESTION} 포기하도록?", False),
+        ("포기하도록", f"{QUESTION} 포기하", True),
     ]
 )
 def test_a_word_that_judges_must_be_visible(line: str, seen: str, judges: bool) -> None:

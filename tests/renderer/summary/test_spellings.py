@@ -15,6 +15,7 @@ from tests.support.cases import for_each
         ("We ask marmot and Ox of The", set()),
         ("We ask Marmot's and Jean-Luc", {"marmots", "jean", "luc"}),
         ("x-Marmot", set()),
+        ("We ask überall", set()),
         ("see a12, 12 and 1234", {"a12", "1234"}),
         ("看a12号和1234", {"a12", "1234"}),
         ("红山楂, 很好吗", {"很好吗"}),
@@ -35,6 +36,7 @@ def test_capitals_within_a_sentence_and_digits_make_a_name(text: str, names: set
         ("A well-to-do red-hot-fox", {"redhotfox"}),
         ("It's the dogs' and cats'", set()),
         ("The nickname is zorb", {"zorb"}),
+        ('Say "ab" and "the" there', set()),
     ]
 )
 def test_quotations_titles_and_identifiers_certainly_are_names(text: str, names: set[str]) -> None:
@@ -63,6 +65,8 @@ def test_ordinary_words_are_those_in_lower_case_or_behind_an_article() -> None:
         ("We say The Fischer", []),
         ("- Peter Fischer", []),
         ("We ask Peter fischer", []),
+        ("We ask über Fischer", []),
+        ("We ask Fischer über", []),
         ("这里 红山 楂树", []),
     ]
 )
@@ -79,6 +83,7 @@ def test_two_capitalized_words_side_by_side_may_be_a_person(text: str, pairs: li
         ("암호는 뷁뚫이", {"뷁뚫이"}),
         ("客户叫红山楂", {"红山", "红山楂"}),
         ("客户叫的红山", set()),
+        ("客户叫红山楂很好吗", {"红山", "红山楂", "红山楂很"}),
         ("请王明先生来", {"王明"}),
         ("请王先生来", set()),
         ("김철수 씨가", {"김철수", "철수"}),
@@ -107,6 +112,9 @@ def test_names_are_introduced_in_many_languages(text: str, names: set[str]) -> N
         ("Kanata", "가나다"),
         ("힣나", "hitna"),
         ("Kamera", "カメラ"),
+        ("Marta", "mirto"),
+        ("Bond", "band"),
+        ("Ким", "kimm"),
     ]
 )
 def test_a_word_sounds_like_a_name_in_another_script_or_spelling(name: str, word: str) -> None:
@@ -114,7 +122,21 @@ def test_a_word_sounds_like_a_name_in_another_script_or_spelling(name: str, word
     assert not sounds.sounds_like_name("puddles", sounds.names(f"we ask {name} there"))
 
 
-@for_each([("marmot", "marmit"), ("Ox", "ax"), ("Beau", "boa"), ("Bode", "pote"), ("Anna", "nn"), ("Ян", "an")])
+@for_each(
+    [
+        ("marmot", "marmit"),
+        ("Ox", "ax"),
+        ("Beau", "boa"),
+        ("Bode", "pote"),
+        ("Anna", "nn"),
+        ("Ян", "an"),
+        ("Tina", "tuna"),
+        ("Table", "tbl"),
+        ("Kim", "ким"),
+        ("Ая", "aya"),
+        ("наталья", "natalya"),
+    ]
+)
 def test_words_in_lower_case_and_short_ones_do_not_sound_like_a_name(name: str, word: str) -> None:
     assert not sounds.sounds_like_name(word, sounds.names(f"we ask {name} there"))
 
@@ -133,6 +155,7 @@ def test_only_certain_chinese_characters_transcribe_names() -> None:
         ("李红李", "lihongli", True),
         ("李", "ling", True),
         ("李", "li", False),
+        ("齉", "ling", True),
         ("红", "ling", False),
         ("李红", "lihongx", False),
         ("李齉", "libang", True),
