@@ -83,13 +83,14 @@ class Execution:
         """
         if self.tool.is_run_by_caller:
             raise ToolFailedError("a program's own function")
+        until = time.monotonic() + seconds
         _running.add(self)
         try:
-            async with asyncio.timeout(seconds):
-                if self.tool.is_async:
-                    self._future = asyncio.run_coroutine_threadsafe(self._awaited(), tools_loop())
-                else:
-                    await self._start_thread(time.monotonic() + seconds)
+            if self.tool.is_async:
+                self._future = asyncio.run_coroutine_threadsafe(self._awaited(), tools_loop())
+            else:
+                await self._start_thread(until)
+            async with asyncio.timeout(until - time.monotonic()):
                 return await asyncio.wrap_future(self._future)
         except TimeoutError:
             self.cancel(ToolCancel(self.call_id, "deadline"))

@@ -26,7 +26,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, plant
 from tests.canary.reviewed import KINDS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 NONSENSE = "zqzqzqzqzqzq000"
 

@@ -14,7 +14,7 @@ from tests.canary.conftest import ADMIN_PERMISSIONS, World
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import PASSWORD, make_person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def permission(name: str) -> Permission:
