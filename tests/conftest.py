@@ -27,7 +27,7 @@ from tests.support.cases import ROUNDS, example_count
 from tests.support.deployments import prepared
 from tests.tools import chromium
 
-pytest_plugins = ["tests.bytecode", "tests.reporting"]
+pytest_plugins = ["tests.bytecode", "tests.interrupts", "tests.reporting"]
 
 # Set by the person who runs the tests. Every other CHATUI_… variable belongs to their own deployment and must not reach a test.
 OF_TESTS = {
