@@ -280,6 +280,8 @@ def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conver
     for person in (ada, sam, None):
         with pytest.raises(NotFoundError):
             debug_requests.pending_requests(visitor(person))
+    Conversation.objects.filter(pk=conversation.pk).update(owner=hank)
+    assert [item.id for item in debug_requests.pending_requests(visitor(hank))] == [shown.id] and debug_requests.count_to_decide(hank) == 1
 
 
 def test_of_many_requests_those_that_wait_longest_are_listed(

@@ -139,10 +139,13 @@ def test_no_title_makes_a_file_name_with_a_path(title: str, ada: User) -> None:
     assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
 
 
-@pytest.mark.parametrize("title", ["", "…", "<>", "---", "🎉"])
-def test_a_title_without_letters_becomes_conversation(title: str, ada: User) -> None:
+@pytest.mark.parametrize(
+    ("title", "part"),
+    [*[(title, "conversation") for title in ("", "…", "<>", "---", "🎉")], ("Zürich, 東京", "zürich-東京"), ("x" * 59 + " y", "x" * 59)],
+)
+def test_a_file_name_has_the_letters_of_the_title_or_conversation(title: str, part: str, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title=title)
-    assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-conversation-{row.pk.hex[-8:]}"
+    assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-{part}-{row.pk.hex[-8:]}"
 
 
 def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
