@@ -54,5 +54,6 @@ def _use_text(row: SentDocument) -> str:
 def about(tokens: int) -> str:
     """The approximate number of tokens, in words."""
     if tokens >= 1000:
-        return ngettext("about %(count)dk token", "about %(count)dk tokens", round(tokens / 1000)) % {"count": round(tokens / 1000)}
+        # A thousand tokens are many: the form of the word depends on their number, not on the figure before the "k".
+        return ngettext("about %(count)dk token", "about %(count)dk tokens", tokens) % {"count": round(tokens / 1000)}
     return ngettext("about %(count)d token", "about %(count)d tokens", tokens) % {"count": tokens}

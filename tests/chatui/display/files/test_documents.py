@@ -14,7 +14,7 @@ from chatui.display.files.documents import about
         (0, "about 0 tokens"),
         (1, "about 1 token"),
         (999, "about 999 tokens"),
-        (1000, "about 1k token"),
+        (1000, "about 1k tokens"),
         (2600, "about 3k tokens"),
         (131_072, "about 131k tokens"),
     ],
