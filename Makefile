@@ -14,6 +14,7 @@ PYTEST_FLAGS =
 CHECK_FLAGS =
 BENCH_FLAGS =
 CLIENT_FLAGS =
+MUTATION_FLAGS =
 ROUNDS = 10
 # Tests also wait, so there are more test processes than processors. Tests with servers and browsers mostly wait for timers.
 WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
@@ -23,7 +24,7 @@ ALONE_WORDS = $(IN_PROCESS) and not slow
 ALONE = "$(ALONE_WORDS) and not extended"
 WITH_SERVERS = "not ($(ALONE_WORDS)) and not extended"
 
-.PHONY: help run test test-fast check format wire messages lock faults extended long attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults extended long mutations attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +65,9 @@ extended: development chromium fault-programs ## The tests that make test leaves
 
 long: development ## Tests without a browser or server, with all examples and random cases; make test runs a fifth
 	@CHATUI_TEST_LONG=$(ROUNDS) CHATUI_TEST_SHAPES=all $(PY) -m pytest --numprocesses auto --quiet -m "$(IN_PROCESS)" $(PYTEST_FLAGS)
+
+mutations: development ## Change the code in drawn places, one at a time, and list what no fast test notices (MUTATION_FLAGS="--count 30 renderer")
+	@$(PY) -m tests.mutations --tests $(ALONE) $(MUTATION_FLAGS)
 
 wire: development ## Generate the scripts' types from chatui/wire
 	@$(PY) -m tests.tools.wire_types
