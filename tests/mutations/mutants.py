@@ -185,7 +185,7 @@ def _constant(node: ast.AST) -> list[tuple[str, Change]]:
         others = [not value]
     elif isinstance(value, int | float):
         others = [value + 1]
-    elif isinstance(value, str) and value:
+    elif isinstance(value, str) and value and " " not in value.strip():  # a sentence is wording
         others = [value + "~"]
     return [(f"{value!r} -> {other!r}", partial(_set_value, ast.Constant(other))) for other in others]  # type: ignore[arg-type]
 

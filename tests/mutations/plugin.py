@@ -28,8 +28,8 @@ from django.db import connections
 from tests.mutations.mutants import Mutant, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
-GRACE_SECONDS = 20.0
-SLOWDOWN = 4.0
+GRACE_SECONDS = 10.0
+SLOWDOWN = 2.0
 """A mutant hangs if its tests take this many times as long as they did when they were measured, and the grace."""
 
 Functions = Mapping[tuple[str, str, int], Sequence[types.FunctionType]]
