@@ -24,7 +24,7 @@ from tests.canary.reviewed import KINDS, ROUTES
 from tests.chatui.store import pieces
 from tests.support.cases import EVERY_SHAPE, is_drawn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 END_USERS = [name for name in KINDS if name != "opened"]
 SENSIBLE = ("GET", "POST")
@@ -133,7 +133,6 @@ def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
     assert VISIBLE in client.get(f"/c/{world.planted.conversation.pk}/download/").content.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", END_USERS)
 def test_no_response_to_anybody_without_permission_has_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -145,7 +144,6 @@ def test_no_response_to_anybody_without_permission_has_a_marker(
     assert_silent(world, answers, caplog, capfd)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "holder"])
 def test_no_unusual_method_reveals_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

@@ -25,7 +25,7 @@ from tests.canary.markers import Canary
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -177,7 +177,6 @@ async def _nothing(socket: BrowserSocket, accepted: dict[str, str]) -> None:
 Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("act", "last", "state"),
     [

@@ -30,7 +30,7 @@ from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import FINAL, ScriptedBackend, Step, ended
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture
