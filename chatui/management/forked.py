@@ -25,6 +25,9 @@ def run(work: Callable[[], object]) -> None:
     """Run ``work`` like a management command. If it fails, its error is printed, and this process exits with its exit code.
 
     Call it while this process has one thread: other threads do not survive a fork, and their locks would stay locked.
+
+    Raises:
+        OSError: there is no memory, or no room for another process.
     """
     for each in connections.all(initialized_only=True):
         each.close()  # a connection must not be used on both sides of a fork
@@ -34,7 +37,11 @@ def run(work: Callable[[], object]) -> None:
     parent = os.getpid()
     # Modules such as ``logging`` have callbacks around a fork, and Python drops what a signal raises in them: an interrupt would be lost.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise
     if not process:
         _run_and_exit(work, parent, mask)
     if code := _exit_code(process, mask):

@@ -128,7 +128,7 @@ def _twin(person: User, ask: Ask) -> Started | None:
     """The turn that the same request has already started, if any."""
     turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
     turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
-    return started_again(turn, ask.kind) if turn else None
+    return replace(started_again(turn, ask.kind), language=ask.language) if turn else None
 
 
 def _checked(ask: Ask) -> str:

@@ -81,6 +81,17 @@ def test_an_interrupt_while_the_process_forks_is_not_lost(tmp_path: Path) -> Non
     assert process.returncode != 0 and said == "" and "KeyboardInterrupt" in errors and "Exception ignored" not in errors
 
 
+def test_if_the_process_cannot_fork_it_can_still_be_interrupted(tmp_path: Path) -> None:
+    full = """import signal
+def full(): raise OSError('no room')
+os.fork = full
+try: forked.run(work)
+except OSError as error: print(error, signal.pthread_sigmask(signal.SIG_BLOCK, []))
+sys.exit()"""
+    process = start(tmp_path, "pass", first=full)
+    assert process.communicate(timeout=60)[0] == "no room set()\n"
+
+
 def _lives(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"

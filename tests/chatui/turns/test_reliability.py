@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -229,11 +230,12 @@ async def test_a_frame_stored_with_the_end_is_not_stored_again_from_its_pieces(a
 
 
 async def test_the_same_ask_through_two_sockets_is_one_turn(ada: User) -> None:
-    question = ask()
+    question = replace(ask(), language="de")
     thread_each = [asyncio.to_thread(_start_and_close, ada, question) for _ in range(3)]
     started = await asyncio.gather(*thread_each)
     assert len({item.turn.pk for item in started}) == 1
     assert sorted(item.is_new for item in started) == [False, False, True]
+    assert {item.language for item in started} == {"de"}
 
 
 def _start_and_close(person: User, question: Ask) -> Started:
