@@ -151,8 +151,8 @@ def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[
         (webui(tool_calls=[{}, {}]), shows("words", Kind.TOOL_CALL, Kind.TOOL_CALL)),
         (webui("user", files=[{"type": "image"}, {"type": "file"}, "x"]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
         (
-            webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "x", "text": "y"}]),
-            shows("one", Kind.IMAGE, Kind.UNKNOWN_PART),
+            webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "image"}, {"type": "x", "text": "y"}]),
+            shows("one", Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
         ),
         (webui("user", None), nothing()),
         (webui("user", 7), nothing(Kind.UNREADABLE)),
@@ -211,7 +211,10 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
         (libre(error=False), shows("words")),
         *((libre(sender=sender), hides(Kind.INSTRUCTIONS)) for sender in ("system", "System", "DEVELOPER")),
         (libre(True, files=[{"type": "image/png"}, {"type": "application/pdf"}, {}]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
-        (libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}]), shows("words", Kind.IMAGE, Kind.FILE)),
+        (
+            libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}, {}]),
+            shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE),
+        ),
         (content({"type": "text", "text": "one"}, {"type": "output_text", "text": {"value": "two"}}), shows("one\n\ntwo")),
         *((content({"type": kind, kind: "why"}), hides(Kind.REASONING, "why")) for kind in ("think", "thinking", "reasoning")),
         (content({"type": "think", "text": {"value": "why"}}), hides(Kind.REASONING, "why")),
@@ -219,7 +222,10 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
             content({"type": "tool_call", "tool_call": {"name": "find", "args": "x", "output": "y"}}),
             ([], ["find\n\nx", "y"], [Kind.TOOL_CALL, Kind.TOOL_RESULT]),
         ),
-        (content({"type": "image_url"}, {"type": "agent_update"}), nothing(Kind.IMAGE, Kind.UNKNOWN_PART)),
+        (
+            content({"type": "image_url"}, {"type": "image_file"}, {"type": "agent_update"}),
+            nothing(Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
+        ),
         (libre(content=[]), shows("words")),
     ]
 )

@@ -45,7 +45,17 @@ def test_the_files_with_conversations_are_read_in_order_and_otherwise_all_json_f
 def test_an_archive_is_read_up_to_a_number_of_files_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(archive.json_files(zipped({f"{number:03}.json": b"" for number in range(101)})))) == 100
     monkeypatch.setattr(archive, "MAX_UNPACKED", 5)
-    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45", b""]
+    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45"]
+
+
+@pytest.mark.parametrize(("room", "is_cut"), [(20, False), (18, True), (15, True), (10, True), (5, True)])
+def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files have 19 bytes: the second list begins at the 10th."""
+    monkeypatch.setattr(archive, "MAX_UNPACKED", room)
+    found = list(reading.conversations(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"})))
+    assert found.count(Kind.FILE_CUT) == is_cut
+    assert isinstance(found[0], RawConversation) and found[0].data == b"{}"
+    assert len(found) == {20: 5, 18: 6, 15: 5, 10: 3, 5: 3}[room]
 
 
 def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
