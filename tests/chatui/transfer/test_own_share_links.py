@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 import pytest_django
+from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
@@ -142,3 +143,17 @@ def test_people_who_may_no_longer_share_return_to_the_list_of_their_links(
     assert client.post(f"/shares/{links[0].id}/revoke/", {"conversation": str(conversation.pk)})["Location"] == "/shares/"
     assert client.post(f"/c/{conversation.pk}/share/revoke/")["Location"] == "/shares/"
     assert listed(ada, "/shares/") == [links[2].token]
+
+
+def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Link], ada: User, conversation: Conversation) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    for path in (f"/shares/{links[0].id}/revoke/", f"/c/{conversation.pk}/share/revoke/", "/shares/revoke/"):
+        assert signed_in(ada).get(path).status_code == 405
+        assert strict.post(path).status_code == 403, "without a token"
+        assert Client().post(path)["Location"].startswith("/sign-in/")
+    for path in ("/shares/", f"/c/{conversation.pk}/share/"):
+        assert Client().get(path)["Location"].startswith("/sign-in/")
+    leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
+    assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
+    assert len(share_links.links(ada)) == ShareLink.objects.count() == 3
