@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, ShareLink, User
+from chatui.models import AuditEvent, Conversation, OpenedPage, ShareLink, Turn, User
 from chatui.models.message import Author
 from chatui.permissions import access
 from chatui.store import transcripts
@@ -100,6 +100,23 @@ def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents
     row = ShareLink.objects.get(pk=made.id)
     assert (row.has_documents, row.shown_name, len(row.token)) == (options.documents, "ada" if options.name else "", 22)
     assert (made.token, made.title, made.conversation_id) == (row.token, "Ada's conversation", str(conversation.pk))
+
+
+def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: User, conversation: Conversation) -> None:
+    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
+    turn = Turn.objects.create(
+        conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), lease_until=timezone.now(), state="completed"
+    )
+    last = question
+    for frame in (Frame(Header("tool", name="browser.open"), "HIDDEN"), Frame(Header("assistant", channel="final"), "So it is【0†L1】.")):
+        last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn=turn))
+    transcripts.activate(conversation, ada, last)
+    OpenedPage.objects.create(turn=turn, cursor=0, url="https://tea.example/", title="Tea")
+    preview = share_links.preview(ada, conversation.pk)
+    link = share_links.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, preview.leaf, 7, ShareOptions())
+    for shared in (preview.shared, share_links.read(link.token)):
+        assert [message.kind for message in shared.messages] == ["question", "final"]
+        assert "https://tea.example/" in str(shared.messages[1].blocks)
 
 
 def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:

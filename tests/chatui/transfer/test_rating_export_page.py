@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, DebugRequest, Rating, Turn, User
+from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Rating, Turn, User
 from chatui.transfer import rating_exports
 from chatui.transfer.rating_exports import ExportOptions, Filters, Format
 from chatui.web.ratings import export
@@ -155,6 +155,24 @@ def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_rec
     found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), has_hidden=has_hidden, reason=WHY))
     Conversation.objects.update(deleted_at=timezone.now())
     assert list(found) == [] and not AuditEvent.objects.exclude(conversation_id=None).exists() and not DebugRequest.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_others_are_sent_when_a_rating_is_removed_during_an_export(reader: User, exported: Planted) -> None:
+    last = rate(exported, append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five."))
+    found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters()))
+    Rating.objects.exclude(pk=last.pk).delete()
+    assert [json.loads(line)["answer"] for line in found] == [str(last.message_id)]
+
+
+@pytest.mark.django_db
+def test_a_summary_of_the_reasoning_is_exported_with_hidden_channels_only(reader: User, exported: Planted) -> None:
+    header = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
+    summary = append(exported.conversation, exported.final.parent, header, "It thought of five.", exported.turn)
+    Message.objects.filter(pk=exported.final.pk).update(parent=summary)
+    for has_hidden in (False, True):
+        [line] = lines(reader, has_hidden=has_hidden)
+        assert ("It thought of five." in line["openchatml"]) == has_hidden
 
 
 @pytest.mark.django_db

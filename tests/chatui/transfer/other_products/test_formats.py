@@ -261,6 +261,20 @@ def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> 
     )
 
 
+@for_each(
+    [
+        (of_chatgpt(gpt("user")), of_chatgpt(gpt())),
+        (of_open_webui(webui("user")), of_open_webui(webui())),
+        (of_librechat(libre(True)), of_librechat(libre())),
+    ]
+)
+def test_words_of_a_person_are_a_question_and_those_of_a_model_an_answer(
+    asked: ExportedConversation, answered: ExportedConversation
+) -> None:
+    [question], [answer] = ([frame.header for node in exported.nodes for frame in node.frames] for exported in (asked, answered))
+    assert (question.role, question.channel) == ("user", None) and (answer.role, answer.channel) == ("assistant", "final")
+
+
 def test_what_is_taken_for_a_conversation_of_which_product() -> None:
     values: list[Any] = [
         {"mapping": {}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,6 +59,45 @@ def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_c
     assert len(found) == {20: 5, 18: 6, 15: 5, 10: 3, 5: 3}[room]
 
 
+def test_an_archive_of_exactly_the_most_files_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = zipped({"a.json": b"1", "b.txt": b"2", "c.json": b"3"})
+    monkeypatch.setattr(archive, "MAX_ENTRIES", 3)
+    assert list(archive.json_files(data)) == [b"1", b"3"]
+    monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
+    with pytest.raises(ImportRefusedError, match="more than 2 files"):
+        list(archive.json_files(data))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 40])
+def test_a_damaged_archive_is_refused(damage: bytes) -> None:
+    data = zipped({"a.json": bytes(range(256)) * 4})
+    with pytest.raises(ImportRefusedError, match="damaged or encrypted"):
+        list(archive.json_files(data[:40] + damage + data[80:]))
+
+
+@for_each(
+    [
+        (b"\xef\xbb\xbf" + GOOD, "Baking bread"),
+        (GOOD.replace(b"Baking", b"\xff"), "\ufffd bread"),
+        (b'{"conversationId": "x", "messages": [], "title": "t"}', "t"),
+        (b'{"chat": {"messages": [], "title": "u"}}', "u"),
+        (b"{}", Kind.CONVERSATION_UNREADABLE),
+        (b"[]", Kind.CONVERSATION_UNREADABLE),
+        (b"7", Kind.CONVERSATION_UNREADABLE),
+        (b"{", Kind.CONVERSATION_UNREADABLE),
+        (b"", Kind.CONVERSATION_UNREADABLE),
+    ]
+)
+def test_a_conversation_is_read_as_its_product_writes_it_or_is_unreadable(data: bytes, expected: str) -> None:
+    found = RawConversation("", data).read()
+    assert (found if isinstance(found, Kind) else found.title) == expected
+
+
+def test_a_file_that_is_no_list_is_one_conversation() -> None:
+    [found] = reading.conversations(GOOD)
+    assert isinstance(found, RawConversation) and found.data == GOOD
+
+
 def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
     data = zipped({"conversations.json": b"[]"}, zipfile.ZIP_LZMA)
     with pytest.raises(ImportRefusedError, match="no JSON file"):
@@ -107,7 +147,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_read(limit: str, size: in
     for most, is_too_large in ((size, False), (size - 1, True)):
         monkeypatch.setattr(reading, limit, most)
         assert (conversation.read() == Kind.CONVERSATION_TOO_LARGE) == is_too_large
-        assert reading.is_export(GOOD) != is_too_large
+        assert reading.is_export(GOOD) == reading.is_export(b"[" + GOOD + b"]") != is_too_large
 
 
 def test_the_same_conversation_has_the_same_key_and_another_has_another() -> None:
@@ -143,6 +183,16 @@ MOMENT = datetime.fromtimestamp(SECONDS, UTC)
 def test_a_time_is_read_in_each_of_its_forms(value: Any, expected: datetime | None) -> None:
     assert time_of(value) == expected
     assert expected is None or time_of(value).tzinfo == UTC  # type: ignore[union-attr]
+
+
+def test_a_time_without_a_zone_is_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", "America/New_York")
+            time.tzset()
+            assert time_of("2023-11-14T22:13:20") == time_of("2023-11-14T17:13:20-05:00") == time_of(SECONDS) == MOMENT
+    finally:
+        time.tzset()
 
 
 def test_a_time_in_the_future_is_not_believed() -> None:
