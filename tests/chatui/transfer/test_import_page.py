@@ -86,10 +86,10 @@ def test_a_refused_or_missing_file_announces_nothing_and_a_form_does_not_count_a
     ("limit", "most", "line"), [("MAX_FRAMES", 3, b"<|start|>user<|message|>Hi<|end|>\n"), ("MAX_PROBLEMS", 3, b"<|end|>")]
 )
 def test_reading_stops_soon_after_a_limit_is_reached(limit: str, most: int, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    fed = list[bytes]()
+    fed = list[str | bytes]()
 
     class Counted(FrameReader):
-        def feed(self, data: bytes) -> Any:
+        def feed(self, data: str | bytes) -> Any:
             fed.append(data)
             return super().feed(data)
 

@@ -186,6 +186,10 @@ def test_the_titles_models_and_times_of_open_webui_have_several_places() -> None
         (None, True, datetime.fromtimestamp(first, UTC)),
         ("0", False, None),
     ]
+    history: Any = {"messages": {"a": webui("user"), "b": webui(), "c": webui()}, "currentId": "b"}
+    whole = open_webui.read({"created_at": first, "updated_at": second, "chat": {"history": history, "timestamp": second}})
+    assert whole.current == "b", "not the last one in the file"
+    assert (whole.created_at, whole.active_at) == (datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(second, UTC))
     plain = of_open_webui(webui())
     assert (plain.title, plain.model, plain.created_at) == ("outer", "", None)
 
