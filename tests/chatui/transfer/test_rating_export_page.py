@@ -17,7 +17,7 @@ from chatui.web.ratings import export
 from chatui.web.ratings.export import ExportForm
 from renderer.frames import Header
 from tests.canary.markers import Canary
-from tests.canary.planting import Planted, append, plant
+from tests.canary.planting import VISIBLE, Planted, append, plant
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.cases import for_each
 
@@ -163,6 +163,25 @@ def test_the_others_are_sent_when_a_rating_is_removed_during_an_export(reader: U
     found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters()))
     Rating.objects.exclude(pk=last.pk).delete()
     assert [json.loads(line)["answer"] for line in found] == [str(last.message_id)]
+
+
+@pytest.mark.django_db
+def test_an_earlier_answer_that_was_cut_off_is_in_a_training_example(reader: User, exported: Planted) -> None:
+    Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
+    question = append(exported.conversation, exported.final, Header("user"), "And?")
+    rate(exported, append(exported.conversation, question, Header("assistant", channel="final"), "Five.", exported.turn))
+    found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), Format.HARMONY))
+    [example] = [json.loads(line)["harmony"] for line in found]
+    assert VISIBLE in example and example.endswith("Five.<|return|>")
+
+
+@pytest.mark.django_db
+def test_the_name_of_an_assistant_is_no_name_of_a_person(reader: User, exported: Planted) -> None:
+    text = f"<|start|>assistant name=expert<|channel|>final<|message|>{VISIBLE}<|end|>"
+    Message.objects.filter(pk=exported.final.pk).update(text=text, name="expert")
+    Message.objects.filter(pk=exported.question.pk).update(text="<|start|>user name=lovelace<|message|>Why?<|end|>", name="lovelace")
+    [line] = lines(reader)
+    assert "name=expert" in line["openchatml"] and "lovelace" not in line["openchatml"]
 
 
 @pytest.mark.django_db

@@ -91,5 +91,5 @@ def test_attempts_are_counted_for_as_many_days_as_the_page_says(grace: User, mon
         monkeypatch.setattr(timezone, "now", lambda days=days: today - timedelta(days=days))
         record("debug page", Visitor(grace, "192.0.2.7", "page"), code="E-PERM-VISIBILITY")
     page = signed_in(grace).get("/audit/").content.decode()
-    days = re.findall(r"\d{4}-\d\d-\d\d", page.partition('class="audit-tallies"')[2].partition("</table>")[0])
-    assert sorted(map(date.fromisoformat, set(days))) == [(today - timedelta(days=audit.COUNTED_DAYS - 1)).date(), today.date()]
+    counted = re.findall(r"\d{4}-\d\d-\d\d", page.partition('class="audit-tallies"')[2].partition("</table>")[0])
+    assert sorted(map(date.fromisoformat, set(counted))) == [(today - timedelta(days=audit.COUNTED_DAYS - 1)).date(), today.date()]

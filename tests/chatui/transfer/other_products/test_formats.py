@@ -91,6 +91,12 @@ def test_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
     assert result(of_chatgpt(message)) == expected
 
 
+@for_each([("finished_successfully", True), ("", True), (None, True), ("in_progress", False), ("finished_partial_completion", False)])
+def test_an_answer_of_chatgpt_is_complete_if_it_was_finished_there(status: Any, is_complete: bool) -> None:
+    [node] = of_chatgpt(gpt(status=status)).nodes
+    assert node.is_complete == is_complete
+
+
 def part(kind: str, **more: str) -> dict[str, str]:
     return {"content_type": kind, **more}
 
