@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from chatui.transfer.other_products import chatgpt, librechat, open_webui
 from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Kind
 from renderer.gate import Audience, may_see
-from tests.chatui.transfer.other_products.samples import gpt_message
+from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each
 
 Expected = tuple[list[str], list[str], list[Kind]]
@@ -109,6 +110,7 @@ def part(kind: str, **more: str) -> dict[str, str]:
         (gpt_message("user", part("real_time_user_audio_video_asset_pointer"), "x"), shows("x", Kind.RECORDING)),
         (gpt_message("user", part("video_container"), "two"), shows("two", Kind.RECORDING)),
         (gpt_message("user", part("file_pointer"), "two"), shows("two", Kind.FILE)),
+        (gpt_message("user", "two", part("image_asset_pointer"), part("x")), shows("two", Kind.IMAGE, Kind.UNKNOWN_PART)),
         (gpt_message("user", part("new", text="secret"), "two"), shows("two", Kind.UNKNOWN_PART)),
         (gpt_message("user", part("audio_transcription", text="spoken"), "two"), shows("spoken\n\ntwo")),
         (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [Kind.IMAGE, Kind.TOOL_RESULT])),
@@ -119,6 +121,12 @@ def part(kind: str, **more: str) -> dict[str, str]:
 )
 def test_the_parts_of_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
     assert result(of_chatgpt(message)) == expected
+
+
+def test_a_message_of_chatgpt_is_below_its_parent() -> None:
+    read = chatgpt.read({"mapping": gpt_mapping(gpt("user"), gpt()) | {"x": {"message": gpt(), "parent": ""}}, "current_node": "n0"})
+    assert [(node.key, node.parent) for node in read.nodes] == [("root", None), ("n0", "root"), ("n1", "n0"), ("x", None)]
+    assert read.current == "n0"
 
 
 def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
@@ -271,17 +279,11 @@ def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> 
     )
 
 
-@for_each(
-    [
-        (of_chatgpt(gpt("user")), of_chatgpt(gpt())),
-        (of_open_webui(webui("user")), of_open_webui(webui())),
-        (of_librechat(libre(True)), of_librechat(libre())),
-    ]
-)
+@for_each([(of_chatgpt, gpt("user"), gpt()), (of_open_webui, webui("user"), webui()), (of_librechat, libre(True), libre())])
 def test_words_of_a_person_are_a_question_and_those_of_a_model_an_answer(
-    asked: ExportedConversation, answered: ExportedConversation
+    read: Callable[[Any], ExportedConversation], asked: Any, answered: Any
 ) -> None:
-    [question], [answer] = ([frame.header for node in exported.nodes for frame in node.frames] for exported in (asked, answered))
+    [question], [answer] = ([frame.header for node in read(each).nodes for frame in node.frames] for each in (asked, answered))
     assert (question.role, question.channel) == ("user", None) and (answer.role, answer.channel) == ("assistant", "final")
 
 

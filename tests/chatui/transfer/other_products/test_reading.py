@@ -110,6 +110,7 @@ def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
         (b"\xef\xbb\xbf \r\n\t[{}]", [b"{}"]),
         (b'[1, "{", {"a": "]}\\"]"}, [2], null]', [b'{"a": "]}\\"]"}', b"[2]"]),
         (b'[{"a": [{}, {}]}, {"b": 1}] {"after": 1}', [b'{"a": [{}, {}]}', b'{"b": 1}']),
+        (b'[{}] [{"after": 1}]', [b"{}"]),
         (b'{"a": 1}', []),
         (b"", []),
         (b'[{"a": "cut', [b'{"a": "cut']),
@@ -128,6 +129,11 @@ def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
         next(found)
     items = list(reading.conversations(b"[{},{},{}]"))
     assert items[2] == Kind.FILE_CUT and len(items) == 3
+    monkeypatch.setattr(json_items, "MAX_BRACKETS", 4)
+    found = json_items.items(b"[{},[],{}]")
+    assert [next(found), next(found)] == [b"{}", b"[]"]
+    with pytest.raises(json_items.TooMuchError):
+        next(found)
 
 
 def test_an_export_is_recognized_by_one_of_its_first_conversations() -> None:
