@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chatui.codes import ProductCode
 from chatui.transfer import upload
 from chatui.transfer.imports import ImportRefusedError
 from tests.support.cases import for_each
@@ -69,3 +70,28 @@ def test_what_is_no_transcript_is_refused_with_its_place(text: str) -> None:
 def test_marks_of_json_are_counted_without_those_in_strings(data: bytes, marks: int) -> None:
     assert not upload.has_more_marks(data, marks)
     assert marks == 0 or upload.has_more_marks(data, marks - 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        ("MAX_FRAMES", f"version: 2.2\n{HI * 3}"),
+        ("MAX_FRAMES", in_json(ASKED, ASKED, ASKED)),
+        ("MAX_PROBLEMS", f"version: 2.2\n{HI}{STRAY * 3}"),
+        ("MAX_PROBLEMS", in_json("7", "8", "9")),
+    ],
+)
+def test_text_and_json_have_the_same_limits(limit: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, limit, 3)
+    assert len(upload.read(text.encode()).finished) >= 3
+    monkeypatch.setattr(upload, limit, 2)
+    with pytest.raises(ImportRefusedError, match=r"E-X-TOO-LARGE.*more than 2") as refused:
+        upload.read(text.encode())
+    assert refused.value.problem.code == ProductCode.TOO_LARGE
+
+
+def test_a_file_that_is_too_large_is_refused_with_the_limit_in_megabytes() -> None:
+    with pytest.raises(ImportRefusedError, match="larger than 5 MB"):
+        upload.read(b"x" * (upload.MAX_BYTES + 1))
+    with pytest.raises(ImportRefusedError, match="header is too long"):
+        upload.read(b"x" * upload.MAX_BYTES)
