@@ -117,6 +117,7 @@ def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: Use
     for shared in (preview.shared, share_links.read(link.token)):
         assert [message.kind for message in shared.messages] == ["question", "final"]
         assert "https://tea.example/" in str(shared.messages[1].blocks)
+        assert (shared.title, shared.name, shared.is_imported, shared.imported_from) == ("Ada's conversation", "", False, "")
 
 
 def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:

@@ -90,6 +90,8 @@ def test_an_answer_of_white_space_or_of_hidden_sections_alone_has_no_visible_fra
 def test_the_sections_around_a_hidden_one_are_separate_paragraphs() -> None:
     counts = Counts()
     thought, answer = frames.answer("~One~\n:::thinking\nwhy\n:::\n\n\nTwo.\n", counts)
+    [*_, rest] = frames.answer("One.\n:::thinking\nwhy\n:::\n \n:::thinking\nwhy\n:::\nTwo.", Counts())
+    assert rest.body == "One.\n\nTwo."
     assert (thought.header.channel, answer.body, counts) == ("analysis", "~One~\n\nTwo.", {Kind.REASONING: 1})
 
 
