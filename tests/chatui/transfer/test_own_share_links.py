@@ -19,6 +19,7 @@ from chatui.store import transcripts
 from chatui.transfer import share_links
 from chatui.transfer.share_links import Link, ShareOptions
 from renderer.frames import Frame, Header
+from renderer.markup import html
 from tests.chatui.conftest import signed_in
 from tests.support.html_text import collapsed
 
@@ -118,6 +119,18 @@ def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: Use
         assert [message.kind for message in shared.messages] == ["question", "final"]
         assert "https://tea.example/" in str(shared.messages[1].blocks)
         assert (shared.title, shared.name, shared.is_imported, shared.imported_from) == ("Ada's conversation", "", False, "")
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_an_answer_is_rendered_as_cut_off_only_if_it_was(is_complete: bool, ada: User, conversation: Conversation) -> None:
+    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
+    metadata = transcripts.FrameMetadata(is_complete=is_complete)
+    frame = Frame(Header("assistant", channel="final"), "See [the p")
+    transcripts.activate(conversation, ada, transcripts.append(conversation, question, frame, Author.MODEL, metadata))
+    answer = share_links.preview(ada, conversation.pk).shared.messages[1]
+    whole, cut = (html.render_blocks("See [the p", is_cut=is_cut) for is_cut in (False, True))
+    assert answer.is_complete == is_complete and whole != cut, "the premise"
+    assert answer.blocks == (whole if is_complete else cut)
 
 
 def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:
