@@ -62,7 +62,13 @@ def mutants(root: Path, path: str) -> Iterator[Mutant]:
     for number, node in enumerate(ast.walk(tree)):
         if node in names:
             for change, (what, _) in enumerate(changes(node)):
-                yield Mutant(path, getattr(node, "lineno", 0), names[node], number, change, what)
+                yield Mutant(path, _line(node), names[node], number, change, what)
+
+
+def _line(node: ast.AST) -> int:
+    """The line on which a node runs. A comprehension has none: its first condition has."""
+    place = node.ifs[0] if isinstance(node, ast.comprehension) and node.ifs else node
+    return getattr(place, "lineno", 0)
 
 
 def mutated(root: Path, mutant: Mutant) -> ast.Module:

@@ -63,6 +63,11 @@ def test_conditions_constants_calls_and_results_can_be_changed_but_no_wording(mo
     assert {one.function for one in found} == {"may"}
 
 
+def test_each_change_has_the_line_on_which_it_runs(module: Path) -> None:
+    lines = {one.what: one.line for one in mutants(module, "module.py")}
+    assert min(lines.values()) > 0 and lines["without one > 'a'"] == lines["Gt -> GtE"] == lines["'a' -> 'a~'"] == 9
+
+
 def test_each_change_gives_another_program(module: Path) -> None:
     found = list(mutants(module, "module.py"))
     programs = {compile(mutated(module, one), "module.py", "exec").co_consts for one in found}

@@ -24,7 +24,8 @@ def is_zip(data: bytes) -> bool:
 
 
 def json_files(data: bytes) -> Iterator[bytes]:
-    """The files with conversations in an export's zip; if there are none, all its JSON files. Truncated when the limit is reached.
+    """The files with conversations in an export's zip; if there are none, all its JSON files. They end when ``MAX_UNPACKED`` bytes are
+    unpacked, and the last one may be truncated.
 
     Raises:
         ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
@@ -40,6 +41,8 @@ def json_files(data: bytes) -> Iterator[bytes]:
                     unpacked = file.read(room)
                 room -= len(unpacked)
                 yield unpacked
+                if not room:
+                    return
     except _BROKEN:
         refuse(ProductCode.EMPTY, _("the archive is damaged or encrypted"))
 

@@ -57,16 +57,18 @@ def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
     Raises:
         ImportRefusedError: the archive cannot be read.
     """
+    room = archive.MAX_UNPACKED
     for file in archive.json_files(data) if archive.is_zip(data) else [data]:
-        if not json_items.begins_list(file):
+        if json_items.begins_list(file):
+            try:
+                yield from map(_raw, json_items.items(file))
+            except json_items.TooMuchError:
+                yield Kind.FILE_CUT
+        else:
             yield _raw(file)
-            continue
-        try:
-            yield from map(_raw, json_items.items(file))
-        except json_items.TooMuchError:
-            yield Kind.FILE_CUT
-        if len(file) == archive.MAX_UNPACKED:
-            yield Kind.FILE_CUT
+        room -= len(file)
+    if room <= 0:
+        yield Kind.FILE_CUT
 
 
 def _items(data: bytes) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 
 from renderer.strict_json import JsonValue
@@ -45,7 +44,7 @@ def _from_iso(text: str) -> datetime:
 
 
 def _from_number(value: JsonValue) -> datetime | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not isinstance(value, int | float):
         return None
     return datetime.fromtimestamp(value / 1000 if value > _LARGEST_SECONDS else value, UTC)
 

@@ -8,16 +8,18 @@ from uuid import uuid4
 
 import pytest
 import pytest_django
+from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, ShareLink, User
+from chatui.models import AuditEvent, Conversation, OpenedPage, ShareLink, Turn, User
 from chatui.models.message import Author
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.transfer import share_links
 from chatui.transfer.share_links import Link, ShareOptions
 from renderer.frames import Frame, Header
+from renderer.markup import html
 from tests.chatui.conftest import signed_in
 from tests.support.html_text import collapsed
 
@@ -101,6 +103,36 @@ def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents
     assert (made.token, made.title, made.conversation_id) == (row.token, "Ada's conversation", str(conversation.pk))
 
 
+def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: User, conversation: Conversation) -> None:
+    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
+    turn = Turn.objects.create(
+        conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), lease_until=timezone.now(), state="completed"
+    )
+    last = question
+    for frame in (Frame(Header("tool", name="browser.open"), "HIDDEN"), Frame(Header("assistant", channel="final"), "So it is【0†L1】.")):
+        last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn=turn))
+    transcripts.activate(conversation, ada, last)
+    OpenedPage.objects.create(turn=turn, cursor=0, url="https://tea.example/", title="Tea")
+    preview = share_links.preview(ada, conversation.pk)
+    link = share_links.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, preview.leaf, 7, ShareOptions())
+    for shared in (preview.shared, share_links.read(link.token)):
+        assert [message.kind for message in shared.messages] == ["question", "final"]
+        assert "https://tea.example/" in str(shared.messages[1].blocks)
+        assert (shared.title, shared.name, shared.is_imported, shared.imported_from) == ("Ada's conversation", "", False, "")
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_an_answer_is_rendered_as_cut_off_only_if_it_was(is_complete: bool, ada: User, conversation: Conversation) -> None:
+    question = transcripts.append(conversation, None, Frame(Header("user"), "Tea?"), Author.PERSON)
+    metadata = transcripts.FrameMetadata(is_complete=is_complete)
+    frame = Frame(Header("assistant", channel="final"), "See [the p")
+    transcripts.activate(conversation, ada, transcripts.append(conversation, question, frame, Author.MODEL, metadata))
+    answer = share_links.preview(ada, conversation.pk).shared.messages[1]
+    whole, cut = (html.render_blocks("See [the p", is_cut=is_cut) for is_cut in (False, True))
+    assert answer.is_complete == is_complete and whole != cut, "the premise"
+    assert answer.blocks == (whole if is_complete else cut)
+
+
 def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:
     leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
     with pytest.raises(access.NotFoundError):
@@ -142,3 +174,17 @@ def test_people_who_may_no_longer_share_return_to_the_list_of_their_links(
     assert client.post(f"/shares/{links[0].id}/revoke/", {"conversation": str(conversation.pk)})["Location"] == "/shares/"
     assert client.post(f"/c/{conversation.pk}/share/revoke/")["Location"] == "/shares/"
     assert listed(ada, "/shares/") == [links[2].token]
+
+
+def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Link], ada: User, conversation: Conversation) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(ada)
+    for path in (f"/shares/{links[0].id}/revoke/", f"/c/{conversation.pk}/share/revoke/", "/shares/revoke/"):
+        assert signed_in(ada).get(path).status_code == 405
+        assert strict.post(path).status_code == 403, "without a token"
+        assert Client().post(path)["Location"].startswith("/sign-in/")
+    for path in ("/shares/", f"/c/{conversation.pk}/share/"):
+        assert Client().get(path)["Location"].startswith("/sign-in/")
+    leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
+    assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
+    assert len(share_links.links(ada)) == ShareLink.objects.count() == 3

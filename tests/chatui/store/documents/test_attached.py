@@ -95,8 +95,9 @@ def test_a_share_link_has_documents_only_if_their_owner_ticked_them(talk: Conver
     address = f"/s/{talk.share_links.get().token}/"
     shared = Client().get(address).content.decode()
     assert shared.count(SECRET) == 2 and "quarter.txt" in shared
-    names = [message.name for message in share_links.read(talk.share_links.get().token).messages]
-    assert names == ["quarter.txt", "other.txt", "", ""]
+    found = [(message.kind, message.name, message.is_complete) for message in share_links.read(talk.share_links.get().token).messages]
+    documents = [("document", "quarter.txt", True), ("document", "other.txt", True)]
+    assert found == [*documents, ("question", "", True), ("final", "", True)]
     assert AuditEvent.objects.get(action="make share link").detail == "for 7 days, with documents"
     attached.delete(StoredFile.objects.get(name="quarter.txt"))
     shared = Client().get(address).content.decode()

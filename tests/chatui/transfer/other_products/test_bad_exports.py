@@ -9,19 +9,22 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from chatui.models import Conversation, Message, User
-from chatui.transfer import upload
+from chatui.transfer import exports, upload
 from chatui.transfer.export_imports import import_export
-from chatui.transfer.imports import ImportRefusedError
+from chatui.transfer.imports import ImportRefusedError, import_transcript
 from chatui.transfer.other_products import archive, frames, json_items, reading
 from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Kind
 from renderer.gate import Audience, may_see
+from renderer.ocml import document
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import as_json, as_zip, gpt_mapping, gpt_message
@@ -181,6 +184,23 @@ def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
 def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
     assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.CONVERSATION_POSTPONED: 1}
+
+
+@pytest.mark.parametrize("do_import", [import_export, import_transcript])
+def test_one_person_has_one_import_at_a_time(do_import: Callable[[User, bytes], object], ada: User, bela: User) -> None:
+    data = GOOD if do_import is import_export else b"version: 2.2\n<|start|>user<|message|>Hi<|end|>"
+    Conversation.objects.create(owner=ada, deleted_at=timezone.now(), unfinished_until=timezone.now() + timedelta(seconds=30))
+    with pytest.raises(ImportRefusedError, match="another of your imports is still running"):
+        do_import(ada, data)
+    do_import(bela, data)
+    assert list(Conversation.objects.filter(deleted_at=None).values_list("owner", flat=True)) == [bela.pk]
+
+
+@pytest.mark.parametrize(("given", "stored"), [("gpt<|end|>", "gpt<end|>"), ("m\x00", "m\ufffd"), ("x" * 201, "x" * 200), (7, "")])
+def test_the_name_of_a_model_is_stored_in_a_form_that_a_document_can_have(given: Any, stored: str, ada: User) -> None:
+    [row] = import_export(ada, as_json([samples.CHATGPT | {"default_model_slug": given}])).conversations
+    assert row.model == stored
+    assert document.parse(exports.transcript(row, ada, Audience.END_USER)).model == (stored or None)
 
 
 def broken_zip() -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from chatui.transfer.other_products import chatgpt, librechat, open_webui
 from chatui.transfer.other_products.conversation_tree import ExportedConversation
 from chatui.transfer.other_products.left_out import Kind
 from renderer.gate import Audience, may_see
-from tests.chatui.transfer.other_products.samples import gpt_message
+from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each
 
 Expected = tuple[list[str], list[str], list[Kind]]
@@ -91,6 +92,12 @@ def test_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
     assert result(of_chatgpt(message)) == expected
 
 
+@for_each([("finished_successfully", True), ("", True), (None, True), ("in_progress", False), ("finished_partial_completion", False)])
+def test_an_answer_of_chatgpt_is_complete_if_it_was_finished_there(status: Any, is_complete: bool) -> None:
+    [node] = of_chatgpt(gpt(status=status)).nodes
+    assert node.is_complete == is_complete
+
+
 def part(kind: str, **more: str) -> dict[str, str]:
     return {"content_type": kind, **more}
 
@@ -103,6 +110,7 @@ def part(kind: str, **more: str) -> dict[str, str]:
         (gpt_message("user", part("real_time_user_audio_video_asset_pointer"), "x"), shows("x", Kind.RECORDING)),
         (gpt_message("user", part("video_container"), "two"), shows("two", Kind.RECORDING)),
         (gpt_message("user", part("file_pointer"), "two"), shows("two", Kind.FILE)),
+        (gpt_message("user", "two", part("image_asset_pointer"), part("x")), shows("two", Kind.IMAGE, Kind.UNKNOWN_PART)),
         (gpt_message("user", part("new", text="secret"), "two"), shows("two", Kind.UNKNOWN_PART)),
         (gpt_message("user", part("audio_transcription", text="spoken"), "two"), shows("spoken\n\ntwo")),
         (gpt_message("tool", part("image_asset_pointer"), "made"), ([], ["made"], [Kind.IMAGE, Kind.TOOL_RESULT])),
@@ -113,6 +121,12 @@ def part(kind: str, **more: str) -> dict[str, str]:
 )
 def test_the_parts_of_a_message_of_chatgpt(message: Any, expected: Expected) -> None:
     assert result(of_chatgpt(message)) == expected
+
+
+def test_a_message_of_chatgpt_is_below_its_parent() -> None:
+    read = chatgpt.read({"mapping": gpt_mapping(gpt("user"), gpt()) | {"x": {"message": gpt(), "parent": ""}}, "current_node": "n0"})
+    assert [(node.key, node.parent) for node in read.nodes] == [("root", None), ("n0", "root"), ("n1", "n0"), ("x", None)]
+    assert read.current == "n0"
 
 
 def test_a_hidden_message_of_chatgpt_is_stored_with_all_of_its_text() -> None:
@@ -151,8 +165,8 @@ def webui(role: Any = "assistant", content: Any = "words", **more: Any) -> dict[
         (webui(tool_calls=[{}, {}]), shows("words", Kind.TOOL_CALL, Kind.TOOL_CALL)),
         (webui("user", files=[{"type": "image"}, {"type": "file"}, "x"]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
         (
-            webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "x", "text": "y"}]),
-            shows("one", Kind.IMAGE, Kind.UNKNOWN_PART),
+            webui("user", [{"type": "text", "text": "one"}, {"type": "image_url"}, {"type": "image"}, {"type": "x", "text": "y"}]),
+            shows("one", Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
         ),
         (webui("user", None), nothing()),
         (webui("user", 7), nothing(Kind.UNREADABLE)),
@@ -186,6 +200,10 @@ def test_the_titles_models_and_times_of_open_webui_have_several_places() -> None
         (None, True, datetime.fromtimestamp(first, UTC)),
         ("0", False, None),
     ]
+    history: Any = {"messages": {"a": webui("user"), "b": webui(), "c": webui()}, "currentId": "b"}
+    whole = open_webui.read({"created_at": first, "updated_at": second, "chat": {"history": history, "timestamp": second}})
+    assert whole.current == "b", "not the last one in the file"
+    assert (whole.created_at, whole.active_at) == (datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(second, UTC))
     plain = of_open_webui(webui())
     assert (plain.title, plain.model, plain.created_at) == ("outer", "", None)
 
@@ -211,7 +229,10 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
         (libre(error=False), shows("words")),
         *((libre(sender=sender), hides(Kind.INSTRUCTIONS)) for sender in ("system", "System", "DEVELOPER")),
         (libre(True, files=[{"type": "image/png"}, {"type": "application/pdf"}, {}]), shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE)),
-        (libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}]), shows("words", Kind.IMAGE, Kind.FILE)),
+        (
+            libre(attachments=[{"type": "image_gen"}, {"type": "web_search"}, {}]),
+            shows("words", Kind.IMAGE, Kind.FILE, Kind.FILE),
+        ),
         (content({"type": "text", "text": "one"}, {"type": "output_text", "text": {"value": "two"}}), shows("one\n\ntwo")),
         *((content({"type": kind, kind: "why"}), hides(Kind.REASONING, "why")) for kind in ("think", "thinking", "reasoning")),
         (content({"type": "think", "text": {"value": "why"}}), hides(Kind.REASONING, "why")),
@@ -219,7 +240,10 @@ def content(*parts: dict[str, Any]) -> dict[str, Any]:
             content({"type": "tool_call", "tool_call": {"name": "find", "args": "x", "output": "y"}}),
             ([], ["find\n\nx", "y"], [Kind.TOOL_CALL, Kind.TOOL_RESULT]),
         ),
-        (content({"type": "image_url"}, {"type": "agent_update"}), nothing(Kind.IMAGE, Kind.UNKNOWN_PART)),
+        (
+            content({"type": "image_url"}, {"type": "image_file"}, {"type": "agent_update"}),
+            nothing(Kind.IMAGE, Kind.IMAGE, Kind.UNKNOWN_PART),
+        ),
         (libre(content=[]), shows("words")),
     ]
 )
@@ -253,6 +277,14 @@ def test_a_message_of_librechat_is_below_the_one_that_contains_or_names_it() -> 
     assert [(node.key, node.parent) for node in listed.nodes] == [("a", None), ("b", "a"), ("", None)], (
         "one without an id is not its own parent"
     )
+
+
+@for_each([(of_chatgpt, gpt("user"), gpt()), (of_open_webui, webui("user"), webui()), (of_librechat, libre(True), libre())])
+def test_words_of_a_person_are_a_question_and_those_of_a_model_an_answer(
+    read: Callable[[Any], ExportedConversation], asked: Any, answered: Any
+) -> None:
+    [question], [answer] = ([frame.header for node in read(each).nodes for frame in node.frames] for each in (asked, answered))
+    assert (question.role, question.channel) == ("user", None) and (answer.role, answer.channel) == ("assistant", "final")
 
 
 def test_what_is_taken_for_a_conversation_of_which_product() -> None:

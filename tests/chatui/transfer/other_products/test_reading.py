@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,7 +46,56 @@ def test_the_files_with_conversations_are_read_in_order_and_otherwise_all_json_f
 def test_an_archive_is_read_up_to_a_number_of_files_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(archive.json_files(zipped({f"{number:03}.json": b"" for number in range(101)})))) == 100
     monkeypatch.setattr(archive, "MAX_UNPACKED", 5)
-    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45", b""]
+    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45"]
+
+
+@pytest.mark.parametrize(("room", "is_cut"), [(20, False), (18, True), (15, True), (10, True), (5, True)])
+def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files have 19 bytes: the second list begins at the 10th."""
+    monkeypatch.setattr(archive, "MAX_UNPACKED", room)
+    found = list(reading.conversations(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"})))
+    assert found.count(Kind.FILE_CUT) == is_cut
+    assert isinstance(found[0], RawConversation) and found[0].data == b"{}"
+    assert len(found) == {20: 5, 18: 6, 15: 5, 10: 3, 5: 3}[room]
+
+
+def test_an_archive_of_exactly_the_most_files_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = zipped({"a.json": b"1", "b.txt": b"2", "c.json": b"3"})
+    monkeypatch.setattr(archive, "MAX_ENTRIES", 3)
+    assert list(archive.json_files(data)) == [b"1", b"3"]
+    monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
+    with pytest.raises(ImportRefusedError, match="more than 2 files"):
+        list(archive.json_files(data))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 40])
+def test_a_damaged_archive_is_refused(damage: bytes) -> None:
+    data = zipped({"a.json": bytes(range(256)) * 4})
+    with pytest.raises(ImportRefusedError, match="damaged or encrypted"):
+        list(archive.json_files(data[:40] + damage + data[80:]))
+
+
+@for_each(
+    [
+        (b"\xef\xbb\xbf" + GOOD, "Baking bread"),
+        (GOOD.replace(b"Baking", b"\xff"), "\ufffd bread"),
+        (b'{"conversationId": "x", "messages": [], "title": "t"}', "t"),
+        (b'{"chat": {"messages": [], "title": "u"}}', "u"),
+        (b"{}", Kind.CONVERSATION_UNREADABLE),
+        (b"[]", Kind.CONVERSATION_UNREADABLE),
+        (b"7", Kind.CONVERSATION_UNREADABLE),
+        (b"{", Kind.CONVERSATION_UNREADABLE),
+        (b"", Kind.CONVERSATION_UNREADABLE),
+    ]
+)
+def test_a_conversation_is_read_as_its_product_writes_it_or_is_unreadable(data: bytes, expected: str) -> None:
+    found = RawConversation("", data).read()
+    assert (found if isinstance(found, Kind) else found.title) == expected
+
+
+def test_a_file_that_is_no_list_is_one_conversation() -> None:
+    [found] = reading.conversations(GOOD)
+    assert isinstance(found, RawConversation) and found.data == GOOD
 
 
 def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
@@ -60,6 +110,7 @@ def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
         (b"\xef\xbb\xbf \r\n\t[{}]", [b"{}"]),
         (b'[1, "{", {"a": "]}\\"]"}, [2], null]', [b'{"a": "]}\\"]"}', b"[2]"]),
         (b'[{"a": [{}, {}]}, {"b": 1}] {"after": 1}', [b'{"a": [{}, {}]}', b'{"b": 1}']),
+        (b'[{}] [{"after": 1}]', [b"{}"]),
         (b'{"a": 1}', []),
         (b"", []),
         (b'[{"a": "cut', [b'{"a": "cut']),
@@ -78,6 +129,11 @@ def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
         next(found)
     items = list(reading.conversations(b"[{},{},{}]"))
     assert items[2] == Kind.FILE_CUT and len(items) == 3
+    monkeypatch.setattr(json_items, "MAX_BRACKETS", 4)
+    found = json_items.items(b"[{},[],{}]")
+    assert [next(found), next(found)] == [b"{}", b"[]"]
+    with pytest.raises(json_items.TooMuchError):
+        next(found)
 
 
 def test_an_export_is_recognized_by_one_of_its_first_conversations() -> None:
@@ -97,7 +153,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_read(limit: str, size: in
     for most, is_too_large in ((size, False), (size - 1, True)):
         monkeypatch.setattr(reading, limit, most)
         assert (conversation.read() == Kind.CONVERSATION_TOO_LARGE) == is_too_large
-        assert reading.is_export(GOOD) != is_too_large
+        assert reading.is_export(GOOD) == reading.is_export(b"[" + GOOD + b"]") != is_too_large
 
 
 def test_the_same_conversation_has_the_same_key_and_another_has_another() -> None:
@@ -133,6 +189,16 @@ MOMENT = datetime.fromtimestamp(SECONDS, UTC)
 def test_a_time_is_read_in_each_of_its_forms(value: Any, expected: datetime | None) -> None:
     assert time_of(value) == expected
     assert expected is None or time_of(value).tzinfo == UTC  # type: ignore[union-attr]
+
+
+def test_a_time_without_a_zone_is_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", "America/New_York")
+            time.tzset()
+            assert time_of("2023-11-14T22:13:20") == time_of("2023-11-14T17:13:20-05:00") == time_of(SECONDS) == MOMENT
+    finally:
+        time.tzset()
 
 
 def test_a_time_in_the_future_is_not_believed() -> None:

@@ -10,6 +10,7 @@ from chatui.transfer.other_products.conversation_tree import ExportedConversatio
 from chatui.transfer.other_products.folded import sections
 from chatui.transfer.other_products.left_out import Counts, Kind, sentences
 from chatui.transfer.other_products.trees import tree_of
+from renderer.gate import Audience, may_see
 
 
 def node(key: str, parent: str | None = None, *, count: int = 1, is_complete: bool = True) -> Node:
@@ -33,6 +34,20 @@ def test_the_messages_of_a_node_follow_one_another_and_its_children_follow_the_l
 def test_a_node_without_messages_only_connects_others() -> None:
     placed, _ = built(node("root", count=0), node("a", "root"), node("empty", "a", count=0), node("b", "empty"), node("c", "b"))
     assert placed == [("a", None), ("b", "a"), ("c", "b")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "texts", "unplaced"),
+    [
+        ([node("a", "gone"), node("b", "a")], ["a", "b"], 0),
+        ([node("b", "a"), node("a")], ["a", "b"], 0),
+        ([node("a"), node("a"), node("a", "b"), node("c", "a")], ["a", "c"], 2),
+        ([node("a", "b"), node("b", "a"), node("c", "c"), node("d")], ["d"], 3),
+    ],
+)
+def test_messages_without_a_place_are_left_out_and_counted(nodes: list[Node], texts: list[str], unplaced: int) -> None:
+    exported = ExportedConversation(Source.CHATGPT, nodes)
+    assert [item.frame.body for item in tree_of(exported).placed] == texts and exported.left_out[Kind.UNPLACED] == unplaced
 
 
 @pytest.mark.parametrize(
@@ -74,8 +89,18 @@ def test_an_answer_of_white_space_or_of_hidden_sections_alone_has_no_visible_fra
 
 def test_the_sections_around_a_hidden_one_are_separate_paragraphs() -> None:
     counts = Counts()
-    thought, answer = frames.answer("One.\n:::thinking\nwhy\n:::\n\n\nTwo.\n", counts)
-    assert (thought.header.channel, answer.body, counts) == ("analysis", "One.\n\nTwo.", {Kind.REASONING: 1})
+    thought, answer = frames.answer("~One~\n:::thinking\nwhy\n:::\n\n\nTwo.\n", counts)
+    [*_, rest] = frames.answer("One.\n:::thinking\nwhy\n:::\n \n:::thinking\nwhy\n:::\nTwo.", Counts())
+    assert rest.body == "One.\n\nTwo."
+    assert (thought.header.channel, answer.body, counts) == ("analysis", "~One~\n\nTwo.", {Kind.REASONING: 1})
+
+
+@pytest.mark.parametrize("text", ["<think>why</think>Fine.", "analysiswhyassistantfinalFine."])
+def test_an_answer_that_looks_like_reasoning_has_it_in_a_hidden_frame(text: str) -> None:
+    counts = Counts()
+    hidden, answer = frames.answer(text, counts)
+    assert "why" in hidden.body and not may_see(hidden.header, Audience.END_USER) and counts == {Kind.WITHHELD: 1}
+    assert answer.body == "Fine." and may_see(answer.header, Audience.END_USER)
 
 
 def test_a_harmless_title_is_kept_up_to_its_length_and_another_is_dropped() -> None:

@@ -10,7 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
-from chatui.store.documents import attached
+from chatui.store.documents import attached, pending_uploads
+from chatui.transfer import sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded
 
@@ -60,6 +61,36 @@ def test_the_response_says_if_there_are_more_files(ada: User, talk: Conversation
     sent_file(talk, "more.txt")
     assert listed() == (50, True)
     assert listed("more") == (1, False)
+
+
+def test_so_many_copies_of_a_file_that_not_all_are_examined_count_as_more(
+    ada: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sent_files, "_MAX_ROWS", 2)
+    for count, has_more in ((1, False), (2, True), (3, True)):
+        sent_file(talk, "notes.txt")
+        found, more = sent_files.search(ada, "")
+        assert (len(found), more) == (1, has_more), count
+
+
+def test_each_of_several_files_is_pending_under_its_own_name_with_its_own_text(ada: User, talk: Conversation) -> None:
+    """Files are the same only if their names and texts are, and they wait at the same message box."""
+    other = Conversation.objects.create(owner=ada)
+    sent = [sent_file(talk, name, text) for name, text in (("a.txt", "one"), ("a.txt", "two"), ("b.txt", "one"))]
+    pending = [sent_files.attach_again(ada, file.pk, place) for place in (None, other.pk) for file in (*sent, *sent)]
+    assert [(file.name, file.content_id) for file in pending] == [(file.name, file.content_id) for file in sent] * 4
+    assert [file.brought_in for file in pending] == [None] * 6 + [other.pk] * 6
+    assert len({file.pk for file in pending}) == 6 and {file.source for file in pending} == {"person"}
+
+
+def test_files_that_are_pending_again_count_towards_the_most_that_wait(
+    ada: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_uploads, "MAX_PENDING", 1)
+    sent = [sent_file(talk, f"{number}.txt") for number in range(2)]
+    first, second = (sent_files.attach_again(ada, file.pk, None) for file in sent)
+    assert StoredFile.objects.filter(pk=second.pk).exists() and not StoredFile.objects.filter(pk=first.pk).exists()
+    assert StoredFile.objects.filter(conversation=talk).count() == 2
 
 
 def test_a_file_is_pending_again_with_its_text_and_no_second_copy(ada: User, talk: Conversation) -> None:

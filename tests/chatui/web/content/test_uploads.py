@@ -14,6 +14,7 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
+from chatui.documents import kinds
 from chatui.documents.reading import Part, Reading, State
 from chatui.live.early_refusals import refusal_of
 from chatui.models import Conversation, DocumentPart, DocumentPassage, FileContent, StoredFile, User
@@ -261,10 +262,16 @@ def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypa
         held.append(connections["default"].connection)
         return Reading(State.READ, "text", (Part("", "words"),))
 
+    def detected(name: str, data: bytes) -> kinds.DetectedKind:
+        held.append(connections["default"].connection)
+        return detect(name, data)
+
+    detect = kinds.detect
+    monkeypatch.setattr(kinds, "detect", detected)
     monkeypatch.setattr("chatui.documents.reading.read", read)
     assert upload(signed_in(ada)).json()["ok"]
     # async_to_sync runs it in this same thread.
-    assert held == [None]
+    assert held == [None, None], "neither when its turn comes"
 
 
 def test_a_temporary_refusal_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,94 @@
+"""Downloads of one conversation: their names and types, who gets one, and what the whole transcript has in each format."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.models import AuditEvent, Conversation, Message, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.transfer import exports
+from chatui.transfer.exports import Format
+from renderer.frames import Frame, Header
+from renderer.gate import Audience
+from renderer.ocml import document
+from tests.chatui.conftest import OPENING, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def say(row: Conversation, parent: Message | None, text: str, header: Header) -> Message:
+    return transcripts.append(row, parent, Frame(header, text), Author.MODEL)
+
+
+@pytest.fixture
+def exported(conversation: Conversation, ada: User) -> Conversation:
+    question = say(conversation, None, "\nWhy?\n\n", Header("user"))
+    thought = say(conversation, question, "HIDDEN", Header("assistant", channel="analysis"))
+    transcripts.activate(conversation, ada, say(conversation, thought, "Because.", Header("assistant", channel="final")))
+    return conversation
+
+
+@pytest.mark.parametrize(("name", "extension"), [("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])
+def test_an_owner_downloads_visible_text_as_a_plain_text_file(name: str, extension: str, exported: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/c/{exported.pk}/download/?format={name}")
+    assert "Because." in response.content.decode() and "HIDDEN" not in response.content.decode()
+    assert response["Content-Disposition"] == f'attachment; filename="Ada\'s conversation.{extension}"'
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert not AuditEvent.objects.exists()
+
+
+def test_staff_download_the_whole_transcript_under_another_name_and_it_is_recorded(
+    exported: Conversation, grace: User, ada: User, bela: User
+) -> None:
+    client, path = signed_in(grace), f"/c/{exported.pk}/download/whole/"
+    assert client.get(path).status_code == 403, "without opening the debug view"
+    client.post(f"/c/{exported.pk}/debug/open/", OPENING)
+    for name, extension in (("markdown", "md"), ("openchatml", "ocml"), ("json", "json")):
+        response = client.get(f"{path}?format={name}")
+        assert "HIDDEN" in response.content.decode() and response["Content-Type"] == "text/plain; charset=utf-8"
+        assert response["Content-Disposition"] == f'attachment; filename="Ada\'s conversation-whole.{extension}"'
+    last = AuditEvent.objects.order_by("-number")[0]
+    assert (last.action, last.conversation_id, last.actor, last.code) == ("whole download", exported.pk, grace, "")
+    assert client.get(f"{path}?format=x").status_code == 404
+    for person in (ada, bela):
+        refused = signed_in(person).get(path)
+        assert refused.status_code == 403 and "HIDDEN" not in refused.content.decode()
+
+
+def test_nobody_else_downloads_a_conversation_nor_the_owner_a_temporary_or_deleted_one(
+    exported: Conversation, ada: User, bela: User, grace: User
+) -> None:
+    path = f"/c/{exported.pk}/download/"
+    assert [signed_in(person).get(path).status_code for person in (ada, bela, grace)] == [200, 404, 404]
+    assert Client().get(path).status_code == 302 == Client().get("/download/").status_code
+    assert signed_in(ada).post(path).status_code == 405 == signed_in(ada).post("/download/").status_code
+    names = [name for name, _ in exports.all_files(ada)]
+    assert len(names) == 2 and not list(exports.all_files(bela))
+    for state in ("temporary_until", "deleted_at"):
+        Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
+        assert signed_in(ada).get(path).status_code == 404 and not list(exports.all_files(ada)), state
+        Conversation.objects.update(**{state: None})
+    assert signed_in(ada).get(path).status_code == 200
+
+
+def test_an_archive_has_the_visible_branch_of_each_conversation(exported: Conversation, ada: User) -> None:
+    other = Conversation.objects.create(owner=ada, title="Other")
+    transcripts.activate(other, ada, say(other, None, "Hello", Header("user")))
+    files = dict(exports.all_files(ada))
+    for row, texts in ((exported, ["\nWhy?\n\n", "Because."]), (other, ["Hello"])):
+        found = document.parse(str(files[f"{exports.file_name(row)}.ocml"]))
+        assert [frame.body for frame in found.frames] == texts
+        assert str(files[f"{exports.file_name(row)}.md"]).startswith(f"# {row.title}\n\n## Question\n\n{texts[0].strip()}\n")
+    assert len(files) == 4
+
+
+def test_whole_markdown_has_the_header_and_the_exact_text_of_every_frame(exported: Conversation, ada: User) -> None:
+    assert exports.transcript(exported, ada, Audience.DEBUG, Format.MARKDOWN) == (
+        "# Ada's conversation\n\n## user\n\n```text\n\nWhy?\n\n\n```\n\n"
+        "## assistant · analysis\n\n```text\nHIDDEN\n```\n\n## assistant · final\n\n```text\nBecause.\n```\n"
+    )
