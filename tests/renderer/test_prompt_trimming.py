@@ -111,3 +111,8 @@ def test_the_newest_documents_take_precedence_then_one_line_for_each_of_the_othe
 def test_of_two_documents_of_one_turn_the_last_stays_and_their_order_too(length: float, expected: list[str]) -> None:
     found = trimmed([[file("e" * 40), file("f" * 40), ask("q")], [ask("now")]], length)
     assert bodies(found) == [*expected, "now"] and found.turns_left_out == 1
+
+
+def test_a_document_without_a_question_stays_once() -> None:
+    found = trimmed([[file("e" * 40)], [ask("q" * 100)], [ask("now")]], 142)
+    assert (bodies(found), found.length) == (["e" * 40, "now"], 43)

@@ -33,6 +33,7 @@ CALLED = frame(CALL, Terminator.CALL)
         [*frame(ANALYSIS), *CALLED, *CALLED],
         [*CALLED, *frame(REPLY), *frame(ANALYSIS), *frame(ANSWER, Terminator.RETURN)],
         [*CALLED, *CALLED, *frame(REPLY), *frame(ANSWER)],
+        [FrameClosed(Terminator.END)],
         [*frame(CALL), *frame(ANSWER)],
         [*frame(CALL, None, Code.STREAM_TRUNCATED), *frame(ANSWER)],
         [FrameOpened(ANSWER), FrameWithdrawn(), FrameText("text"), FrameClosed(None)],
