@@ -107,6 +107,17 @@ def test_a_document_header_may_have_64_kib_and_no_more() -> None:
             document_header.read(more)
 
 
+def test_the_limit_of_a_document_header_is_the_last_length_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = Transcript((), model="m" * 20)
+    text = document_header.write(transcript)
+    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text))
+    assert document_header.read(document_header.write(transcript)).model == transcript.model
+    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text) - 1)
+    for refused in (lambda: document_header.write(transcript), lambda: document_header.read(text)):
+        with pytest.raises(ParseHeaderError, match="too long"):
+            refused()
+
+
 def test_an_error_points_into_the_header() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
@@ -126,14 +137,33 @@ def test_a_profile_lists_its_requirements() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", ["", "enabled: false, require_channels: 5", "require_channels: [final]", "enabled: true", "enabled: null"]
+    "rules",
+    [
+        "",
+        "enabled: false, require_channels: 5",
+        "require_channels: [final]",
+        "enabled: true",
+        "enabled: null",
+        "enabled: true, require_channels: null, tool_calls_in: false, builtins_in: []",
+    ],
 )
 def test_a_profile_that_is_not_enabled_or_empty_requires_nothing(rules: str) -> None:
     assert profile(rules) == Profile()
 
 
 @pytest.mark.parametrize(
-    "rules", ["enabled: 1", "enabled: 'true'", "enabled: true, require_channels: 5", "enabled: true, builtins_in: [x]"]
+    "rules",
+    [
+        "enabled: 1",
+        "enabled: 'true'",
+        "enabled: true, require_channels: 5",
+        "enabled: true, require_channels: true",
+        "enabled: true, require_channels: [[final]]",
+        "enabled: true, tool_calls_in: {final: 1}",
+        "enabled: true, tool_calls_in: [final, 1]",
+        "enabled: true, builtins_in: [x]",
+        "enabled: true, builtins_in: final2",
+    ],
 )
 def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
     with pytest.raises(ParseHeaderError):
