@@ -272,7 +272,7 @@ def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:
     assert transcript.version == "1.0"
 
 
-@pytest.mark.parametrize("surrogate", map(chr, (0xD800, 0xDBFF, 0xDC00, 0xDFFF)))
+@pytest.mark.parametrize("surrogate", [chr(code) for code in (0xD800, 0xDBFF, 0xDC00, 0xDFFF)])
 def test_an_unpaired_surrogate_in_json_is_refused_at_its_place_or_replaced(surrogate: str) -> None:
     text = '{"header": {"version": "2.2"}, "messages": [\n{"role": "user", "content": "é' + surrogate + 'b"}]}'
     with pytest.raises(ParseHeaderError) as caught:
