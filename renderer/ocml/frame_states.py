@@ -60,7 +60,7 @@ class FrameStates:
         if self.state == self._between:
             if not held:
                 return
-            self._frame = self._cursor.here(self._frame_count)
+            self._frame, output.error = self._cursor.here(self._frame_count), None
             output.report(Code.STREAM_TRUNCATED, "the text ends inside a control token", self._frame)
             self._stray_frame(held)
         elif self.state == self._header_text:

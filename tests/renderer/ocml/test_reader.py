@@ -251,3 +251,17 @@ def test_a_bracket_or_a_byte_order_mark_at_the_edge_of_a_piece_means_what_it_mea
 def test_only_the_first_byte_order_mark_is_left_out() -> None:
     events = read_pieces(["\ufeff<|start|>user<|message|>", "\ufeffa<|end|>"], fragment=True).events
     assert [event.text for event in events if isinstance(event, FrameText)] == ["\ufeffa"]
+
+
+@pytest.mark.parametrize("before", ["<|start|>robot<|message|>x<|end|>", "<|end|>", "stray<|end|>", "<|start|>user<|message|>x<|end|>\n"])
+def test_a_token_that_breaks_off_has_an_error_of_its_own(before: str) -> None:
+    for pieces in ([f"{before}<|en"], [before, "<|en"]):
+        last = document.read_leniently(pieces, fragment=True).finished[-1]
+        assert (last.frame, last.complete, last.error) == (Frame(BROKEN, "<|en"), False, Code.STREAM_TRUNCATED)
+
+
+def test_a_bracket_at_the_end_of_a_header_that_is_too_long_still_makes_a_token_text() -> None:
+    begin = "<|start|>user " + "n" * frame_header.HEADER_LIMIT
+    for pieces in ([f"{begin}<<|end|>b<|end|>"], [begin, "<", "<|end|>b<|end|>"], list(f"{begin}<<|end|>b<|end|>")):
+        (done,) = document.read_leniently(pieces, fragment=True).finished
+        assert done.frame == Frame(BROKEN, f"{begin}<|end|>b")
