@@ -186,3 +186,110 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
 def test_hostile_headers_are_refused_without_recursion(text: str) -> None:
     with pytest.raises(ParseHeaderError):
         document_header.read("version: 2.2\na: " + text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nversion: 2.2\na: x---\n",
+        "---\nversion: 2.2\na: x---\n---\n",
+        "\n  ---  \r\nversion: 2.2\na: x---\n",
+        "version: 2.2\na: x---\n---  \n \n",
+        "version: 2.2\na: x---\n---",
+    ],
+)
+def test_a_document_header_may_be_between_lines_of_dashes(text: str) -> None:
+    assert document_header.read(text).extra == {"a": "x---"}
+
+
+@pytest.mark.parametrize("text", ["---", "---\n", "---\n---\n", "version: 2.2\n---\na: 1\n", "--\nversion: 2.2\n", "version: 2.2\n --\n"])
+def test_other_lines_of_dashes_are_refused(text: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(text)
+
+
+@pytest.mark.parametrize(("version", "is_version_1"), [("1.0", True), ("1.12", True), ("2.1", False), ("2.0", False)])
+def test_a_document_of_version_1_is_known_by_its_major_version(version: str, is_version_1: bool) -> None:
+    assert document_header.read(f"version: {version}\n").is_version_1 is is_version_1
+
+
+@pytest.mark.parametrize(
+    ("version", "is_future"), [("9999.9999", True), ("3.0", True), ("12345.1", False), ("0.1", False), ("9.12345", False)]
+)
+def test_only_a_version_of_a_document_can_be_a_future_one(version: str, is_future: bool) -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document_header.read(f"version: {version}\n")
+    assert isinstance(caught.value, FutureVersionError) is is_future
+
+
+def test_keys_are_written_in_their_order_each_on_one_line() -> None:
+    values = {"b": "word " * 60 + "end", "a": {"d": 1, "c": "<|end|>"}}
+    text = document_header.write(Transcript((), model="m", settings={"t": 1}, extra=values))
+    assert [line.split(":")[0].strip() for line in text.splitlines()] == [
+        "version",
+        "model",
+        "generation_settings",
+        "t",
+        "b",
+        "a",
+        "d",
+        "c",
+        "",
+    ]
+    assert "<|end|>" not in text and document_header.read(text).extra == values
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": "\ud800"},
+        {"\udfff": 1},
+        {1: "a"},
+        {"a": float("inf")},
+        {"a": [float("nan")]},
+        {"a": 10**4000},
+        {"a": b"x"},
+        {"a": {"b": {2}}},
+        {"version": "2.2"},
+        {"generation_settings": {}},
+    ],
+)
+def test_a_value_that_would_not_come_back_is_not_written(values: dict[str, object]) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.write(Transcript((), extra=values))
+
+
+def test_the_largest_number_comes_back() -> None:
+    for value in (10**4000 - 1, -(10**4000) + 1, 1.7976931348623157e308, 5e-324, True, None):
+        assert document_header.read(document_header.write(Transcript((), extra={"a": value}))).extra == {"a": value}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a: &x 1",
+        "a: *x",
+        "a: !!str 1",
+        "a: !x 1",
+        "a: 1\na: 2",
+        "a: {b: 1, b: 1}",
+        "[a]: 1",
+        "2: a",
+        "true: a",
+        "a: .inf",
+        "a: -.INF",
+        "a: .nan",
+        "a: 1e999",
+        "a: 1e-999",
+        "a: -0.1e-999",
+        "a: " + "9" * 5000,
+        "version: 2.3",
+    ],
+)
+def test_a_line_that_programs_could_read_differently_is_refused(line: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(f"version: 2.2\n{line}\n")
+
+
+def test_a_merge_key_is_an_ordinary_one() -> None:
+    assert document_header.read('version: 2.2\n"<<": {a: 1}\n<<<: 2\n').extra == {"<<": {"a": 1}, "<<<": 2}
