@@ -97,7 +97,6 @@ class FrameStates:
     def _stray(self, buffer: str, position: int) -> int | None:
         if not self._output.report(Code.PARSE_HEADER, "text between frames", self._cursor.location(position, self._frame_count)):
             return None
-        self._output.error = None
         token = TOKEN.match(buffer, position)
         if token and token[0] in _TERMINATORS:
             return token.end()

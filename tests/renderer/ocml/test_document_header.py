@@ -9,9 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import ParseHeaderError
-from renderer.frames import Transcript
-from renderer.ocml import document_header
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import HEADER_VALUE, Channel, Transcript
+from renderer.gate import Audience, may_see
+from renderer.ocml import document, document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
 from renderer.tokens import TOKEN_RUN
 from tests.renderer.examples import header_values
@@ -252,6 +253,7 @@ def test_keys_are_written_in_their_order_each_on_one_line() -> None:
         {"a": {"b": {2}}},
         {"version": "2.2"},
         {"generation_settings": {}},
+        {"profiles": {"harmony": {"enabled": 1}}},
     ],
 )
 def test_a_value_that_would_not_come_back_is_not_written(values: dict[str, object]) -> None:
@@ -293,3 +295,28 @@ def test_a_line_that_programs_could_read_differently_is_refused(line: str) -> No
 
 def test_a_merge_key_is_an_ordinary_one() -> None:
     assert document_header.read('version: 2.2\n"<<": {a: 1}\n<<<: 2\n').extra == {"<<": {"a": 1}, "<<<": 2}
+
+
+@pytest.mark.parametrize("begin", ["version: x\n", "version: [\n", "\u00a0\n", "\x0b\n", f"a: {'b' * DOCUMENT_HEADER_LIMIT}\n"])
+def test_a_header_that_cannot_be_read_requires_one_of_the_channels(begin: str) -> None:
+    channels = "".join(f"<|start|>assistant<|channel|>{channel}<|message|>x<|end|>\n" for channel in Channel)
+    reading = document.read_leniently(f"{begin}<|start|>assistant<|message|>x<|end|>\n{channels}")
+    assert reading.document.profile == document_header.STRICTEST
+    assert [problem.code for problem in reading.problems] == [Code.PARSE_HEADER, Code.PARSE_CHANNEL_MISSING]
+    seen = [may_see(done.frame.header, Audience.END_USER) for done in reading.finished]
+    assert seen == [False, False, False, True], "without a channel, analysis, commentary, final"
+
+
+@pytest.mark.parametrize("begin", ["", "\r\n", "\t\r \n"])
+def test_a_document_without_a_header_is_of_version_1(begin: str) -> None:
+    text = f"{begin}<|start|>assistant<|message|>x<|end|>"
+    assert document.parse(text).version == "1.0" and document.read_strictly(text).document == document_header.LEGACY
+    assert [problem.hint for problem in document.check(begin).problems] == ["there is no document"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("a", True), ("a.b_c:d-E9", True), ("a" * 128, True), ("a" * 129, False), ("", False), ("a/b", False), ("a b", False), ("é", False)],
+)
+def test_a_value_that_the_product_writes_is_short_and_plain(value: str, expected: bool) -> None:
+    assert (HEADER_VALUE.fullmatch(value) is not None) is expected
