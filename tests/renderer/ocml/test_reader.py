@@ -234,6 +234,9 @@ def test_the_end_of_a_text_is_held_back_only_while_it_may_become_a_token() -> No
     [
         ["<|start|>user name=a<", "<|message|> x=1<|message|>x<|end|>"],
         ["<|start|>user name=a", "<", "<|message|>", "x<|end|>"],
+        ["<|start|>user name=a<<", "|message|>b<|message|>x<|end|>"],
+        ["<|start|>user<|message|>a<<", "|end|>b<|end|>"],
+        ["<|start|>user<|channel|>final<<", "|end|>b<|message|>x<|end|>"],
         ["<|start|>user name=a<", "b<|message|>x<|end|>"],
         ["<|start|>user<|message|>a<", "<|end|>b<|end|>"],
         ["<|start|>user<|message|>a<", "b", "<|end|>"],
