@@ -60,7 +60,7 @@ class FrameStates:
         if self.state == self._between:
             if not held:
                 return
-            self._frame = self._cursor.here(self._frame_count)
+            self._frame, output.error = self._cursor.here(self._frame_count), None
             output.report(Code.STREAM_TRUNCATED, "the text ends inside a control token", self._frame)
             self._stray_frame(held)
         elif self.state == self._header_text:
@@ -97,7 +97,6 @@ class FrameStates:
     def _stray(self, buffer: str, position: int) -> int | None:
         if not self._output.report(Code.PARSE_HEADER, "text between frames", self._cursor.location(position, self._frame_count)):
             return None
-        self._output.error = None
         token = TOKEN.match(buffer, position)
         if token and token[0] in _TERMINATORS:
             return token.end()

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import pytest
+
 from renderer.frame_kinds import (
+    ANALYSIS,
     ANSWER,
     BROKEN,
     DOCUMENT,
+    NOTES,
     PREAMBLE,
     PRODUCT_NAMES,
     SUMMARY,
@@ -18,6 +22,7 @@ from renderer.frame_kinds import (
     is_answer,
     is_document,
     is_for_people,
+    is_json,
     is_preamble,
     is_reasoning,
     is_tool_line,
@@ -25,6 +30,9 @@ from renderer.frame_kinds import (
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
 from renderer.history import frames_for_prompt
+from renderer.ocml.frame_header import spelled
+
+USER = Audience.END_USER
 
 HEADERS = [
     Header(role, channel, recipient, intent=intent)
@@ -79,6 +87,40 @@ def test_frames_that_the_product_writes_for_people_are_recognized_by_their_name(
     assert {SUMMARY.name, TOOL_LINE.name} == PRODUCT_NAMES and is_tool_line(TOOL_LINE)
     for header in (SUMMARY, TOOL_LINE):
         assert frames_for_prompt([Frame(Header(Role.USER), "Why?"), Frame(header, "Looking it up")]) == (Frame(Header(Role.USER), "Why?"),)
+
+
+@pytest.mark.parametrize(
+    ("header", "written"),
+    [
+        (ANSWER, "assistant<|channel|>final"),
+        (PREAMBLE, "assistant intent=preamble<|channel|>commentary"),
+        (ANALYSIS, "assistant<|channel|>analysis"),
+        (BROKEN, "assistant intent=debug<|channel|>analysis"),
+        (SUMMARY, "assistant name=reasoning_summary intent=preamble<|channel|>commentary"),
+        (TOOL_LINE, "assistant name=tool_activity intent=preamble<|channel|>commentary"),
+        (NOTES, "user<|channel|>commentary"),
+        (DOCUMENT, "user name=document content_type=text"),
+    ],
+)
+def test_each_well_known_header_stays_as_conversations_have_it_in_the_database(header: Header, written: str) -> None:
+    assert spelled(header) == written
+
+
+def test_only_a_visible_well_known_header_is_for_people() -> None:
+    hidden = [header for header in (ANSWER, PREAMBLE, ANALYSIS, BROKEN, SUMMARY, TOOL_LINE, NOTES, DOCUMENT) if not may_see(header, USER)]
+    assert hidden == [ANALYSIS, BROKEN, NOTES, DOCUMENT]
+    assert may_see(ANALYSIS, Audience.TRUSTED_PROGRAM) and not may_see(BROKEN, Audience.TRUSTED_PROGRAM)
+
+
+@pytest.mark.parametrize(
+    ("constrain", "expected"), [("json", True), ("JSON", True), ("Json", True), (None, False), ("text", False), ("jsonl", False)]
+)
+def test_a_body_is_json_if_its_constraint_says_so_in_any_case(constrain: str | None, expected: bool) -> None:
+    assert is_json(Header(Role.ASSISTANT, Channel.FINAL, content_type="json", constrain=constrain)) is expected
+
+
+def test_the_line_about_a_tool_has_the_whole_header_of_one() -> None:
+    assert not any(map(is_tool_line, (replace(TOOL_LINE, intent=None), replace(TOOL_LINE, channel=None), replace(TOOL_LINE, role="user"))))
 
 
 def test_each_well_known_header_is_what_its_name_says() -> None:

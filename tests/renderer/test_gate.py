@@ -90,7 +90,8 @@ def test_no_repr_contains_a_body() -> None:
 
 def test_omitting_hidden_frames_is_not_an_attempt() -> None:
     frames = [Frame(Header("assistant", channel="analysis"), "a"), Frame(Header("assistant", channel="final"), "b")]
-    assert [frame.body for frame in visible(frames, Audience.END_USER)] == ["b"]
+    for audience, bodies in ((Audience.END_USER, "b"), (Audience.PROGRAM, "b"), (Audience.TRUSTED_PROGRAM, "ab"), (Audience.DEBUG, "ab")):
+        assert "".join(frame.body for frame in visible(frames, audience)) == bodies
 
 
 STREAM: list[RawEvent] = [
@@ -131,6 +132,9 @@ def test_the_header_shown_to_an_end_user_names_neither_tool_nor_model() -> None:
 )
 def test_the_header_shown_to_an_end_user_tells_only_the_kind_of_the_frame(header: Header, outline: Header) -> None:
     assert Gate(Audience.END_USER).admit(FrameOpened(header)) == VisibleOpened(outline)
+    if header != TOOL_LINE:
+        for audience in (Audience.PROGRAM, Audience.TRUSTED_PROGRAM):
+            assert Gate(audience, {"functions.f"}).admit(FrameOpened(header)) == VisibleOpened(outline)
     assert Gate(Audience.DEBUG).admit(FrameOpened(header)) == VisibleOpened(header)
 
 
@@ -163,12 +167,19 @@ def test_working_is_reported_again_when_the_model_hides_something_after_a_visibl
 
 
 def test_nothing_of_a_frame_is_shown_after_it_was_withdrawn() -> None:
-    for audience, later in ((Audience.END_USER, [None, None]), (Audience.DEBUG, [VisibleDelta, VisibleClosed])):
+    hidden = [(audience, [None, None]) for audience in Audience if audience is not Audience.DEBUG]
+    for audience, later in (*hidden, (Audience.DEBUG, [VisibleDelta, VisibleClosed])):
         gate = Gate(audience)
         gate.admit(FrameOpened(Header("assistant", channel="final")))
         assert gate.admit(FrameWithdrawn()) == VisibleWithdrawn(BROKEN)
         seen = [gate.admit(event) for event in (FrameText("more"), FrameClosed(Terminator.END))]
         assert [event and type(event) for event in seen] == later
+
+
+def test_a_trusted_program_sees_no_more_of_reasoning_that_was_withdrawn() -> None:
+    gate = Gate(Audience.TRUSTED_PROGRAM)
+    seen = [gate.admit(event) for event in (FrameOpened(Header("assistant", "analysis")), FrameText("a"), FrameWithdrawn(), FrameText("b"))]
+    assert seen == [VisibleOpened(Header("assistant", "analysis")), VisibleDelta(VisibleText("a")), VisibleWithdrawn(BROKEN), None]
 
 
 def test_a_hidden_frame_that_is_withdrawn_stays_unnoticed() -> None:
@@ -250,7 +261,9 @@ def test_a_program_sees_the_traffic_of_its_own_functions_and_of_no_others() -> N
         with pytest.raises(VisibilityError):
             show(Frame(header, "{}"), Audience.PROGRAM)
         assert Gate(Audience.PROGRAM).admit(FrameOpened(header)) == Working()
-        assert isinstance(Gate(Audience.PROGRAM, own).admit(FrameOpened(header)), VisibleOpened)
+        for audience in (Audience.PROGRAM, Audience.TRUSTED_PROGRAM):
+            assert Gate(audience, own).admit(FrameOpened(header)) == VisibleOpened(Header(role, channel))
+            assert show(Frame(header, "{}"), audience, own) == "{}"
 
 
 @pytest.mark.parametrize("audience", [Audience.PROGRAM, Audience.TRUSTED_PROGRAM])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -53,6 +54,43 @@ def test_frames_of_the_product_and_debug_frames_are_not_sent() -> None:
     summary = Frame(Header("assistant", channel="commentary", intent="preamble", name="reasoning_summary"), "Compared routes")
     broken = Frame(Header("assistant", channel="analysis", intent="debug"), "garbage")
     assert frames_for_prompt([ASK, summary, broken]) == (ASK,)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header("assistant", "final", intent="status"),
+        Header("assistant", "commentary", intent="status"),
+        Header("assistant", "final", intent="debug"),
+        Header("user", intent="debug"),
+        Header("assistant", "commentary", name="tool_activity", intent="preamble"),
+        Header("assistant", "commentary", name="reasoning_summary"),
+    ],
+)
+def test_status_lines_debug_frames_and_lines_of_the_product_are_not_sent(header: Header) -> None:
+    assert frames_for_prompt([ASK, THINK, Frame(header, "text")]) == (ASK, THINK)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header("user", "final"),
+        Header("assistant", "final", intent="preamble"),
+        Header("assistant", "final", "functions.f", "c9"),
+        Header("assistant", "commentary"),
+    ],
+)
+def test_only_an_answer_ends_what_analysis_is_for(header: Header) -> None:
+    frame = Frame(header, "text")
+    assert frames_for_prompt([ASK, THINK, frame]) == (ASK, THINK, frame)
+    without_channel = Frame(Header("assistant"), "text")
+    assert frames_for_prompt([ASK, THINK, without_channel]) == (ASK, without_channel)
+
+
+def test_a_call_and_a_reply_without_an_id_are_no_pair() -> None:
+    call, reply = Frame(replace(CALL.header, call_id=None), "{}", Terminator.CALL), Frame(replace(REPLY.header, call_id=None), "{}")
+    assert frames_for_prompt([ASK, call, reply]) == (ASK,)
+    assert frames_for_prompt([ASK, CALL, replace(REPLY, header=replace(REPLY.header, call_id="c3"))]) == (ASK,)
 
 
 def test_a_name_of_the_product_in_a_persons_frame_means_nothing() -> None:

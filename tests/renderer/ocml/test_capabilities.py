@@ -8,6 +8,7 @@ import pytest
 
 from renderer.frames import Frame, Header
 from renderer.ocml import capabilities, document, interchange
+from renderer.tokens import Token
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,10 @@ from renderer.ocml import capabilities, document, interchange
         ({}, 0),
         ({"roles": ["system", "functions.*", "functions.x"], "channels": ["final"], "tokens": ["<|start|>"], "streaming": []}, 0),
         ({"x": ["y"]}, 0),
+        ({"roles": ["system", "developer", "user", "assistant", "tool"], "channels": ["analysis", "commentary", "final"]}, 0),
+        ({"tokens": [*Token], "streaming": ["response.delta", "response.delta.flush", "response.cancel", "tool.cancel"]}, 0),
+        ({"roles": ["functions."], "channels": [], "tokens": None}, 0),
+        ({"roles": ["function.x"], "channels": ["*"], "tokens": ["<|start|>x"], "streaming": "response.delta"}, 4),
         ("all", 1),
         ({"roles": ["critic"]}, 1),
         ({"roles": "assistant"}, 1),

@@ -9,9 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import ParseHeaderError
-from renderer.frames import Transcript
-from renderer.ocml import document_header
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import HEADER_VALUE, Channel, Transcript
+from renderer.gate import Audience, may_see
+from renderer.ocml import document, document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
 from renderer.tokens import TOKEN_RUN
 from tests.renderer.examples import header_values
@@ -107,6 +108,17 @@ def test_a_document_header_may_have_64_kib_and_no_more() -> None:
             document_header.read(more)
 
 
+def test_the_limit_of_a_document_header_is_the_last_length_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = Transcript((), model="m" * 20)
+    text = document_header.write(transcript)
+    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text))
+    assert document_header.read(document_header.write(transcript)).model == transcript.model
+    monkeypatch.setattr(document_header, "DOCUMENT_HEADER_LIMIT", len(text) - 1)
+    for refused in (lambda: document_header.write(transcript), lambda: document_header.read(text)):
+        with pytest.raises(ParseHeaderError, match="too long"):
+            refused()
+
+
 def test_an_error_points_into_the_header() -> None:
     with pytest.raises(ParseHeaderError) as caught:
         document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
@@ -126,14 +138,33 @@ def test_a_profile_lists_its_requirements() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", ["", "enabled: false, require_channels: 5", "require_channels: [final]", "enabled: true", "enabled: null"]
+    "rules",
+    [
+        "",
+        "enabled: false, require_channels: 5",
+        "require_channels: [final]",
+        "enabled: true",
+        "enabled: null",
+        "enabled: true, require_channels: null, tool_calls_in: false, builtins_in: []",
+    ],
 )
 def test_a_profile_that_is_not_enabled_or_empty_requires_nothing(rules: str) -> None:
     assert profile(rules) == Profile()
 
 
 @pytest.mark.parametrize(
-    "rules", ["enabled: 1", "enabled: 'true'", "enabled: true, require_channels: 5", "enabled: true, builtins_in: [x]"]
+    "rules",
+    [
+        "enabled: 1",
+        "enabled: 'true'",
+        "enabled: true, require_channels: 5",
+        "enabled: true, require_channels: true",
+        "enabled: true, require_channels: [[final]]",
+        "enabled: true, tool_calls_in: {final: 1}",
+        "enabled: true, tool_calls_in: [final, 1]",
+        "enabled: true, builtins_in: [x]",
+        "enabled: true, builtins_in: final2",
+    ],
 )
 def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
     with pytest.raises(ParseHeaderError):
@@ -156,3 +187,136 @@ def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
 def test_hostile_headers_are_refused_without_recursion(text: str) -> None:
     with pytest.raises(ParseHeaderError):
         document_header.read("version: 2.2\na: " + text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nversion: 2.2\na: x---\n",
+        "---\nversion: 2.2\na: x---\n---\n",
+        "\n  ---  \r\nversion: 2.2\na: x---\n",
+        "version: 2.2\na: x---\n---  \n \n",
+        "version: 2.2\na: x---\n---",
+    ],
+)
+def test_a_document_header_may_be_between_lines_of_dashes(text: str) -> None:
+    assert document_header.read(text).extra == {"a": "x---"}
+
+
+@pytest.mark.parametrize("text", ["---", "---\n", "---\n---\n", "version: 2.2\n---\na: 1\n", "--\nversion: 2.2\n", "version: 2.2\n --\n"])
+def test_other_lines_of_dashes_are_refused(text: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(text)
+
+
+@pytest.mark.parametrize(("version", "is_version_1"), [("1.0", True), ("1.12", True), ("2.1", False), ("2.0", False)])
+def test_a_document_of_version_1_is_known_by_its_major_version(version: str, is_version_1: bool) -> None:
+    assert document_header.read(f"version: {version}\n").is_version_1 is is_version_1
+
+
+@pytest.mark.parametrize(
+    ("version", "is_future"), [("9999.9999", True), ("3.0", True), ("12345.1", False), ("0.1", False), ("9.12345", False)]
+)
+def test_only_a_version_of_a_document_can_be_a_future_one(version: str, is_future: bool) -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document_header.read(f"version: {version}\n")
+    assert isinstance(caught.value, FutureVersionError) is is_future
+
+
+def test_keys_are_written_in_their_order_each_on_one_line() -> None:
+    values = {"b": "word " * 60 + "end", "a": {"d": 1, "c": "<|end|>"}}
+    text = document_header.write(Transcript((), model="m", settings={"t": 1}, extra=values))
+    assert [line.split(":")[0].strip() for line in text.splitlines()] == [
+        "version",
+        "model",
+        "generation_settings",
+        "t",
+        "b",
+        "a",
+        "d",
+        "c",
+        "",
+    ]
+    assert "<|end|>" not in text and document_header.read(text).extra == values
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": "\ud800"},
+        {"\udfff": 1},
+        {1: "a"},
+        {"a": float("inf")},
+        {"a": [float("nan")]},
+        {"a": 10**4000},
+        {"a": b"x"},
+        {"a": {"b": {2}}},
+        {"version": "2.2"},
+        {"generation_settings": {}},
+        {"profiles": {"harmony": {"enabled": 1}}},
+    ],
+)
+def test_a_value_that_would_not_come_back_is_not_written(values: dict[str, object]) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.write(Transcript((), extra=values))
+
+
+def test_the_largest_number_comes_back() -> None:
+    for value in (10**4000 - 1, -(10**4000) + 1, 1.7976931348623157e308, 5e-324, True, None):
+        assert document_header.read(document_header.write(Transcript((), extra={"a": value}))).extra == {"a": value}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a: &x 1",
+        "a: *x",
+        "a: !!str 1",
+        "a: !x 1",
+        "a: 1\na: 2",
+        "a: {b: 1, b: 1}",
+        "[a]: 1",
+        "2: a",
+        "true: a",
+        "a: .inf",
+        "a: -.INF",
+        "a: .nan",
+        "a: 1e999",
+        "a: 1e-999",
+        "a: -0.1e-999",
+        "a: " + "9" * 5000,
+        "version: 2.3",
+    ],
+)
+def test_a_line_that_programs_could_read_differently_is_refused(line: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(f"version: 2.2\n{line}\n")
+
+
+def test_a_merge_key_is_an_ordinary_one() -> None:
+    assert document_header.read('version: 2.2\n"<<": {a: 1}\n<<<: 2\n').extra == {"<<": {"a": 1}, "<<<": 2}
+
+
+@pytest.mark.parametrize("begin", ["version: x\n", "version: [\n", "\u00a0\n", "\x0b\n", f"a: {'b' * DOCUMENT_HEADER_LIMIT}\n"])
+def test_a_header_that_cannot_be_read_requires_one_of_the_channels(begin: str) -> None:
+    channels = "".join(f"<|start|>assistant<|channel|>{channel}<|message|>x<|end|>\n" for channel in Channel)
+    reading = document.read_leniently(f"{begin}<|start|>assistant<|message|>x<|end|>\n{channels}")
+    assert reading.document.profile == document_header.STRICTEST
+    assert [problem.code for problem in reading.problems] == [Code.PARSE_HEADER, Code.PARSE_CHANNEL_MISSING]
+    seen = [may_see(done.frame.header, Audience.END_USER) for done in reading.finished]
+    assert seen == [False, False, False, True], "without a channel, analysis, commentary, final"
+
+
+@pytest.mark.parametrize("begin", ["", "\r\n", "\t\r \n"])
+def test_a_document_without_a_header_is_of_version_1(begin: str) -> None:
+    text = f"{begin}<|start|>assistant<|message|>x<|end|>"
+    assert document.parse(text).version == "1.0" and document.read_strictly(text).document == document_header.LEGACY
+    assert [problem.hint for problem in document.check(begin).problems] == ["there is no document"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("a", True), ("a.b_c:d-E9", True), ("a" * 128, True), ("a" * 129, False), ("", False), ("a/b", False), ("a b", False), ("é", False)],
+)
+def test_a_value_that_the_product_writes_is_short_and_plain(value: str, expected: bool) -> None:
+    assert (HEADER_VALUE.fullmatch(value) is not None) is expected

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code
-from renderer.frames import Frame, Header
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import frame_header
 from renderer.tokens import Token
 from tests.renderer.examples import frames
@@ -80,3 +80,109 @@ def test_a_fault_points_at_its_word(raw: str, at: int) -> None:
 
 def test_a_legacy_role_is_written_as_the_tool_that_it_means() -> None:
     assert frame_header.write(Header("functions.x")) == "<|start|>tool name=functions.x<|message|>"
+
+
+@pytest.mark.parametrize(
+    ("word", "role", "name"),
+    [
+        ("functions.x", "tool", "functions.x"),
+        ("functions.a-B_9", "tool", "functions.a-B_9"),
+        ("functions.", "functions.", None),
+        ("functions.a.b", "functions.a.b", None),
+        ("functions.a/b", "functions.a/b", None),
+        ("Functions.x", "Functions.x", None),
+        ("functionsxx", "functionsxx", None),
+    ],
+)
+def test_only_the_legacy_role_of_a_function_is_a_tool(word: str, role: str, name: str | None) -> None:
+    reading = frame_header.read(word)
+    assert reading.header == Header(role, name=name)
+    assert [fault.hides for fault in reading.faults] == ([] if name else [True])
+    assert frame_header.canonical(Header(word)) == Header(role, name=name)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("system", False),
+        ("user", False),
+        ("assistant", False),
+        ("developer", True),
+        ("tool name=x", True),
+        ("functions.x", True),
+        ("robot", True),
+        ("user name=ada", True),
+        ("user content_type=text", True),
+        ("assistant<|channel|>final", True),
+        ("assistant<|constrain|>json", True),
+    ],
+)
+def test_a_header_is_of_version_2_if_it_has_more_than_one_of_three_roles(raw: str, expected: bool) -> None:
+    assert frame_header.read(raw).is_version_2 is expected
+    assert frame_header.read_word_by_word(raw).is_version_2 is expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "hides"),
+    [
+        ("user name=a\x7fb", [True]),
+        ("user\nname=a", [True]),
+        ("user\x0bname=a", [True]),
+        ("user\tname=a", []),
+        ("  user   name=a  ", []),
+        ("user name=a name=a", []),
+        ("assistant<|channel|>final to=user intent=preamble content_type=text", []),
+        ("assistant<|channel|>final call_id=1", [False]),
+        ("tool<|channel|>final name=x", [False]),
+        ("assistant call_id=1<|channel|>final call_id=1", [False]),
+        ("assistant call_id=1<|channel|>final call_id=2", [True]),
+        ("user a<<|end|>", [True, True, True]),
+        ("user<|literal|>", [True]),
+    ],
+)
+def test_a_fault_hides_the_frame_unless_it_is_only_the_place_of_an_attribute(raw: str, hides: list[bool]) -> None:
+    assert [fault.hides for fault in frame_header.read(raw).faults] == hides
+
+
+def test_of_two_values_the_first_counts() -> None:
+    raw = "user name=a name=b<|channel|>final name=c<|channel|>analysis<|constrain|>json<|constrain|>text"
+    assert frame_header.read(raw).header == Header("user", "final", name="a", constrain="json")
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        (Header("assistant", "commentary", "functions.x", "c1"), None),
+        (Header("assistant", "commentary", "assistant", "c1"), None),
+        (Header("assistant", "commentary", None, "c1"), Code.PARSE_HEADER),
+        (Header("assistant", "commentary", "functions.x"), Code.PARSE_HEADER),
+        (Header("user", "commentary", "functions.x", "c1"), Code.CALL_SCHEMA),
+        (Header("tool", "commentary", "functions.x", "c1", "y"), Code.CALL_SCHEMA),
+        (Header("assistant", "commentary", "user", "c1"), Code.CALL_SCHEMA),
+        (Header("assistant", "commentary", "all", "c1"), Code.CALL_SCHEMA),
+    ],
+)
+def test_a_call_needs_an_assistant_a_tool_and_an_id(header: Header, code: Code | None) -> None:
+    fault = frame_header.fault_of_terminator(header, Terminator.CALL)
+    assert (fault and fault.code) == code
+    assert fault is None or fault.hides
+    for terminator in (Terminator.END, Terminator.RETURN):
+        assert frame_header.fault_of_terminator(header, terminator) is None
+
+
+def test_a_header_is_written_in_one_order_and_no_value_escapes_a_token() -> None:
+    full = Header("assistant", "final", "user", "c1", "n", "preamble", "text", "json")
+    expected = "assistant to=user call_id=c1 name=n intent=preamble content_type=text<|channel|>final<|constrain|>json"
+    assert frame_header.spelled(full) == expected
+    assert frame_header.spelled(Header("user", name="a<")) == "user name=a< "
+    assert frame_header.spelled(Header("user", "final", name="a<", constrain="b<")) == "user name=a< <|channel|>final<|constrain|>b< "
+
+
+@pytest.mark.parametrize("length", [frame_header.HEADER_LIMIT, frame_header.HEADER_LIMIT + 1])
+def test_a_header_is_written_up_to_the_length_that_is_read(length: int) -> None:
+    header = Header("user", name="n" * (length - len("user name=")))
+    if length > frame_header.HEADER_LIMIT:
+        with pytest.raises(ParseHeaderError):
+            frame_header.write(header)
+    else:
+        assert frame_header.write(header).endswith("n<|message|>")

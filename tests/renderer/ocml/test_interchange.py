@@ -270,3 +270,31 @@ def test_a_legacy_transcript_has_no_channels_in_json_either() -> None:
     transcript = ocml.parse("<|start|>user<|message|>Hi<|end|><|start|>assistant<|message|>Hello<|end|>")
     assert interchange.parse_json(interchange.dump_json(transcript)) == transcript
     assert transcript.version == "1.0"
+
+
+@pytest.mark.parametrize("surrogate", [chr(code) for code in (0xD800, 0xDBFF, 0xDC00, 0xDFFF)])
+def test_an_unpaired_surrogate_in_json_is_refused_at_its_place_or_replaced(surrogate: str) -> None:
+    text = '{"header": {"version": "2.2"}, "messages": [\n{"role": "user", "content": "é' + surrogate + 'b"}]}'
+    with pytest.raises(ParseHeaderError) as caught:
+        interchange.parse_json(text)
+    location = caught.value.location
+    assert location is not None and (location.line, location.column, location.frame) == (2, 31, None)
+    reading = interchange.read_leniently(text)
+    assert [done.frame for done in reading.finished] == [Frame(Header("user"), "é\ufffdb")]
+    assert [problem.location for problem in reading.problems] == [location]
+
+
+@pytest.mark.parametrize(
+    ("message", "bodies"),
+    [
+        ({"role": "user", "content": ["é"]}, ['["é"]']),
+        ({"role": "assistant", "thinking": {"é": 1}, "content": "x"}, ['{"é": 1}', "x"]),
+        ({"role": "assistant", "tool_call": {**CALL, "arguments": {"é": 1}}}, ['{"é": 1}']),
+        ({"role": "assistant", "tool_call": "é"}, ['"é"']),
+        (["é"], ['["é"]']),
+    ],
+)
+def test_a_lenient_reading_keeps_values_of_a_wrong_type_hidden_and_as_they_are_written(message: Any, bodies: list[str]) -> None:
+    frames = interchange.read_leniently(document(message)).transcript.frames
+    assert [frame.body for frame in frames] == bodies
+    assert not any(may_see(frame.header, Audience.END_USER) for frame in frames)

@@ -227,3 +227,44 @@ def test_the_end_of_a_text_is_held_back_only_while_it_may_become_a_token() -> No
     assert beginnings("<|end|>") == {"<", "<|", "<|e", "<|en", "<|end", "<|end|"}
     assert [held_back(text, 0) for text in ("a<", "a<|en", "a<|end|>", "a<|x", "<<|", "")] == ["<", "<|en", "", "", "<|", ""]
     assert held_back("<|en", 1) == ""
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["<|start|>user name=a<", "<|message|> x=1<|message|>x<|end|>"],
+        ["<|start|>user name=a", "<", "<|message|>", "x<|end|>"],
+        ["<|start|>user name=a<<", "|message|>b<|message|>x<|end|>"],
+        ["<|start|>user<|message|>a<<", "|end|>b<|end|>"],
+        ["<|start|>user<|channel|>final<<", "|end|>b<|message|>x<|end|>"],
+        ["<|start|>user name=a<", "b<|message|>x<|end|>"],
+        ["<|start|>user<|message|>a<", "<|end|>b<|end|>"],
+        ["<|start|>user<|message|>a<", "b", "<|end|>"],
+        ["<|start|>user<|message|>a", "\ufeffb<|end|>"],
+        ["<|start|>user<|message|>", "\ufeff", "<|end|>\ufeff"],
+        ["\ufeff", "\ufeff<|start|>user<|message|>a<|end|>"],
+    ],
+)
+def test_a_bracket_or_a_byte_order_mark_at_the_edge_of_a_piece_means_what_it_means_in_the_middle(pieces: list[str]) -> None:
+    whole = read_pieces(["".join(pieces)], lenient=True, fragment=True)
+    assert read_pieces(pieces, lenient=True, fragment=True) == whole
+    assert read_pieces([piece.encode() for piece in pieces], lenient=True, fragment=True) == whole
+
+
+def test_only_the_first_byte_order_mark_is_left_out() -> None:
+    events = read_pieces(["\ufeff<|start|>user<|message|>", "\ufeffa<|end|>"], fragment=True).events
+    assert [event.text for event in events if isinstance(event, FrameText)] == ["\ufeffa"]
+
+
+@pytest.mark.parametrize("before", ["<|start|>robot<|message|>x<|end|>", "<|end|>", "stray<|end|>", "<|start|>user<|message|>x<|end|>\n"])
+def test_a_token_that_breaks_off_has_an_error_of_its_own(before: str) -> None:
+    for pieces in ([f"{before}<|en"], [before, "<|en"]):
+        last = document.read_leniently(pieces, fragment=True).finished[-1]
+        assert (last.frame, last.complete, last.error) == (Frame(BROKEN, "<|en"), False, Code.STREAM_TRUNCATED)
+
+
+def test_a_bracket_at_the_end_of_a_header_that_is_too_long_still_makes_a_token_text() -> None:
+    begin = "<|start|>user " + "n" * frame_header.HEADER_LIMIT
+    for pieces in ([f"{begin}<<|end|>b<|end|>"], [begin, "<", "<|end|>b<|end|>"], list(f"{begin}<<|end|>b<|end|>")):
+        (done,) = document.read_leniently(pieces, fragment=True).finished
+        assert done.frame == Frame(BROKEN, f"{begin}<|end|>b")
