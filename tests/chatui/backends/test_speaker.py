@@ -161,6 +161,7 @@ def ahead(**message: object) -> Piece:
     ([ahead(x=nested(8, "thinking")), TEXT], [Label("x", is_known=False)], None),
     ([ahead(x=nested(9, "thinking")), TEXT], [None], None),
     ([ahead(x_new=1), TEXT], [None], None),
+    ([ahead(x_new={"is_thinking": False, "n": 1}), TEXT], [None], None),
     ([ahead(x_new=1, type="chunk"), TEXT], [None], None),
 ])  # fmt: skip
 def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], of_text: list[Label | None], late: Label | None) -> None:
@@ -215,6 +216,7 @@ def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
     ({"hidden": False}, {"hidden": 0}),
     ({"x": "so"}, {"x": "thinking"}),
     ({"x": "so", "y": "so"}, {"x": "so", "y": "thinking"}),
+    ({"is_thinking": [False]}, {"is_thinking": [0]}),
     ({"x_new": [1]}, {"x_new": [1], "segment": "thinking"}),
     ({"hidden": [False], "segment": ""}, {"hidden": [False], "segment": "thinking"}),
 ])  # fmt: skip
