@@ -118,6 +118,8 @@ def test_reasoning_that_never_ends_is_reported_as_missing(text: str) -> None:
     ("Hi.<|endoftext|> \n", "Hi."),
     ("Hi.<|call|>", "Hi.{!<|call|>}"),
     ("Hi.<|return|>x", "Hi.{!<|return|>x}"),
+    (f"So:\n{HEADER[7:]}x", f"So:\n{{!{HEADER[7:]}x}}"),
+    (f"So:\n{HEADER[7:]}x{HEADER}y", f"So:\n{{!{HEADER[7:]}x{HEADER}y}}"),
     ("<|end|>x", "{!<|end|>x}"),
     ("<|return|>x", "{!<|return|>x}"),
     ("<|channel|> x", "{!<|channel|> x}"),
