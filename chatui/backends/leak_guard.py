@@ -168,8 +168,8 @@ class LeakGuard:
     def _withdraw(self, found: Found, spans: list[Span]) -> str:
         """For a closing tag without an opening one, or a sign that only begins answers: all text before it was reasoning."""
         spans.append(Span(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
-        self._leave()
         self._has_shown = False
+        self._leave()
         return found.rest[found.length :]
 
     def _inside_tag(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
@@ -213,7 +213,7 @@ class LeakGuard:
             return judgement.judge(text, complete=complete)
         if not complete:
             # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
-            return [Span(False, text)]
+            return [Span(False, text, is_withheld=True)]
         return self._of_prose(text)
 
     def _of_prose(self, text: str) -> list[Span]:

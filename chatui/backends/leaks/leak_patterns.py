@@ -226,7 +226,7 @@ def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None
     opening = names.tag_of_reasoning(name)
     if opening is None:
         return None
-    is_closing = bool(match["slash"]) or opening != name
+    is_closing = bool(match["slash"]) or names.is_closing_tag(name)
     return Sign(Kind.CLOSING if is_closing else Kind.OPENING, opening, *match.span())
 
 
@@ -255,7 +255,7 @@ def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
     name = bare(match["name"])
     kind = names.BRACKETED_ALONE.get(name.lower())
     if kind:
-        return Sign(Kind[kind], name.lower(), *match.span())
+        return Sign(Kind[kind], "[alone", *match.span())
     if not names.is_bracketed(name):
         return None
     if not name.isupper() and not match["slash"]:

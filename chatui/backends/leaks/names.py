@@ -54,6 +54,11 @@ def tag_of_reasoning(name: str) -> str | None:
     return _without_value(name) if _OF_TOOLS.fullmatch(name) or name == "function" else None
 
 
+def is_closing_tag(name: str) -> bool:
+    """Whether a tag of that name closes another one, without a slash."""
+    return name in _ENDINGS
+
+
 def may_have_attributes(name: str) -> bool:
     """Whether tags of that name are signs, so that attributes after the name must be parsed."""
     return name == "details" or tag_of_reasoning(name) is not None

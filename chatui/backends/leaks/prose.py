@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chatui.backends.leaks import leak_patterns
 from chatui.backends.leaks.code import MAX_SPAN_CHARS, Code
-from chatui.backends.leaks.folding import folded
+from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
 from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
@@ -148,7 +148,7 @@ class Prose:
     def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
         line = self._line_before(view, sign.start)
         if sign.kind is Kind.SPECIAL:
-            special = judge_special(view, sign, line, has_text=self.has_text or bool(view[: sign.start].strip()), is_end=is_end)
+            special = judge_special(view, sign, line, has_text=self.has_text or _has_text(view[: sign.start]), is_end=is_end)
             if special.verdict is Verdict.WAIT:
                 return self._stop(sign.start)
             if special.verdict is Verdict.MENTION:
@@ -198,7 +198,7 @@ class Prose:
 
     def _release(self, text: str) -> None:
         self._out.append(text)
-        self.has_text = self.has_text or not text.isspace()
+        self.has_text = self.has_text or _has_text(folded(text))
         self._line = (self._line + folded(text[-_LINE_CHARS:])).rpartition("\n")[2][-_LINE_CHARS:]
 
     def _believe(self) -> int:
@@ -247,6 +247,11 @@ class Prose:
     def _line_before(self, view: str, at: int) -> str:
         here = view[max(at - _LINE_CHARS, 0) : at]
         return here.rpartition("\n")[2] if "\n" in here else (self._line + here)[-_LINE_CHARS:]
+
+
+def _has_text(view: str) -> bool:
+    """Whether a person sees anything in folded text."""
+    return bool(bare(view).strip())
 
 
 def _is_balanced(text: str) -> bool:

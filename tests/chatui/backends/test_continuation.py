@@ -12,10 +12,8 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import Endpoint, EndReason, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.continuation import Seam
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.leak_guard import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -25,7 +23,6 @@ from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm
 from tests.support import stub
-from tests.support.cases import example_count
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
 
@@ -42,6 +39,13 @@ CHAT_LLAMA = LLAMA
 
 def continued(body: str = CUT.body) -> SampleRequest:
     return SampleRequest((QUESTION, THOUGHT), cut_answer=Frame(FINAL, body))
+
+
+def _cut(text: str, chooser: random.Random) -> Iterator[str]:
+    while text:
+        size = chooser.randint(1, 6)
+        yield text[:size]
+        text = text[size:]
 
 
 # Token ids
@@ -213,28 +217,6 @@ async def test_an_answer_without_text_is_judged_like_a_new_one(leak: str) -> Non
         assert result.visible == "Four." and SECRET in result.hidden
 
 
-HONEST_RESTS = [
-    "analysis of the data.",
-    " analysis, then",
-    "commentary on it",
-    "assistants are here",
-    "finalResult = 3",
-    "final*word*",
-    "f",
-    " assistantship",
-    "ana",
-    "\n\n```\n",
-]
-
-
-@pytest.mark.parametrize("text", HONEST_RESTS)
-def test_a_harmless_continuation_is_shown_whole_at_every_split(text: str) -> None:
-    for seed in range(example_count(20)):
-        guard = LeakGuard(resumes=True)
-        spans = [span for piece in _cut(text, random.Random(seed)) for span in guard.feed(piece)] + guard.finish(complete=True)
-        assert "".join(span.text for span in spans if span.visible) == text
-
-
 # Responses
 
 
@@ -251,48 +233,6 @@ async def test_a_responses_server_is_asked_in_words() -> None:
         [{"type": "output_text", "text": "Two and two are four"}],
         prompts.read("continue"),
     ]
-
-
-# Overlap between the two parts
-
-
-def _cut(text: str, chooser: random.Random) -> Iterator[str]:
-    while text:
-        size = chooser.randint(1, 6)
-        yield text[:size]
-        text = text[size:]
-
-
-SEAMS = {
-    ("The quick brown fox jum", "brown fox jumps over."): "ps over.",
-    ("The quick brown fox", "quick brown fox jumps."): " jumps.",
-    ("The quick brown fox", "The quick brown fox jumps."): " jumps.",
-    ("The quick brown fox", "\nThe quick brown fox jumps."): " jumps.",
-    ("The quick brown fox", "The quick brown fox"): "",
-    ("The quick brown fox", "jumps."): " jumps.",
-    ("The quick brown fox", " jumps."): " jumps.",
-    ("The quick brown fox ", "jumps."): "jumps.",
-    ("The quick brown fox", "quick brown dog."): " quick brown dog.",
-    ("ha ha", "ha ha ha"): " ha",
-    ("so it is, is it", "it is."): " it is.",
-    ("日本語の", "文章です。"): "文章です。",
-    ("x = [1, 2", ", 3]"): ", 3]",
-    ("word " * 1000, "word " * 1000 + "end"): "end",
-    ("a b c", ""): "",
-}
-
-
-@pytest.mark.parametrize(("before", "text"), SEAMS)
-def test_repeated_text_at_the_seam_is_removed_at_every_split(before: str, text: str) -> None:
-    for seed in range(example_count(20)):
-        seam = Seam(before)
-        pieces = list(_cut(text, random.Random(seed))) if seed else [text]
-        assert "".join([*map(seam.feed, pieces), seam.finish()]) == SEAMS[before, text]
-
-
-def test_text_without_repetition_is_not_delayed() -> None:
-    seam = Seam("The quick brown fox")
-    assert [seam.feed(" ju"), seam.feed("mps")] == [" ju", "mps"]
 
 
 # The demo

@@ -27,6 +27,8 @@ TAG = "<think>SECRET</think>"
     f"Hi\n\n    {TAG}\n\nHi",
     f"Hi\n\n\t{TAG}\n    {TAG}\n\nHi",
     f"Hi\n\n    a\n\n    {TAG}\nHi",
+    f"Hi\n\n    {TAG}",
+    f"Hi\n\n    {TAG}\n    <think>{TAG}</think>",
 ])  # fmt: skip
 def test_tags_in_code_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -59,6 +61,8 @@ def test_tags_outside_code_are_hidden(text: str) -> None:
 
 @for_each([
     f"Hi `{TAG}",
+    f"Hi\n\n    {TAG}\n    <think>SECRET",
+    f"Hi `{TAG}\nSo `{TAG}\n{TAG}",
     f"Hi\n```\n{TAG}\nmore",
     f"Hi\n~~~\n{TAG}\n```\nmore",
     "Hi\n\n    <think>SECRET\n",

@@ -21,6 +21,9 @@ DETAILS = "<details><summary>More</summary>"
     "An assistant for all, and an Assistant.",
     "Hi <|open|> and so",
     "Hi `<think>` and `</think>` so\n\n    <b>\n",
+    "The tag <think> begins it.",
+    'He wrote "<think>" once.',
+    f"The {'x ' * 130}tag <think> so.",
 ])  # fmt: skip
 def test_text_that_only_resembles_a_sign_is_shown_whole(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -38,6 +41,7 @@ def test_text_that_only_resembles_a_sign_is_shown_whole(text: str) -> None:
     ("Hi.<|channelSECRET", "Hi.<|channelSECRET"),
     ("Hi.<|channel|", "Hi."),
     ("Hi.<think>SECRET <think>SECRET</think>SECRET</think> So", "Hi. So"),
+    ("The tag\n<think>SECRET</think> Hi", "The tag\n Hi"),
     ("Hi `<think>x `<think>SECRET", "Hi `<think>x `"),
     ("Hi.\n```\n<think>SECRET\n\n    <think>SECRET", "Hi.\n```\n"),
 ])  # fmt: skip
@@ -55,3 +59,18 @@ def test_text_that_cannot_become_a_sign_is_not_held(text: str) -> None:
 @for_each(["<think>", "<|end|>", "[THINK]", "<|open|>"])
 def test_the_text_before_an_undecided_sign_is_not_held(sign: str) -> None:
     assert "".join(span.text for span in LeakGuard().feed(f"Hello there, {sign}")) == "Hello there, "
+
+
+@for_each(
+    [
+        "Hello ",
+        "Hi `<think>` so it is. ",
+        "Hi.\n```\n<think>\n```\nSo it is. ",
+        "Hi.\n\n    <think></think>\n\nSo it is. ",
+        'He wrote "<think>" once. ',
+        "As:\n<|start|>assistant<|channel|>analysis<|message|>x<|end|> so it is. ",
+    ]
+)
+def test_text_after_harmless_code_or_a_quotation_is_not_held(text: str) -> None:
+    for begun in (text, f"{text}`"):
+        assert "".join(span.text for span in LeakGuard().feed(begun)) == text

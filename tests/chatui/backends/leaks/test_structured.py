@@ -61,6 +61,7 @@ def test_data_without_hidden_parts_is_shown_unchanged(data: object) -> None:
     ('{"a": {"thinking": "x"}} and more', ""),
     ("[" * 100_000 + '"thinking":', ""),
     ("no data at all", None),
+    ("{'type': 'thinking', 'text': 'x'}, {'type': 'text', 'text': 'x'}", ""),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_hidden_if_it_names_hidden_text(text: str, shown: str | None) -> None:
     assert visible_of(text) == shown

@@ -1,0 +1,229 @@
+"""Labels beside a server's text: which of them hide it, and to which text of a stream they apply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatui.backends.speaker import Label, Speaker, label_of_envelope, other_label
+from tests.support.cases import for_each
+
+LONGEST = "x" * 20 + "commentary" + "x" * 20
+
+
+def nested(depth: int, value: object) -> object:
+    """``value`` in as many objects and lists, in turn."""
+    return value if not depth else {"a": nested(depth - 1, value)} if depth % 2 else [nested(depth - 1, value)]
+
+
+# Beside the text itself
+
+
+@for_each([
+    *({"role": role} for role in ("assistant", None, "")),
+    {"channel": "final"},
+    {"phase": "final_answer"},
+    {"recipient": "all"},
+    *({"type": kind} for kind in ("message", "text", "output_text", "refusal")),
+    *({"status": status} for status in ("completed", "in_progress", "incomplete", "queued", "failed", "cancelled", "done", "finished")),
+    *({"status": status} for status in ("success", "ok")),
+    *({name: "x"} for name in ("id", "index", "object", "created", "created_at", "model", "item_id", "output_index", "content_index")),
+    *({name: "x"} for name in ("sequence_number", "event_id", "content", "text", "delta", "message", "refusal", "reasoning")),
+    *({name: "x"} for name in ("reasoning_content", "reasoning_details", "thinking", "tool_calls", "function_call", "finish_reason")),
+    *({name: "x"} for name in ("native_finish_reason", "stop_reason", "matched_stop", "usage", "service_tier", "system_fingerprint")),
+    *({name: "x"} for name in ("obfuscation", "logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs", "routed_experts")),
+    *({name: "x"} for name in ("annotations", "citations", "audio", "content_filter_results", "content_filter_result")),
+    {"content_filter_offsets": "x"},
+    *({"x_new": empty} for empty in (None, False, "", [], {}, [[]], [None, False, ""], {"a": None, "b": {"c": []}}, nested(8, []))),
+    {"x_new": nested(9, None)},
+    {"author": None},
+    {},
+])  # fmt: skip
+def test_a_label_of_the_answer_hides_nothing(label: dict[str, Any]) -> None:
+    assert other_label(label) is None
+
+
+@for_each([
+    *({"role": role} for role in ("tool", "system", "developer", "user", "Assistant", 7, ["assistant"])),
+    {"channel": "analysis"},
+    {"channel": "Final"},
+    {"phase": "analysis"},
+    {"recipient": "functions.x"},
+    {"type": "reasoning"},
+    {"type": "summary_text"},
+    {"status": "thinking"},
+    *({name: 1} for name in ("author", "intent", "is_reasoning", "is_thinking", "is_thought", "name", "thought", "tool_call_id", "to")),
+    {"is_thinking": 0},
+    {"name": {"a": None, "b": "x"}},
+])  # fmt: skip
+def test_a_known_label_of_another_speaker_hides(label: dict[str, Any]) -> None:
+    [name] = label
+    assert other_label(label) == Label(name, is_known=True)
+
+
+@for_each(["x", 0, 1, True, [0], [None, "x"], {"a": "x"}, {"a": None, "b": 0}, nested(8, "x"), nested(9, [])])
+def test_an_unknown_label_hides_unless_it_is_empty(value: object) -> None:
+    assert other_label({"x_new": value}) == Label("x_new", is_known=False)
+
+
+def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> None:
+    labels = {"role": "assistant", "x_new": None, "channel": "analysis", "x_other": 1}
+    assert other_label(labels) == Label("channel", is_known=True)
+    assert other_label(labels, besides=("channel",)) == Label("x_other", is_known=False)
+    assert other_label(labels, besides=("channel", "x_other")) is None
+
+
+# Around the choices
+
+
+@for_each([
+    ({"role": "tool"}, Label("role", is_known=True)),
+    ({"channel": "analysis"}, Label("channel", is_known=True)),
+    ({"phase": "commentary"}, Label("phase", is_known=True)),
+    ({"thought": 1}, Label("thought", is_known=True)),
+    ({"name": "critic"}, Label("name", is_known=True)),
+    *(({"type": kind}, Label("type", is_known=True)) for kind in ("reasoning", "thinking", "Thought", "response.reasoning_text.delta")),
+    ({"type": "thinking_delta"}, Label("type", is_known=True)),
+    *(({name: True}, Label(name, is_known=False)) for name in ("is_hidden", "Internal", "private_text", "scratch", "deep_think")),
+    *(({name: 1}, Label(name, is_known=False)) for name in ("reason_step", "x_commentary", "analysis")),
+    ({"hidden": 0}, Label("hidden", is_known=False)),
+    *(({"segment": word}, Label("segment", is_known=False)) for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST)),
+    ({"x": 1, "segment": "thinking"}, Label("segment", is_known=False)),
+])  # fmt: skip
+def test_a_label_about_reasoning_around_the_choices_hides(envelope: dict[str, Any], label: Label) -> None:
+    assert label_of_envelope(envelope) == label
+
+
+@for_each([
+    {"role": "assistant", "channel": "final", "type": "chunk", "object": "chat.completion.chunk"},
+    {"type": "message.delta"},
+    {"type": "no.reasoning"},
+    {"type": 7},
+    {"type": None},
+    {"status": "thinking"},
+    {"choices": [{"thinking": True}], "usage": {"reasoning_tokens": 7}},
+    {"choices": "thinking", "usage": "thinking"},
+    {"x_new": "so"},
+    {"x_new": 1},
+    {"x_new": {"a": 1}},
+    {"x_new": {"kind": "thinking"}},
+    {"x_new": ["thinking"]},
+    {"is_hidden": False},
+    {"hidden": None, "private": ""},
+    {"hidden": "so it is"},
+    {"hidden": 0.5},
+    {"segment": "it is thinking of it"},
+    {"segment": f"x{LONGEST}"},
+    {"segment": "x" * 21 + "think"},
+    {"segment": "think" + "x" * 21},
+    {"reasoning": "thinking", "id": "analysis-1"},
+])  # fmt: skip
+def test_other_fields_around_the_choices_hide_nothing(envelope: dict[str, Any]) -> None:
+    assert label_of_envelope(envelope) is None
+
+
+# In a stream
+
+Piece = tuple[dict[str, Any], bool]
+ANALYSIS, THINKING = Label("channel", is_known=True), Label("segment", is_known=False)
+TEXT: Piece = ({"content": "x"}, True)
+
+
+def labels(*pieces: Piece, choice: dict[str, Any] | None = None) -> tuple[list[Label | None], Label | None]:
+    """The label of each piece with text, and the one that came after all text. ``choice``: the fields around the last piece."""
+    speaker = Speaker()
+    found = [
+        (speaker.label_of(message, (choice or {}) if number == len(pieces) else {}, {}, has_text=has_text), has_text)
+        for number, (message, has_text) in enumerate(pieces, 1)
+    ]
+    return [label for label, has_text in found if has_text], speaker.late_label()
+
+
+def ahead(**message: object) -> Piece:
+    return message, False
+
+
+@for_each([
+    ([TEXT], [None], None),
+    ([({"content": "x", "channel": "analysis"}, True), TEXT], [ANALYSIS, None], None),
+    ([ahead(channel="analysis"), TEXT, TEXT], [ANALYSIS, ANALYSIS], None),
+    ([ahead(channel="analysis"), ahead(), TEXT], [ANALYSIS], None),
+    ([ahead(channel="analysis"), ahead(channel="final"), TEXT], [ANALYSIS], None),
+    ([ahead(channel="analysis"), ({"content": "x", "channel": "final"}, True)], [None], None),
+    ([ahead(channel="analysis"), ahead(role="assistant"), TEXT], [None], None),
+    ([ahead(channel="analysis"), ahead(role=None), TEXT], [ANALYSIS], None),
+    ([ahead(role="assistant", channel="analysis"), ({"content": "x", "channel": None}, True)], [ANALYSIS], None),
+    ([ahead(role="tool"), TEXT, ahead(role="assistant"), TEXT], [Label("role", is_known=True), None], None),
+    ([ahead(role="tool"), ahead(role=""), TEXT], [Label("role", is_known=True)], None),
+    ([ahead(segment="thinking"), TEXT], [THINKING], None),
+    ([ahead(x={"y": [{"kind": "thinking"}]}), TEXT], [Label("x", is_known=False)], None),
+    ([ahead(x=nested(8, "thinking")), TEXT], [Label("x", is_known=False)], None),
+    ([ahead(x=nested(9, "thinking")), TEXT], [None], None),
+    ([ahead(x_new=1), TEXT], [None], None),
+    ([ahead(x_new={"is_thinking": False, "n": 1}), TEXT], [None], None),
+    ([ahead(x_new=1, type="chunk"), TEXT], [None], None),
+])  # fmt: skip
+def test_a_label_ahead_of_text_applies_until_the_next_role(pieces: list[Piece], of_text: list[Label | None], late: Label | None) -> None:
+    assert labels(*pieces) == (of_text, late)
+
+
+@for_each([
+    ([TEXT, ahead(channel="analysis")], ANALYSIS),
+    ([TEXT, ahead(channel="analysis"), ahead()], ANALYSIS),
+    ([TEXT, ahead(channel="analysis"), ahead(segment="thinking")], THINKING),
+    ([TEXT, ahead(channel="analysis"), ({"content": "x", "role": "assistant"}, True)], None),
+    ([TEXT, ahead(role="tool")], Label("role", is_known=True)),
+    ([TEXT, ahead(role="tool", channel="analysis")], Label("role", is_known=True)),
+    ([TEXT, ahead(role="assistant")], None),
+    ([({"content": "x", "role": "assistant"}, True), ahead(role="tool")], None),
+    ([ahead(role="assistant"), TEXT, ahead(role="tool")], None),
+    ([ahead(channel="analysis")], None),
+    ([TEXT, ahead(x_new=1)], None),
+    ([TEXT, ahead(channel="final", type="message")], None),
+    ([TEXT, ahead(channel="analysis", tool_calls=[{"id": "c"}])], None),
+    ([TEXT, ahead(channel="analysis", function_call={"name": "f"})], None),
+    ([TEXT, ahead(channel="analysis", refusal="no")], None),
+    ([TEXT, ahead(channel="analysis", tool_calls=[], function_call=None, refusal="")], ANALYSIS),
+])  # fmt: skip
+def test_a_label_after_all_text_applies_to_it(pieces: list[Piece], late: Label | None) -> None:
+    assert labels(*pieces)[1] == late
+
+
+@for_each([
+    ({"segment": "thinking"}, THINKING),
+    ({"role": "tool"}, Label("role", is_known=True)),
+    ({"delta": {"kind": "thinking"}, "message": {"kind": "thinking"}, "finish_reason": "stop"}, None),
+    ({"finish_reason": "stop", "x_new": 1}, None),
+])  # fmt: skip
+def test_a_label_of_the_choice_applies_to_its_text_and_to_text_before_it(choice: dict[str, Any], late: Label | None) -> None:
+    assert labels(TEXT, ahead(), choice=choice) == ([None], late)
+    known = Label("x_new", is_known=False) if "x_new" in choice else late
+    assert labels(TEXT, choice=choice) == ([known], None)
+
+
+def test_the_message_comes_before_the_choice_and_each_envelope_counts() -> None:
+    speaker, text = Speaker(), {"content": "x"}
+    assert speaker.label_of({**text, "channel": "analysis"}, {"role": "tool"}, {}, has_text=True) == ANALYSIS
+    assert speaker.label_of(text, {"role": "tool"}, {"channel": "analysis"}, has_text=True) == Label("role", is_known=True)
+    assert speaker.label_of(text, {}, {}, {"channel": "analysis"}, has_text=True) == ANALYSIS
+    assert speaker.label_of(text, {}, {"channel": "analysis"}, {"segment": "thinking"}, has_text=True) == ANALYSIS
+    assert speaker.label_of(text, {}, {"channel": "final"}, {"id": "1"}, has_text=True) is None
+
+
+@pytest.mark.parametrize(("before", "then"), [
+    ({"id": "1"}, {"id": "1", "segment": "thinking"}),
+    ({"hidden": False}, {"hidden": 0}),
+    ({"x": "so"}, {"x": "thinking"}),
+    ({"x": "so", "y": "so"}, {"x": "so", "y": "thinking"}),
+    ({"is_thinking": [False]}, {"is_thinking": [0]}),
+    ({"x_new": [1]}, {"x_new": [1], "segment": "thinking"}),
+    ({"hidden": [False], "segment": ""}, {"hidden": [False], "segment": "thinking"}),
+])  # fmt: skip
+def test_an_envelope_that_changes_is_checked_again(before: dict[str, Any], then: dict[str, Any]) -> None:
+    speaker = Speaker()
+    for _ in range(2):
+        assert speaker.label_of({"content": "x"}, {}, before, has_text=True) is None
+    for _ in range(2):
+        assert speaker.label_of({"content": "x"}, {}, then, has_text=True) is not None
+    assert speaker.label_of({"content": "x"}, {}, before, has_text=True) is None
