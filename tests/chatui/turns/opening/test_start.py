@@ -42,7 +42,8 @@ def in_it(started: Started, kind: Kind = Kind.SEND, text: str = "And then?", **f
     return ask(kind, text, **{"conversation": started.turn.conversation_id, "question": question} | fields)
 
 
-def refusal(person: User, question: Ask) -> ProductCode:
+def refusal(person: User, question: Ask) -> object:
+    """The code with which a request is refused."""
     with pytest.raises(AskRefusedError) as refused:
         store(person, question)
     return refused.value.code

@@ -20,6 +20,7 @@ from chatui.models import Conversation, Message, Turn, User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import leases, start
+from chatui.turns.opening import documents, reserved
 from chatui.turns.requests.by_person import Ask
 from chatui.turns.start import Kind, NewConversation, Started
 from chatui.usage.limit_status import NearLimit
@@ -105,7 +106,7 @@ def test_an_exchange_continues_after_its_last_message_with_the_settings_of_the_r
     first = cut(ada, choice="large")
     Conversation.objects.update(archived_at=timezone.now())
     before = first.turn.pk if has_answer else None
-    place = {"conversation": first.turn.conversation_id, "question": first.turn.question_id, "continued_turn": before}
+    place: dict[str, Any] = {"conversation": first.turn.conversation_id, "question": first.turn.question_id, "continued_turn": before}
     started = store(ada, Ask(Kind.CONTINUE, uuid4(), "high", choice=choice, **place))
     turn, row = Turn.objects.get(pk=started.turn.pk), Conversation.objects.get()
     assert (turn.question, turn.effort, turn.choice) == (first.turn.question, "high", choice or "")
@@ -196,8 +197,8 @@ def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
         asked.append(arguments)
         return Reserved(77, near) if is_limited else None
 
-    monkeypatch.setattr(start.reserved, "reserved_for", reserve)
-    monkeypatch.setattr(start.opening, "tokens_of", lambda question: 100)
+    monkeypatch.setattr(reserved, "reserved_for", reserve)
+    monkeypatch.setattr(documents, "tokens_of", lambda question: 100)
     started = store(ada, ask(tokens_before=5, text="Why?"))
     assert asked == [(ada, None, "Why?", 105)]
     assert (Turn.objects.get().reserved_tokens, started.near) == ((77, near) if is_limited else (None, None))
