@@ -7,6 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
@@ -14,6 +16,7 @@ from chatui.models import Conversation, Folder, Message, ToolRule, Turn, User
 from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
+from chatui.turns import start, sweep
 from chatui.turns.opening import documents
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
@@ -156,8 +159,9 @@ def test_nobody_starts_a_conversation_in_somebody_elses_folder(ada: User, bela: 
 @pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
 def test_only_a_visible_question_of_the_conversation_can_be_asked_again(kind: Kind, ada: User, bela: User) -> None:
     started, other, foreign = answered(ada, ask()), answered(ada, ask()), answered(bela, ask())
-    answer = Message.objects.get(parent=started.turn.question)
-    for wrong in (answer.pk, other.turn.question_id, foreign.turn.question_id, uuid4(), "nonsense"):
+    row, hidden = started.turn.conversation, Frame(Header("user", "analysis"), "not for people")
+    answer, unseen = Message.objects.get(parent=started.turn.question), transcripts.append(row, None, hidden, Author.IMPORT)
+    for wrong in (answer.pk, unseen.pk, other.turn.question_id, foreign.turn.question_id, uuid4(), "nonsense"):
         with pytest.raises(NotFoundError):
             store(ada, in_it(started, kind, "x", question=wrong))
     with pytest.raises(NotFoundError):
@@ -172,3 +176,35 @@ def test_the_place_of_a_new_question_is_after_all_others(ada: User) -> None:
     positions = list(Message.objects.order_by("position").values_list("position", flat=True))
     assert positions == [0, 1, 2, 3, 4]
     assert (first.turn.question.position, second.turn.question.position, edited.turn.question.position) == (0, 2, 4)
+
+
+def test_the_operators_instructions_are_stored_before_the_first_question(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "instructions_for", lambda groups: "Be brief.")
+    first = answered(ada, ask())
+    answered(ada, in_it(first))
+    stored = list(Message.objects.order_by("position").values_list("position", "role", "parent__position"))
+    assert stored == [(0, "developer", None), (1, "user", 0), (2, "assistant", 1), (3, "user", 2), (4, "assistant", 3)]
+    assert (first.after, first.versions) == (None, ())
+
+
+def test_a_turn_whose_process_died_is_closed_before_the_next_question(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = store(ada, ask())
+    with pytest.raises(IntegrityError):
+        store(ada, in_it(first))
+    Turn.objects.update(lease_until=timezone.now() - timedelta(hours=1))
+    monkeypatch.setattr(sweep, "interrupt_abandoned", lambda conversation: [])
+    with pytest.raises(IntegrityError):
+        store(ada, in_it(first))
+    monkeypatch.setattr(sweep, "interrupt_abandoned", lambda conversation: list(closed(conversation)))
+    assert store(ada, in_it(first)).after == first.turn.question_id
+
+
+def closed(conversation: Conversation) -> QuerySet[Turn]:
+    """Close the turns of a conversation."""
+    conversation.turns.update(state="interrupted")
+    return conversation.turns.all()
+
+
+def test_nobody_asks_with_an_account_that_was_deleted(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).delete()
+    assert refusal(ada, ask()) is ProductCode.SIGNED_OUT
