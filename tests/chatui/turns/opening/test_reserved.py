@@ -49,7 +49,7 @@ def row(ada: User, bela: User) -> Conversation:
 def tokens(monkeypatch: pytest.MonkeyPatch, person: User, conversation: UUID | None, **limits: int) -> int | None:
     monkeypatch.setattr(reserved, "limits_of", lambda of: Limits(**limits))
     found = reserved.reserved_for(person, conversation, "And then?", 200)
-    return found and found.tokens
+    return found.tokens if found else None
 
 
 def test_the_last_answer_counts_if_tokens_are_limited(ada: User, row: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
