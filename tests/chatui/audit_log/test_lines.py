@@ -103,6 +103,8 @@ def test_without_further_lines_a_page_has_no_neighbours(monkeypatch: pytest.Monk
         "newest": lines.page(Filters()),
         "oldest": lines.page(Filters(), below=3),
         "next newest": lines.page(Filters(), above=2),
+        "in the middle": lines.page(Filters(), above=1),
+        "one below": lines.page(Filters(), below=4),
         "before all": lines.page(Filters(), below=1),
         "after all": lines.page(Filters(), above=4),
     }
@@ -110,6 +112,8 @@ def test_without_further_lines_a_page_has_no_neighbours(monkeypatch: pytest.Monk
         "newest": ([4, 3], 3, None),
         "oldest": ([2, 1], None, 2),
         "next newest": ([4, 3], 3, None),
+        "in the middle": ([3, 2], 2, 3),
+        "one below": ([3, 2], 2, 3),
         "before all": ([], None, None),
         "after all": ([], None, None),
     }

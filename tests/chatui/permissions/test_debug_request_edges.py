@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -161,3 +162,51 @@ def test_an_access_writes_the_counts_of_other_peoples_expired_views(grace: User,
     CountedLine.objects.filter(person_id=vera.pk).update(ends_at=timezone.now() - timedelta(seconds=1))
     access.view_hidden(visitor(grace), conversation.pk, action="debug page")
     assert AuditEvent.objects.latest("number").detail == "after line 2: nothing was shown"
+
+
+@pytest.mark.parametrize(("most", "minutes"), [(240, 15), (15, 15), (5, 5)])
+def test_without_a_chosen_time_a_view_is_open_for_the_shortest(
+    most: int, minutes: int, grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"debug_open_minutes": most})
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON)
+    asked = DebugRequest.objects.get()
+    assert (asked.minutes, asked.expires_at) == (minutes, now + timedelta(minutes=minutes))
+    assert AuditEvent.objects.get().detail == f"{minutes} min: {REASON}"
+
+
+@pytest.mark.usefixtures("_approval")
+@pytest.mark.parametrize("approves", [True, False])
+def test_a_decision_is_stored_with_its_person_and_time(approves: bool, grace: User, vera: User, conversation: Conversation) -> None:
+    asked, now = open_view(grace, conversation), timezone.now()
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=approves)
+    asked.refresh_from_db()
+    assert asked.decided_by == vera and asked.decided_at is not None and asked.decided_at >= now
+    assert (asked.expires_at is not None, asked.closed_at is not None) == (approves, not approves)
+
+
+ATTEMPTS: dict[str, Callable[[Visitor, Conversation], object]] = {
+    "open debug view": lambda who, row: debug_requests.open_debug_view(who, row.pk, REASON),
+    "close debug view": lambda who, row: debug_requests.close_debug_view(who, row.pk),
+    "approve debug view": lambda who, row: debug_requests.decide(who, row.pk, row.pk, approves=True),
+    "decline debug view": lambda who, row: debug_requests.decide(who, row.pk, row.pk, approves=False),
+    "debug page": lambda who, row: access.view_hidden(who, row.pk, action="debug page"),
+}
+
+
+@pytest.mark.parametrize("action", ATTEMPTS)
+def test_an_attempt_without_the_permission_is_recorded_as_what_it_was(action: str, ada: User, conversation: Conversation) -> None:
+    with pytest.raises(access.RefusedError):
+        ATTEMPTS[action](visitor(ada), conversation)
+    line = AuditEvent.objects.get()
+    assert (line.action, line.code, line.actor, line.owner_name) == (action, "E-PERM-VISIBILITY", ada, "ada")
+    assert not DebugRequest.objects.exists()
+
+
+@pytest.mark.usefixtures("_approval")
+def test_an_attempt_to_ask_is_recorded_as_one_and_its_reason_is_not(ada: User, conversation: Conversation) -> None:
+    with pytest.raises(access.RefusedError):
+        debug_requests.open_debug_view(visitor(ada), conversation.pk, REASON)
+    assert list(AuditEvent.objects.values_list("action", "detail")) == [("ask for debug view", "")]
