@@ -70,6 +70,7 @@ def test_a_sum_says_from_how_many_networks(networks: int, words: str, view: Call
 def test_a_debug_view_in_which_nothing_was_viewed_gets_a_last_line_as_well(grace: User, conversation: Conversation) -> None:
     visitor = Visitor(grace, "192.0.2.7", "page")
     aggregation.open_counter(record("open debug view", visitor, conversation), "look:1", grace, timezone.now() + HOUR)
+    assert aggregation.counts_after([1]) == {} == aggregation.attempts_after()
     closed = aggregation.close_counter("look:1", Visitor(grace, "192.0.2.8", "socket"))
     assert closed is not None and aggregation.close_counter("look:1") is None
     assert (closed.action, closed.way, closed.address, closed.detail) == (
@@ -228,6 +229,7 @@ def test_the_line_of_a_counter_is_found_among_others(view: Callable[..., None]) 
     view(key="look:1")
     view(key="look:2")
     aggregation.close_counter("look:1")
+    assert aggregation.is_open("look:2") and not aggregation.is_open("look:1")
     assert aggregation.sum_lines_among([1, 2, 3]) == {3: 1} and aggregation.sum_lines_among([1, 2]) == {}
     assert aggregation.counts_after([1]) == {1: (last_detail().partition(": ")[2], 3)}
     (so_far,) = aggregation.counts_after([2, 3]).items()
