@@ -70,6 +70,7 @@ def test_a_sum_says_from_how_many_networks(networks: int, words: str, view: Call
 def test_a_debug_view_in_which_nothing_was_viewed_gets_a_last_line_as_well(grace: User, conversation: Conversation) -> None:
     visitor = Visitor(grace, "192.0.2.7", "page")
     aggregation.open_counter(record("open debug view", visitor, conversation), "look:1", grace, timezone.now() + HOUR)
+    assert aggregation.counts_after([1]) == {} == aggregation.attempts_after()
     closed = aggregation.close_counter("look:1", Visitor(grace, "192.0.2.8", "socket"))
     assert closed is not None and aggregation.close_counter("look:1") is None
     assert (closed.action, closed.way, closed.address, closed.detail) == (
@@ -169,3 +170,68 @@ def test_a_counter_that_names_a_wrong_sum_line_adds_nothing_to_a_line(view: Call
     record("act", Visitor(bela, "192.0.2.7", "page"), detail="after line 9: 1 × page")
     CountedLine.objects.update(sum_line=2, key=None)
     assert aggregation.counts_after([1]) == {}
+
+
+def test_a_repetition_at_the_end_of_the_counted_time_starts_anew(
+    view: Callable[..., None], bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: start)
+    view()
+    attempt(bela, conversation)
+    attempt(bela, conversation)
+    monkeypatch.setattr(timezone, "now", lambda: start + HOUR)
+    view()
+    attempt(bela, conversation)
+    details = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
+    assert [detail.partition(";")[0] for detail in details] == [
+        "15 min: a fault",
+        "",
+        "after line 1: 1 × page",
+        "15 min: a fault",
+        "after line 2: 1 more",
+        "",
+    ]
+    assert [row.counts for row in CountedLine.objects.filter(sum_line=None).order_by("line")] == [{"debug page": 1}, {}]
+
+
+def test_a_repetition_is_numbered_and_a_network_is_new_once(grace: User, conversation: Conversation) -> None:
+    visitors = [
+        Visitor(grace, address, "page")
+        for address in ("192.0.2.7", "192.0.2.7", "192.0.2.8", "192.0.2.8", "", "2001:db8::1", "2001:db8::2")
+    ]
+    line = lambda: record("open debug view", visitors[0], conversation)  # noqa: E731
+    found = [aggregation.count("look:1", "debug page", each, timezone.now() + HOUR, line) for each in visitors]
+    assert [each and (each.number, each.is_new_network) for each in found] == [
+        None,
+        (2, False),
+        (3, True),
+        (4, False),
+        (5, False),
+        (6, True),
+        (7, False),
+    ]
+
+
+def test_attempts_on_other_conversations_add_up_with_the_others(bela: User, conversation: Conversation) -> None:
+    visitor = Visitor(bela, "192.0.2.7", "page")
+    line = lambda: record("debug page", visitor, conversation, code="E-PERM-VISIBILITY")  # noqa: E731
+    for what in (MORE, MORE, aggregation.MORE_ELSEWHERE, aggregation.MORE_ELSEWHERE):
+        aggregation.count("attempt:1", what, visitor, timezone.now() + HOUR, line)
+    assert [found.number for found in aggregation.attempts_after().values()] == [3]
+    closed = aggregation.close_counter("attempt:1")
+    assert closed is not None and closed.detail.startswith("after line 1: 1 more, 2 more on other conversations; last ")
+    assert (closed.conversation_id, closed.owner_name, closed.code, closed.way) == (None, "", "E-PERM-VISIBILITY", "page")
+    assert aggregation.attempts_after() == {}
+
+
+def test_the_line_of_a_counter_is_found_among_others(view: Callable[..., None]) -> None:
+    view(key="look:1")
+    view(key="look:2")
+    aggregation.close_counter("look:1")
+    assert aggregation.is_open("look:2") and not aggregation.is_open("look:1")
+    assert aggregation.sum_lines_among([1, 2, 3]) == {3: 1} and aggregation.sum_lines_among([1, 2]) == {}
+    assert aggregation.counts_after([1]) == {1: (last_detail().partition(": ")[2], 3)}
+    (so_far,) = aggregation.counts_after([2, 3]).items()
+    assert so_far[0] == 2 and so_far[1][0].startswith("so far 1 × page; last ") and so_far[1][1] is None
+    assert not aggregation.is_sum_of(last_detail(), 11) and not aggregation.is_sum_of(f"x{last_detail()}", 1)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from chatui.audit_log import lines
+from chatui.audit_log import aggregation, lines
 from chatui.audit_log.lines import Filters, Page
 from chatui.audit_log.record import SHELL, Visitor, record
+from chatui.models import Conversation, User
 
 KEY = UUID("019ab000-0000-7000-8000-000000000001")
+VIEWER = Visitor(None, "192.0.2.7", "page")
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,85 @@ def test_the_values_of_a_column_are_found_without_reading_all_lines() -> None:
     with CaptureQueriesContext(connection) as asked:
         assert lines.distinct_values("way") == ["admin", "page", "shell"]
     assert len(asked) == 4 and all(query["sql"].endswith("LIMIT 1") for query in asked)
+
+
+def seen(numbers: int) -> None:
+    """A debug view with its line, other lines after it, and its sum line as the last."""
+    line = record("open debug view", VIEWER)
+    aggregation.open_counter(line, "look:1", None, timezone.now() + timedelta(hours=1))
+    for _ in range(numbers):
+        record("act", SHELL)
+    aggregation.close_counter("look:1", VIEWER)
+
+
+@pytest.mark.django_db
+def test_a_sum_line_is_shown_with_its_first_line_also_on_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 3)
+    seen(3)
+    shown = lines.page(Filters())
+    assert ([line.number for line in shown.lines], shown.older, shown.newer) == ([4, 3], 3, None)
+    older = lines.page(Filters(), below=3)
+    assert [(line.number, line.sum, line.sum_number) for line in older.lines] == [(2, "", None), (1, "nothing was shown", 5)]
+    assert (older.older, older.newer) == (None, 2)
+    newer = lines.page(Filters(), above=2)
+    assert ([line.number for line in newer.lines], newer.older, newer.newer) == ([4, 3], 3, None)
+
+
+@pytest.mark.django_db
+def test_a_page_of_nothing_but_sum_lines_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 1)
+    seen(0)
+    assert [(line.number, line.action) for line in lines.page(Filters()).lines] == [(2, "close debug view")]
+    assert [line.number for line in lines.page(Filters(), below=2).lines] == [1]
+
+
+@pytest.mark.django_db
+def test_without_further_lines_a_page_has_no_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 2)
+    for _ in range(4):
+        record("act", SHELL)
+    found = {
+        "newest": lines.page(Filters()),
+        "oldest": lines.page(Filters(), below=3),
+        "next newest": lines.page(Filters(), above=2),
+        "in the middle": lines.page(Filters(), above=1),
+        "one below": lines.page(Filters(), below=4),
+        "before all": lines.page(Filters(), below=1),
+        "after all": lines.page(Filters(), above=4),
+    }
+    assert {name: ([line.number for line in page.lines], page.older, page.newer) for name, page in found.items()} == {
+        "newest": ([4, 3], 3, None),
+        "oldest": ([2, 1], None, 2),
+        "next newest": ([4, 3], 3, None),
+        "in the middle": ([3, 2], 2, 3),
+        "one below": ([3, 2], 2, 3),
+        "before all": ([], None, None),
+        "after all": ([], None, None),
+    }
+
+
+@pytest.mark.django_db
+def test_each_filter_selects_by_its_own_column(ada: User, grace: User) -> None:
+    own, other = (Conversation.objects.create(owner=person) for person in (ada, grace))
+    start = datetime(2026, 11, 20, 10, tzinfo=UTC)
+    page, socket = Visitor(ada, "192.0.2.7", "page"), Visitor(grace, "192.0.2.7", "socket")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: start)
+        record("debug page", page, own, code="E-PERM-VISIBILITY")
+        patch.setattr(timezone, "now", lambda: start + timedelta(minutes=1))
+        record("debug stream", socket, other)
+    first = [
+        Filters(person="ada"),
+        Filters(whose="ada"),
+        Filters(code="E-PERM-VISIBILITY"),
+        Filters(action="debug page"),
+        Filters(way="page"),
+        Filters(conversation=own.pk),
+        Filters(before=start + timedelta(minutes=1)),
+        Filters(except_ways=("socket", "download")),
+        Filters(actor=ada.pk),
+    ]
+    assert [[row.number for row in lines.rows(each)] for each in first] == [[1]] * len(first)
+    assert [row.number for row in lines.rows(Filters(since=start + timedelta(minutes=1)))] == [2]
+    assert [row.number for row in lines.rows(Filters(since=start)).order_by("number")] == [1, 2]
+    assert not lines.rows(Filters(person="ada", way="socket")).exists()

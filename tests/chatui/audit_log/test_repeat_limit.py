@@ -9,6 +9,7 @@ import pytest
 from chatui.audit_log.record import SHELL
 from chatui.audit_log.repeat_limit import REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
 from chatui.models import AuditEvent
+from chatui.throttle import CACHE_ERRORS, Throttle
 
 pytestmark = pytest.mark.django_db
 
@@ -64,3 +65,25 @@ def test_after_an_hour_repetitions_are_listed_again(monkeypatch: pytest.MonkeyPa
         passed[0] = seconds
         action.record(SHELL, "ada")
     assert details() == ["", "further ones are only counted", ""]
+
+
+def test_while_repetitions_cannot_be_counted_each_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the cache may not hide what people do."""
+    action = RepeatedAction("knock", per_key=1, total=1)
+
+    def unreachable(*arguments: object) -> int:
+        raise next(iter(CACHE_ERRORS))
+
+    monkeypatch.setattr(Throttle, "count", unreachable)
+    for _ in range(3):
+        action.record(SHELL, "ada", "ada", "wrong password")
+    assert details() == ["wrong password"] * 3
+
+
+def test_large_counts_are_not_reported_beyond_the_limit_for_all() -> None:
+    action, other = RepeatedAction("knock", per_key=1, total=2), RepeatedAction("ring", per_key=0, total=5)
+    for _ in range(REPORTED_COUNTS[0] + 1):
+        action.record(SHELL, "ada", detail="x")
+    assert details() == ["x", "x, further ones are only counted", "x, further ones, of anybody, are not listed"]
+    other.record(SHELL, "ada")
+    assert details()[3:] == ["further ones are only counted"]

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log import chain
-from chatui.audit_log.record import Cause, Visitor
+from chatui.audit_log.record import Cause, Visitor, record
 from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, User
 from chatui.permissions import access, attempts
 from chatui.store import erasure
@@ -294,3 +294,36 @@ def test_nobody_can_acknowledge_a_warning_without_the_permission(sam: User, bela
     for person in (sam, bela):
         assert signed_in(person).post(f"/audit/warnings/{warned.id}/acknowledge/").status_code == 404
     assert len(attempts.unacknowledged()) == 1
+
+
+def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conversation: Conversation) -> None:
+    """Somebody who has tried a page, and now tries a download or a stream, is not only counted."""
+    tried = [("page", "debug page"), ("page", "debug raw frame"), ("download", "whole download"), ("socket", "debug page")]
+    for way, action in tried * 2:
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(Visitor(bela, "192.0.2.7", way), conversation.pk, action=action)
+    assert list(AuditEvent.objects.order_by("number").values_list("way", "action")) == tried
+    assert attempts.attempts_of(bela) == 2 * len(tried)
+
+
+def test_only_ones_own_attempts_are_counted_for_a_person(bela: User, sam: User, conversation: Conversation) -> None:
+    attempt(sam, conversation.pk)
+    record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
+    attempt(bela, conversation.pk)
+    assert attempts.attempts_of(bela) == 1
+    assert attempts.attempts_of(bela, timezone.now() + timedelta(seconds=1)) == 0
+
+
+def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> None:
+    day = timezone.now().date()
+    rows = AttemptWarning.objects.bulk_create(AttemptWarning(person_name=f"p{number}", day=day, attempts=5) for number in range(52))
+    for number, row in enumerate(rows):
+        row.raised_at = timezone.now() - timedelta(minutes=number)
+    AttemptWarning.objects.bulk_update(rows, ["raised_at"])
+    assert [warned.person for warned in attempts.unacknowledged()] == [f"p{number}" for number in range(50)]
+    first = attempts.unacknowledged()[0]
+    attempts.acknowledge(Visitor(None, "", "page"), first.id)
+    assert attempts.unacknowledged()[0] == first and not AuditEvent.objects.exists(), "nobody was signed in"
+    attempts.acknowledge(Visitor(grace, "", "page"), first.id)
+    assert attempts.unacknowledged()[0].person == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
+    assert AuditEvent.objects.get().detail == f"attempts on {day}: 5"

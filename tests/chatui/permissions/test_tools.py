@@ -9,9 +9,11 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, ToolApproval, ToolCall, Turn, User
+from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
 from chatui.permissions import access
 from chatui.permissions import tools as permitted
+from chatui.store.documents import passages
+from chatui.tools.documents import FIND
 from tests.chatui.conftest import store
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.test_turns import ask
@@ -88,3 +90,50 @@ def test_a_tool_that_sends_is_withdrawn_only_in_conversations_where_another_one_
     other = completed(ada)
     ToolCall.objects.create(turn=other, call_id="1", tool="look_up")
     assert (offered_in(turn.conversation, ada), offered_in(other.conversation, ada)) == (["send"], [])
+
+
+def test_only_tools_that_the_owner_switched_off_in_this_conversation_are_withdrawn(
+    ada: User, turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, look_up, send)
+    other = completed(ada)
+    for row, tool, is_allowed in ((turn, "send", False), (turn, "look_up", True), (other, "look_up", False)):
+        ToolRule.objects.create(conversation=row.conversation, tool=tool, is_allowed=is_allowed)
+    assert permitted.switched_off(turn.conversation) == {"send"} and permitted.switched_off(None) == set()
+    assert [offered_in(row, ada) for row in (turn.conversation, other.conversation, None)] == [["look_up"], ["send"], ["look_up", "send"]]
+
+
+@pytest.mark.parametrize("column", ["imported_at", "handed_over_at"])
+def test_words_of_others_exclude_tools_that_send_and_those_of_the_server(
+    column: str, ada: User, turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, look_up, send, tool_facts={"send": ("outside",), "look_up": ("neither",)})
+    row = turn.conversation
+    assert offered_in(row, ada) == ["look_up", "send"] and permitted.server_tools_combine_with((), row)
+    setattr(row, column, timezone.now())
+    assert offered_in(row, ada) == ["look_up"] and not permitted.server_tools_combine_with((), row)
+    assert list(permitted.tools_in(ada, row, is_demo=True).offered) == list(permitted.tools_in(ada, None, is_demo=True).offered)
+
+
+@pytest.mark.parametrize(
+    ("facts", "may"), [((), True), (("neither",), True), (("private",), False), (("outside",), False), (("private", "outside"), False)]
+)
+def test_tools_of_the_server_are_not_combined_with_tools_that_read_or_send(
+    facts: tuple[str, ...], may: bool, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, send, tool_facts={"send": facts or ("neither",)})
+    tools = list(permitted.tools_in(ada, None, is_demo=False).offered.values()) if facts else []
+    assert len(tools) == bool(facts)
+    assert permitted.server_tools_combine_with(tools, None) is may
+    offer(monkeypatch, send, tool_combinations="any")
+    assert permitted.server_tools_combine_with(tools, None), "the operator has allowed it"
+
+
+def test_a_document_to_search_brings_its_tool_unless_the_demo_answers(ada: User, turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passages, "are_in", lambda key: key == turn.conversation_id)
+    found = {is_demo: permitted.tools_in(ada, turn.conversation, is_demo=is_demo).offered for is_demo in (True, False)}
+    assert FIND.name in found[False] and FIND.name not in found[True]
+    for row in (None, completed(ada).conversation):
+        assert FIND.name not in permitted.tools_in(ada, row, is_demo=False).offered
+    ToolRule.objects.create(conversation=turn.conversation, tool=FIND.name, is_allowed=False)
+    assert FIND.name not in permitted.tools_in(ada, turn.conversation, is_demo=False).offered

@@ -120,6 +120,9 @@ def test_a_missing_group_lets_nobody_share(ada: User, writers: Group, monkeypatc
     assert not sharing.may_share(ada)
     change(monkeypatch, {"share_groups": []})
     assert sharing.may_share(ada) and not sharing.may_share(None)
+    for days in (1, 30, -1):
+        change(monkeypatch, {"share_groups": [], "share_max_days": days})
+        assert sharing.may_share(ada), days
     change(monkeypatch, {"share_groups": ["writers"], "share_max_days": 0})
     assert not sharing.may_share(ada) and writers.user_set.filter(pk=ada.pk).exists()
 

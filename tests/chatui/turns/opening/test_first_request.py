@@ -10,8 +10,11 @@ from uuid import uuid4
 import pytest
 
 from chatui.backends.spec.definition import BackendSpec
+from chatui.model_servers import connected
+from chatui.models import Turn, User
+from chatui.permissions.by_group import summaries
 from chatui.turns.ledger import Job
-from chatui.turns.opening.first_request import first_request
+from chatui.turns.opening.first_request import first_request, spec_for
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.requests.offered_tools import Offer
 from chatui.turns.streams.program import ProgramStream
@@ -75,3 +78,17 @@ def test_a_program_changes_only_what_it_sends() -> None:
     assert request.must_fit and request.must_call
     assert (request.frames, request.model, request.effort) == ((QUESTION,), "n", "high")
     assert not first_request(JOB, SPEC, program(must_fit=False)).must_fit
+
+
+@pytest.mark.parametrize("is_member", [True, False])
+@pytest.mark.parametrize("mode", ["none", "model", "server"])
+def test_nothing_of_summaries_is_left_for_people_who_get_none(mode: str, is_member: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SPEC.model_copy(update={"summaries": mode, "summarizer": "one/m", "summary_review": True})
+    monkeypatch.setattr(connected, "spec_of", lambda choice: spec if choice == "one/n" else None)
+    monkeypatch.setattr(summaries, "are_enabled_for", lambda person: is_member)
+    found = spec_for(Turn(choice="one/n", asked_by=User(username="ada")))
+    if is_member or mode == "none":
+        assert found == spec
+    else:
+        assert (found.summaries, found.summarizer, found.summary_review) == ("none", "", None)
+        assert found.name == spec.name and found.url == spec.url

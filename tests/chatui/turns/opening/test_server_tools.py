@@ -10,12 +10,17 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import SampleEvent
+from chatui.backends.base import SampleEvent, SampleRequest
+from chatui.backends.hosted.tools import HostedTools
+from chatui.backends.spec.definition import BackendSpec
+from chatui.database.faults import DatabaseBusyError
+from chatui.database.writer import writer
 from chatui.models import Conversation, Turn, User
 from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import leases, running
+from chatui.turns.opening import server_tools
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -182,3 +187,46 @@ async def test_a_running_turn_counts_as_one_that_used_server_tools(ada: User, ba
     await running.stop(Place(started.turn.pk, leases.OWNER))
     await asyncio.wait_for(running.settle(), 20)
     assert await database_sync_to_async(offered)() == ["lookup"]
+
+
+async def test_only_what_a_server_reports_counts_as_use() -> None:
+    reports: dict[str, tuple[list[str], dict[str, str]]] = {
+        "call": (["search"], {}),
+        "source": ([], {"https://a.test/": "A"}),
+        "": ([], {}),
+    }
+    found = {name: server_tools.used(HostedTools((SEARCH,), kinds, sources)) for name, (kinds, sources) in reports.items()}
+    assert found == {
+        "call": {"tools": ["search"], "sources": []},
+        "source": {"tools": [], "sources": [["https://a.test/", "A"]]},
+        "": None,
+    }
+    assert server_tools.used(None) is None
+    hosted = HostedTools((SEARCH,), ["search"], {"https://a.test/": "A"})
+    server_tools.forget_sources(hosted)
+    server_tools.forget_sources(None)
+    assert server_tools.used(hosted) == {"tools": ["search"], "sources": []}
+
+
+WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
+
+
+async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(ada: User, backend: Searching) -> None:
+    turn = await run(ada, ask())
+    for state, marked in (("completed", None), ("running", {"tools": []})):
+        await Turn.objects.filter(pk=turn.pk).aupdate(state=state, by_server=None)
+        await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(()))
+        assert (await Turn.objects.aget(pk=turn.pk)).by_server == marked
+    await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
+
+
+async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = await run(ada, ask())
+    offered = await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(()))
+    assert offered is not None and list(offered.definitions) == [SEARCH]
+
+    async def busy(*arguments: object, **settings: object) -> None:
+        raise DatabaseBusyError
+
+    monkeypatch.setattr(writer, "run", busy)
+    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
