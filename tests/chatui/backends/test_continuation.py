@@ -29,7 +29,7 @@ from tests.support.cases import example_count
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
 
-pytestmark = pytest.mark.served
+pytestmark = pytest.mark.usefixtures("in_memory")
 
 SECRET = "SECRET"
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
