@@ -1,11 +1,18 @@
-"""Harmony headers of authors other than the assistant: kept in a whole conversation, and hidden if anything in them is unclear."""
+"""Harmony headers: kept if they are clear, of any author in a whole conversation; and hidden if anything in them is unclear."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from renderer.errors import Code
+from renderer.events import Finished
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
+
+FINAL = Header("assistant", "final")
 
 OTHER_AUTHORS = {
     "user": Header("user"),
@@ -42,3 +49,65 @@ def test_a_whole_conversation_keeps_what_the_header_of_another_author_says(writt
 def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
     (done,) = hip1.from_text(f"<|start|>{written}<|message|>x<|end|>", conversation=True).finished
     assert done.frame.header.intent == Intent.DEBUG and done.error
+
+
+def read(written: str) -> Finished:
+    (done,) = hip1.from_text(written).finished
+    return done
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "ed<|channel|>final",
+        "<|channel|>final to=",
+        "<|channel|>commentary to=",
+        "<|channel|>final to=caf\u00e9",
+        "<|channel|>commentary to=us\u200ber",
+        "<|channel|>final to=user to=all",
+        "<|channel|>final text json",
+        "<|channel|>final thoughts",
+        "<|channel|>final<|constrain|>json<|constrain|>code",
+        "<|channel|>final to=user<|constrain|>json to=functions.f",
+        ": ada<|channel|>final",
+        "<|channel|>finally",
+    ],
+)
+def test_an_unclear_header_of_a_model_is_hidden(written: str) -> None:
+    done = read(f"{written}<|message|>SECRET<|end|>")
+    assert (done.frame.header.intent, done.error) == (Intent.DEBUG, Code.PARSE_HEADER)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("<|channel|>final", FINAL),
+        ("assistant<|channel|>final", FINAL),
+        (":ada<|channel|>final", replace(FINAL, name="ada")),
+        (":answer_now<|channel|>final", replace(FINAL, name="answer_now")),
+        (" to=user<|channel|>final", replace(FINAL, recipient="user")),
+        ("<|channel|>final to=user to=user", replace(FINAL, recipient="user")),
+        ("<|channel|>final<|constrain|>JSON", replace(FINAL, constrain="json")),
+        ("<|channel|>final <|constrain|>json<|constrain|>json", replace(FINAL, constrain="json")),
+        ("<|channel|>final Markdown", replace(FINAL, content_type="Markdown")),
+        ("<|channel|>final text text", replace(FINAL, content_type="text")),
+        ("<|channel|>final<|channel|>final", FINAL),
+        ("<|channel|>commentary", Header("assistant", "commentary", intent=Intent.PREAMBLE)),
+        ("<|channel|>commentary text", Header("assistant", "commentary", content_type="text")),
+        ("<|channel|>commentary<|constrain|>json", Header("assistant", "commentary", constrain="json")),
+        ("<|channel|>commentary to=user", Header("assistant", "commentary", "user", intent=Intent.PREAMBLE)),
+    ],
+)
+def test_a_clear_header_of_a_model_becomes_that_of_the_frame(written: str, expected: Header) -> None:
+    done = read(f"{written}<|message|>12<|end|>")
+    assert (done.frame, done.error) == (Frame(expected, "12", done.frame.terminator), None)
+
+
+def test_no_header_of_a_model_has_the_name_of_a_frame_of_the_product() -> None:
+    for name in PRODUCT_NAMES:
+        assert read(f":{name}<|channel|>final<|message|>Hi<|end|>").frame.header.name is None
+
+
+def test_an_answer_to_a_tool_is_marked_as_an_error() -> None:
+    done = read("<|channel|>final to=functions.f<|message|>SECRET<|end|>")
+    assert (done.error, is_answer(done.frame.header)) == (Code.CALL_SCHEMA, False)
