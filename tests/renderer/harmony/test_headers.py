@@ -8,7 +8,7 @@ import pytest
 
 from renderer.errors import Code
 from renderer.events import Finished
-from renderer.frame_kinds import PRODUCT_NAMES, is_answer
+from renderer.frame_kinds import BROKEN, PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
 
@@ -70,12 +70,13 @@ def read(written: str) -> Finished:
         "<|channel|>final<|constrain|>json<|constrain|>code",
         "<|channel|>final to=user<|constrain|>json to=functions.f",
         ": ada<|channel|>final",
+        ":ada<|channel|>final thoughts",
         "<|channel|>finally",
     ],
 )
 def test_an_unclear_header_of_a_model_is_hidden(written: str) -> None:
     done = read(f"{written}<|message|>SECRET<|end|>")
-    assert (done.frame.header.intent, done.error) == (Intent.DEBUG, Code.PARSE_HEADER)
+    assert (done.frame.header, done.error) == (BROKEN, Code.PARSE_HEADER)
 
 
 @pytest.mark.parametrize(

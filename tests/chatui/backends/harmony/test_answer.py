@@ -106,10 +106,11 @@ def test_the_reason_of_the_end_is_what_the_model_and_the_server_say(
 
 
 def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
-    events = iter([event(f"{FINAL}Hi<|return|>"), *(event("more", usage=(number, 1)) for number in range(100))])
+    before = [event(FINAL), *[event("Hi")] * 20, event("<|return|>")]
+    events = iter([*before, *(event("more", usage=(number, 1)) for number in range(100))])
     answer = Answer(Chunks(), 10_000)
     raws = list(answer.feed_all(events))
-    assert [one for one in raws if isinstance(one, FrameText)] == [FrameText("Hi")]
+    assert [one for one in raws if isinstance(one, FrameText)] == [FrameText("Hi")] * 20
     assert answer.is_over and answer.usage == Usage(6, 1), "eight events: the last of the answer, and seven more"
     assert next(events).data == event("more", usage=(7, 1)).data
 
@@ -180,7 +181,7 @@ def test_the_prompt_of_a_second_response_contains_tokens_of_the_first(
     assert answer.usage == Usage(*expected)
 
 
-CUT = Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half", None)
+CUT = Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half")
 
 
 def test_a_continued_answer_is_opened_with_its_first_text() -> None:
