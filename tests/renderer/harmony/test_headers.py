@@ -11,6 +11,9 @@ from renderer.events import Finished
 from renderer.frame_kinds import BROKEN, PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
+from renderer.harmony.pieces import pieces_of_text
+from renderer.harmony.reader import Reader
+from renderer.harmony.text import fold
 
 FINAL = Header("assistant", "final")
 
@@ -44,6 +47,7 @@ def test_a_whole_conversation_keeps_what_the_header_of_another_author_says(writt
         "user<|constrain|>json<|constrain|>json",
         "user to=",
         "user caf\u00e9",
+        "caf\u00e9 to=assistant",
     ],
 )
 def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
@@ -51,8 +55,12 @@ def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
     assert done.frame.header.intent == Intent.DEBUG and done.error
 
 
+def frames(written: str) -> list[Finished]:
+    return fold(pieces_of_text(written), Reader(lambda: "c1"))
+
+
 def read(written: str) -> Finished:
-    (done,) = hip1.from_text(written).finished
+    (done,) = frames(written)
     return done
 
 
@@ -112,3 +120,28 @@ def test_no_header_of_a_model_has_the_name_of_a_frame_of_the_product() -> None:
 def test_an_answer_to_a_tool_is_marked_as_an_error() -> None:
     done = read("<|channel|>final to=functions.f<|message|>SECRET<|end|>")
     assert (done.error, is_answer(done.frame.header)) == (Code.CALL_SCHEMA, False)
+
+
+@pytest.mark.parametrize("written", ["<|channel|>commentary<|channel|>final<|message|>", "<|channel|>final "])
+def test_a_header_that_was_repaired_is_marked_as_an_error(written: str) -> None:
+    done = read(f"{written}Hi<|end|>")
+    assert (done.frame, done.error) == (Frame(FINAL, "Hi", done.frame.terminator), Code.PARSE_HEADER)
+
+
+def test_a_message_without_its_start_is_marked_as_an_error() -> None:
+    _, done = frames("<|channel|>final<|message|>One.<|end|><|channel|>final<|message|>Two.<|end|>")
+    assert (done.frame.header, done.error) == (FINAL, Code.PARSE_HEADER)
+
+
+@pytest.mark.parametrize("raw", ["ed<|channel|>final<|message|>x", "<|channel|>final to=<|constrain|>json<|message|>x"])
+def test_staff_see_a_broken_header_as_the_model_wrote_it(raw: str) -> None:
+    [first] = frames(f"{raw}<|end|>")
+    _, later = frames(f"<|channel|>analysis<|message|>y<|end|><|start|>assistant {raw}<|end|>")
+    assert (first.frame.body, later.frame.body) == (raw, f"<|start|>assistant {raw}")
+
+
+@pytest.mark.parametrize("raw", ["<|channel|>", "<|channel|>fin", " x", " <|constrain|>"])
+def test_a_header_that_was_cut_is_for_staff_and_white_space_is_nothing(raw: str) -> None:
+    [done] = frames(raw)
+    assert (done.frame.header, done.frame.body, done.complete, done.error) == (BROKEN, raw, False, Code.STREAM_TRUNCATED)
+    assert frames(" ") == frames("") == []

@@ -154,14 +154,17 @@ def test_a_paused_answer_needs_no_end() -> None:
 
 
 def test_an_answer_after_a_call_needs_no_second_request() -> None:
-    answer, _ = read(event(f"{CALL}<|start|>assistant{FINAL}"), pause=Pause(is_answer))
-    assert not answer.needs_second_request
+    answer, raws = read(event(f"{CALL}<|start|>assistant{FINAL}"), pause=Pause(is_answer))
+    assert answer.is_paused and not answer.needs_second_request
+    assert isinstance(raws[-1], FrameClosed), "nothing is open after the call"
 
 
 def test_after_the_pause_the_rest_is_read_without_another() -> None:
     answer, raws = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(is_answer))
     answer.resume(Chunks(), 7)
     assert not answer.is_paused and not answer.needs_second_request
+    with pytest.raises(BackendError):
+        answer.check_end()
     raws += answer.feed_all([event("Hi<|end|>"), event(f"<|start|>assistant{FINAL}again<|return|>")])
     assert [done.frame.body for done in folded(raws)] == ["I think.", "Hi", "again"]
 
@@ -209,7 +212,7 @@ def drops(header: Header) -> bool:
 
 def test_a_dropped_message_leaves_what_was_before_it() -> None:
     preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
-    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET"), pause=Pause(drops, drops=True))
+    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET", reason="length"), pause=Pause(drops, drops=True))
     assert [done.frame.body for done in folded(raws)] == ["I think.", "I look."]
     assert [frame.body for frame in answer.before] == ["I think.", "I look."]
     assert answer.is_paused and answer.lacks_call and answer.pieces == []
@@ -220,6 +223,7 @@ def test_a_dropped_message_leaves_what_was_before_it() -> None:
     ("text", "more", "lacks"),
     [
         (f"{THOUGHT}{FINAL}", {}, True),
+        (f"{THOUGHT}{FINAL}", {"reason": "length"}, True),
         ("<|channel|>analysis<|message|>I think.<|return|>", {"reason": "stop"}, True),
         ("<|channel|>analysis<|message|>I think.<|end|>", {"reason": "length"}, False),
         ("<|channel|>analysis<|message|>I thi", {"reason": "stop"}, False),
@@ -233,8 +237,10 @@ def test_a_call_is_missing_if_the_model_ended_its_turn_without_one(text: str, mo
 
 
 def test_a_call_is_not_missing_if_the_model_wrote_too_much() -> None:
-    answer, _ = read(event("<|channel|>analysis<|message|>I think.<|end|>"), max_chars=44, pause=Pause(drops, drops=True))
-    assert answer.is_over and not answer.lacks_call
+    thought = "<|channel|>analysis<|message|>I think.<|end|>"
+    for room, lacks in ((0, True), (-1, False)):
+        answer, _ = read(event(thought), max_chars=len(thought) + room, pause=Pause(drops, drops=True))
+        assert (answer.is_over, answer.lacks_call) == (not lacks, lacks)
 
 
 def test_a_call_that_we_opened_is_read_with_its_own_header_and_pauses_as_before() -> None:
