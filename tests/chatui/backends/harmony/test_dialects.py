@@ -148,7 +148,7 @@ def test_llama_cpp_reads_text_and_takes_markers_from_ids(vocabulary: Vocabulary)
     assert reader.feed({"content": "x<|end|>", "tokens": [END]}) == ["x", Marker(Token.END)]
     assert reader.feed({"content": "<|end|>", "tokens": [END]}) == [Marker(Token.END)]
     assert reader.feed({"content": "", "tokens": [END]}) == [Marker(Token.END)]
-    assert reader.feed({"content": "", "tokens": []}) == reader.feed({"content": None}) == []
+    assert reader.feed({"content": "", "tokens": []}) == reader.feed({"content": None}) == reader.feed({"content": 5, "tokens": [64]}) == []
     assert (reader.reason, reader.usage, reader.model) == (None, None, None)
 
 
