@@ -238,6 +238,7 @@ def test_each_request_asks_for_ids_and_for_the_markers() -> None:
     to_vllm = {"model": "tiny", "temperature": 0.5, "prompt": [1, 2], "stream": True, "stream_options": {"include_usage": True}}
     options = {"max_tokens": 7, "return_token_ids": True, "include_stop_str_in_output": True}
     assert payloads["vLLM"] == common | to_vllm | options
+    assert not {"model", "structured_outputs"} & DIALECTS["vLLM"].payload(CompletionRequest([1], 7)).keys()
     sampling = {**common, "temperature": 0.5, "max_new_tokens": 7, "no_stop_trim": True}
     assert payloads["SGLang"] == {"input_ids": [1, 2], "stream": True, "sampling_params": sampling}
     fields = payloads["llama.cpp"].pop("response_fields")

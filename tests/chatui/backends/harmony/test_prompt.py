@@ -81,13 +81,15 @@ def test_built_in_tools_are_described_as_in_the_training_and_others_as_functions
         (Header(Role.USER, channel="a b"), None),
         (Header(Role.USER, recipient="a b"), None),
         (Header("robot x"), None),
+        (Header(Role.TOOL, name="functions.look", call_id="c1"), "<200006>functions.look<200008>"),
         (Header(Role.TOOL, call_id="c1"), None),
         (Header(Role.TOOL, name="", call_id="c1"), None),
         (Header(Role.TOOL, name="a b", call_id="c1"), None),
     ],
 )
 def test_what_harmony_cannot_express_is_left_out(vocabulary: Vocabulary, header: Header, expected: str | None) -> None:
-    text = written(vocabulary, Frame(header, "BODY"), QUESTION)
+    call = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.look", "c1"), "{}", Terminator.CALL)
+    text = written(vocabulary, call, Frame(header, "BODY"), QUESTION)
     assert ("BODY" in text) == (expected is not None)
     assert expected is None or f"{expected}BODY<200007>" in text
 
