@@ -123,10 +123,18 @@ def test_text_before_a_call_is_a_preamble_if_tools_were_offered(deltas: list[Any
     assert kinds(read(*deltas, **options)[0])[0][0] == expected
 
 
+@pytest.mark.parametrize("reported", ["", None, 5, {"type": "stop"}])
+def test_a_reason_that_is_no_text_is_none(reported: object) -> None:
+    reader, _ = reader_of(HI)
+    reader.feed({"choices": [{"index": 0, "finish_reason": reported}]})
+    assert not reader.has_finished
+
+
 def test_a_broken_stream_leaves_incomplete_frames_and_no_call() -> None:
     reader, events = reader_of(HI, THOUGHT, CALL)
     answer, thought, call = fold([*events, *reader.break_off(ProductCode.TIMEOUT)])
-    assert (answer.complete, answer.error, thought.complete) == (False, ProductCode.TIMEOUT, True)
+    assert (answer.frame.header, answer.complete, answer.error) == (ANSWER, False, ProductCode.TIMEOUT)
+    assert thought.complete
     assert (call.complete, call.error) == (False, ProductCode.TIMEOUT)
 
 
@@ -163,8 +171,8 @@ def test_calls_are_put_together_from_their_fragments(fragments: Any, expected: l
 
 
 def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
-    reader = Deltas(lambda: "new", max_chars=100)
-    assert reader.is_empty and reader.model is None and reader.usage is None
+    reader: Any = Deltas(lambda: "new", max_chars=100)
+    assert [reader.is_empty, reader.model, reader.usage] == [True, None, None]
     usage = {"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3}}
     assert reader.feed({"model": "tiny", "usage": usage, "choices": []}) == []
     reader.feed({"model": "", "usage": None, "choices": None})
@@ -174,6 +182,4 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     assert reader.usage == Usage(None, None, None)
     reader.feed({"choices": [{"index": None, "message": THOUGHT}]})
     assert not reader.is_empty
-    for later in (CALL, HI):
-        reader, _ = reader_of(later)
-        assert not reader.is_empty or later == HI
+    assert not reader_of(CALL)[0].is_empty
