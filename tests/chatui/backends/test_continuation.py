@@ -26,7 +26,7 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
 
-pytestmark = pytest.mark.served
+pytestmark = pytest.mark.usefixtures("in_memory")
 
 SECRET = "SECRET"
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)

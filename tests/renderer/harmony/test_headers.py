@@ -1,11 +1,21 @@
-"""Harmony headers of authors other than the assistant: kept in a whole conversation, and hidden if anything in them is unclear."""
+"""Harmony headers: kept if they are clear, of any author in a whole conversation; and hidden if anything in them is unclear."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from renderer.errors import Code
+from renderer.events import Finished
+from renderer.frame_kinds import BROKEN, PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
+from renderer.harmony.pieces import pieces_of_text
+from renderer.harmony.reader import Reader
+from renderer.harmony.text import fold
+
+FINAL = Header("assistant", "final")
 
 OTHER_AUTHORS = {
     "user": Header("user"),
@@ -37,8 +47,101 @@ def test_a_whole_conversation_keeps_what_the_header_of_another_author_says(writt
         "user<|constrain|>json<|constrain|>json",
         "user to=",
         "user caf\u00e9",
+        "caf\u00e9 to=assistant",
     ],
 )
 def test_an_unclear_header_of_another_author_is_hidden(written: str) -> None:
     (done,) = hip1.from_text(f"<|start|>{written}<|message|>x<|end|>", conversation=True).finished
     assert done.frame.header.intent == Intent.DEBUG and done.error
+
+
+def frames(written: str) -> list[Finished]:
+    return fold(pieces_of_text(written), Reader(lambda: "c1"))
+
+
+def read(written: str) -> Finished:
+    (done,) = frames(written)
+    return done
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "ed<|channel|>final",
+        "<|channel|>final to=",
+        "<|channel|>commentary to=",
+        "<|channel|>final to=caf\u00e9",
+        "<|channel|>commentary to=us\u200ber",
+        "<|channel|>final to=user to=all",
+        "<|channel|>final text json",
+        "<|channel|>final thoughts",
+        "<|channel|>final<|constrain|>json<|constrain|>code",
+        "<|channel|>final to=user<|constrain|>json to=functions.f",
+        ": ada<|channel|>final",
+        ":ada<|channel|>final thoughts",
+        "<|channel|>finally",
+    ],
+)
+def test_an_unclear_header_of_a_model_is_hidden(written: str) -> None:
+    done = read(f"{written}<|message|>SECRET<|end|>")
+    assert (done.frame.header, done.error) == (BROKEN, Code.PARSE_HEADER)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("<|channel|>final", FINAL),
+        ("assistant<|channel|>final", FINAL),
+        (":ada<|channel|>final", replace(FINAL, name="ada")),
+        (":answer_now<|channel|>final", replace(FINAL, name="answer_now")),
+        (" to=user<|channel|>final", replace(FINAL, recipient="user")),
+        ("<|channel|>final to=user to=user", replace(FINAL, recipient="user")),
+        ("<|channel|>final<|constrain|>JSON", replace(FINAL, constrain="json")),
+        ("<|channel|>final <|constrain|>json<|constrain|>json", replace(FINAL, constrain="json")),
+        ("<|channel|>final Markdown", replace(FINAL, content_type="Markdown")),
+        ("<|channel|>final text text", replace(FINAL, content_type="text")),
+        ("<|channel|>final<|channel|>final", FINAL),
+        ("<|channel|>commentary", Header("assistant", "commentary", intent=Intent.PREAMBLE)),
+        ("<|channel|>commentary text", Header("assistant", "commentary", content_type="text")),
+        ("<|channel|>commentary<|constrain|>json", Header("assistant", "commentary", constrain="json")),
+        ("<|channel|>commentary to=user", Header("assistant", "commentary", "user", intent=Intent.PREAMBLE)),
+    ],
+)
+def test_a_clear_header_of_a_model_becomes_that_of_the_frame(written: str, expected: Header) -> None:
+    done = read(f"{written}<|message|>12<|end|>")
+    assert (done.frame, done.error) == (Frame(expected, "12", done.frame.terminator), None)
+
+
+def test_no_header_of_a_model_has_the_name_of_a_frame_of_the_product() -> None:
+    for name in PRODUCT_NAMES:
+        assert read(f":{name}<|channel|>final<|message|>Hi<|end|>").frame.header.name is None
+
+
+def test_an_answer_to_a_tool_is_marked_as_an_error() -> None:
+    done = read("<|channel|>final to=functions.f<|message|>SECRET<|end|>")
+    assert (done.error, is_answer(done.frame.header)) == (Code.CALL_SCHEMA, False)
+
+
+@pytest.mark.parametrize("written", ["<|channel|>commentary<|channel|>final<|message|>", "<|channel|>final "])
+def test_a_header_that_was_repaired_is_marked_as_an_error(written: str) -> None:
+    done = read(f"{written}Hi<|end|>")
+    assert (done.frame, done.error) == (Frame(FINAL, "Hi", done.frame.terminator), Code.PARSE_HEADER)
+
+
+def test_a_message_without_its_start_is_marked_as_an_error() -> None:
+    _, done = frames("<|channel|>final<|message|>One.<|end|><|channel|>final<|message|>Two.<|end|>")
+    assert (done.frame.header, done.error) == (FINAL, Code.PARSE_HEADER)
+
+
+@pytest.mark.parametrize("raw", ["ed<|channel|>final<|message|>x", "<|channel|>final to=<|constrain|>json<|message|>x"])
+def test_staff_see_a_broken_header_as_the_model_wrote_it(raw: str) -> None:
+    [first] = frames(f"{raw}<|end|>")
+    _, later = frames(f"<|channel|>analysis<|message|>y<|end|><|start|>assistant {raw}<|end|>")
+    assert (first.frame.body, later.frame.body) == (raw, f"<|start|>assistant {raw}")
+
+
+@pytest.mark.parametrize("raw", ["<|channel|>", "<|channel|>fin", " x", " <|constrain|>"])
+def test_a_header_that_was_cut_is_for_staff_and_white_space_is_nothing(raw: str) -> None:
+    [done] = frames(raw)
+    assert (done.frame.header, done.frame.body, done.complete, done.error) == (BROKEN, raw, False, Code.STREAM_TRUNCATED)
+    assert frames(" ") == frames("") == []

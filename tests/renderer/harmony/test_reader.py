@@ -185,6 +185,26 @@ def test_two_channels_are_accepted_only_in_a_header_without_anything_else() -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("channels", "shown"),
+    [
+        ("commentary<|channel|>final", "Hi"),
+        ("commentary to=assistant<|channel|>final", "Hi"),
+        ("commentary to=assistant<|channel|>commentary", ""),
+        ("commentary to=all<|channel|>final", ""),
+        ("commentary to=functions.x<|channel|>final", ""),
+        ("commentary text<|channel|>final", ""),
+        ("analysis<|channel|>final", ""),
+        ("final<|channel|>commentary", ""),
+        ("commentary<|channel|>commentary<|channel|>final", ""),
+        ("commentary<|channel|>analysis", ""),
+        ("commentary<|channel|>", ""),
+    ],
+)
+def test_commentary_is_dropped_only_directly_before_final(channels: str, shown: str) -> None:
+    assert visible_text(read(pieces(f"<|channel|>{channels}<|message|>Hi<|return|>"))) == shown
+
+
 @pytest.mark.parametrize("body", ['{"city": "Paris"}', "[1, 2]", ' {"a": 1}\n', '{"a": 1}{"b": 2}', "[" * 100_000])
 def test_commentary_that_is_json_is_a_call_that_lost_its_header_and_stays_hidden(body: str) -> None:
     events = list(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"]))

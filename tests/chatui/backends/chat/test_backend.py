@@ -21,8 +21,9 @@ from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
 
+LONG = b"data: " + b"x" * 3_000_000
 REASONING = chunk(reasoning_content="SECRET")
 
 
@@ -95,11 +96,11 @@ async def test_an_endless_error_body_is_read_only_up_to_a_limit() -> None:
 @pytest.mark.parametrize(
     ("actions", "code", "visible"),
     [
-        ((10.0,), ProductCode.TIMEOUT, ""),
-        ((SSE_HEAD, 10.0), ProductCode.TIMEOUT, ""),
-        ((SSE_HEAD, REASONING, 10.0), ProductCode.TIMEOUT, ""),
-        ((SSE_HEAD, chunk(content="Half"), 10.0), ProductCode.TIMEOUT, "Half"),
-        ((SSE_HEAD, chunk(content="Half"), "reset"), Code.STREAM_TRUNCATED, "Half"),
+        pytest.param((10.0,), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((SSE_HEAD, 10.0), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((SSE_HEAD, REASONING, 10.0), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((SSE_HEAD, chunk(content="Half"), 10.0), ProductCode.TIMEOUT, "Half", marks=pytest.mark.served),
+        pytest.param((SSE_HEAD, chunk(content="Half"), "reset"), Code.STREAM_TRUNCATED, "Half", marks=pytest.mark.served),
         ((SSE_HEAD, REASONING), Code.STREAM_TRUNCATED, ""),
         ((SSE_HEAD, chunk(content="Half"), b'data: {"choi'), Code.STREAM_TRUNCATED, "Half"),
         ((SSE_HEAD, chunk(content="Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), ProductCode.BACKEND, "Half"),
@@ -108,7 +109,7 @@ async def test_an_endless_error_body_is_read_only_up_to_a_limit() -> None:
         ((SSE_HEAD, b'data: {"object":"error","message":"SECRET","code":400}\n\n'), ProductCode.BACKEND_REFUSED, ""),
         ((SSE_HEAD, b'data: {"error":"SECRET"}\n\n'), ProductCode.BACKEND, ""),
         ((SSE_HEAD, b"<html>SECRET</html>\n\n" * 50), Code.STREAM_TRUNCATED, ""),
-        ((SSE_HEAD, chunk(content="Half"), b"data: " + b"x" * 3_000_000), Code.STREAM_TRUNCATED, "Half"),
+        pytest.param((SSE_HEAD, chunk(content="Half"), LONG), Code.STREAM_TRUNCATED, "Half", marks=pytest.mark.served),
     ],
 )
 async def test_a_failing_stream_keeps_what_was_shown_and_reports_why(actions: Any, code: ErrorCode, visible: str) -> None:
@@ -128,6 +129,7 @@ async def test_an_error_is_retryable_only_before_the_first_event() -> None:
     assert (first.error.retryable, later.error.retryable) == (True, False)
 
 
+@pytest.mark.served
 async def test_comments_or_single_bytes_do_not_extend_the_idle_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (b":\n", 0.05)]
     result, _ = await answered(then(SSE_HEAD, chunk(content="Half"), *drip), limits=HASTY)
@@ -135,6 +137,7 @@ async def test_comments_or_single_bytes_do_not_extend_the_idle_deadline() -> Non
     assert (result.error.code, result.visible) == (ProductCode.TIMEOUT, "Half")
 
 
+@pytest.mark.served
 async def test_an_endless_stream_meets_the_overall_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (chunk(content="a"), 0.05)]
     limits = replace(PATIENT, overall=1.5)
@@ -160,6 +163,7 @@ async def test_buffered_text_counts_towards_the_limit() -> None:
     assert server.dropped.is_set()
 
 
+@pytest.mark.served
 async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> None:
     limits = replace(PATIENT, read_interval=0.05)
     tokens = [piece for _ in range(80) for piece in (chunk(content="a "), 0.004)]
@@ -173,6 +177,7 @@ async def test_the_first_token_is_read_at_once_and_the_rest_at_frame_rate() -> N
     assert 2 < len(reads) < 40, "80 tokens"
 
 
+@pytest.mark.served
 async def test_a_buffered_answer_is_not_slowed_down_by_small_chunks() -> None:
     """Many servers send one HTTP chunk for each token; the pause between two reads must not delay each token."""
     head = SSE_HEAD.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -360,6 +365,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
         await backend.aclose()
 
 
+@pytest.mark.served
 @pytest.mark.parametrize("actions", [(30.0,), (SSE_HEAD, chunk(content="Hi"), 30.0)])
 async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
@@ -374,6 +380,7 @@ async def test_cancelling_a_waiting_task_closes_the_connection_within_a_second(a
         await backend.aclose()
 
 
+@pytest.mark.served
 async def test_one_back_end_serves_many_samples_concurrently() -> None:
     answer = then(SSE_HEAD, chunk(reasoning="SECRET"), 0.05, chunk(content="Hi"), chunk("stop"), DONE)
     async with stub.running(answer) as server:

@@ -14,7 +14,7 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
 
 GREETING = "Hello! How can I help you today?"
 PLAN = "**Plan**:\n1. Check the weather in Paris\n2. Pick the sights\n3. Write the itinerary\n\nI start with the weather."
@@ -117,6 +117,7 @@ async def test_reasoning_that_a_server_sends_twice_is_taken_once() -> None:
     assert (await replayed("synthetic/synth_33_chat_both_reasoning_fields.txt")).hidden == "RAW-COT"
 
 
+@pytest.mark.served
 async def test_larger_recordings_of_other_servers_show_the_expected_text(shared_dir: Path) -> None:
     import json
 

@@ -27,7 +27,7 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
 
 DAY = date(2026, 11, 20)
 REASONING = "The user greets me. I reply briefly and kindly."
@@ -348,6 +348,7 @@ async def test_stopping_closes_the_upstream_connection_at_once(vocabulary: Vocab
         await backend.aclose()
 
 
+@pytest.mark.served
 async def test_a_silent_server_times_out(vocabulary: Vocabulary) -> None:
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(stub.SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>analysis<|message|>hm<|end|>"))))

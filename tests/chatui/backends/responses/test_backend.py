@@ -23,7 +23,7 @@ from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
 
 
 def event(kind: str, **more: Any) -> bytes:
@@ -39,6 +39,7 @@ def ended(status: str = "completed", **more: Any) -> bytes:
 
 
 BEGUN = SSE_HEAD + event("response.output_item.added", item={"id": "m", "type": "message", "role": "assistant", "content": []})
+LONG = b"data: " + b"x" * 20_000_000
 THOUGHT = SSE_HEAD + event("response.output_item.added", item={"id": "r", "type": "reasoning"})
 THOUGHT += event("response.reasoning_text.delta", item_id="r", delta="SECRET")
 
@@ -142,11 +143,11 @@ async def test_a_status_other_than_200_is_an_error_whose_body_is_for_staff_only(
 @pytest.mark.parametrize(
     ("actions", "code", "visible"),
     [
-        ((10.0,), ProductCode.TIMEOUT, ""),
-        ((SSE_HEAD, 10.0), ProductCode.TIMEOUT, ""),
-        ((THOUGHT, 10.0), ProductCode.TIMEOUT, ""),
-        ((BEGUN, message_event("Half"), 10.0), ProductCode.TIMEOUT, "Half"),
-        ((BEGUN, message_event("Half"), "reset"), Code.STREAM_TRUNCATED, "Half"),
+        pytest.param((10.0,), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((SSE_HEAD, 10.0), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((THOUGHT, 10.0), ProductCode.TIMEOUT, "", marks=pytest.mark.served),
+        pytest.param((BEGUN, message_event("Half"), 10.0), ProductCode.TIMEOUT, "Half", marks=pytest.mark.served),
+        pytest.param((BEGUN, message_event("Half"), "reset"), Code.STREAM_TRUNCATED, "Half", marks=pytest.mark.served),
         ((BEGUN, message_event("Half")), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, message_event("Half"), DONE), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, message_event("Half"), b'data: {"type":"resp'), Code.STREAM_TRUNCATED, "Half"),
@@ -161,7 +162,7 @@ async def test_a_status_other_than_200_is_an_error_whose_body_is_for_staff_only(
         ((SSE_HEAD, event("error", code="rate_limit_exceeded", message="SECRET")), ProductCode.BACKEND_BUSY, ""),
         ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), ProductCode.BACKEND, ""),
         ((SSE_HEAD, b"<html>SECRET</html>\n\n" * 50), Code.STREAM_TRUNCATED, ""),
-        ((BEGUN, message_event("Half"), b"data: " + b"x" * 20_000_000), Code.STREAM_TRUNCATED, "Half"),
+        pytest.param((BEGUN, message_event("Half"), LONG), Code.STREAM_TRUNCATED, "Half", marks=pytest.mark.served),
     ],
 )
 async def test_a_failing_stream_keeps_what_was_shown_and_reports_why(actions: Any, code: ErrorCode, visible: str) -> None:
@@ -181,6 +182,7 @@ async def test_an_error_is_retryable_only_before_the_first_event() -> None:
     assert (first.error.retryable, later.error.retryable) == (True, False)
 
 
+@pytest.mark.served
 async def test_an_endless_stream_meets_the_overall_deadline() -> None:
     drip = [piece for _ in range(100) for piece in (message_event("a"), 0.05)]
     result, _ = await answered(then(BEGUN, *drip), limits=replace(PATIENT, overall=1.5))
@@ -197,6 +199,7 @@ async def test_output_beyond_the_limit_is_cut_and_not_read() -> None:
     assert server.dropped.is_set()
 
 
+@pytest.mark.served
 async def test_a_long_answer_repeated_in_the_last_event_is_whole() -> None:
     """The default line limit would be smaller than the last event."""
     piece = "答" * 1000
@@ -277,6 +280,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
         await backend.aclose()
 
 
+@pytest.mark.served
 async def test_one_back_end_serves_many_samples_concurrently() -> None:
     stream = then(THOUGHT, 0.05, BEGUN.removeprefix(SSE_HEAD), message_event("Hi"), ended())
     async with stub.running(stream) as server:

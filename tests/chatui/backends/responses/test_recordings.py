@@ -22,7 +22,7 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
 
 WEEKEND = ITINERARY.split("Write the itinerary")[1]
 UNKNOWN = "I am a tiny test model and I only know a few prompts."
@@ -149,6 +149,7 @@ async def test_a_preamble_is_recognized_by_its_phase() -> None:
     assert [done.frame.header.intent for done in result.finished] == [Intent.PREAMBLE, None]
 
 
+@pytest.mark.served
 async def test_recordings_of_other_servers_show_the_expected_text(shared_dir: Path) -> None:
     streams = shared_dir / "data" / "streams"
     expected = json.loads((streams / "expected.json").read_text("utf-8"))

@@ -1,0 +1,290 @@
+"""Reading one answer of a token-id server, without a server: where it ends, what is cut, and what two responses have together."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.harmony.answer import Answer, Pause, decoded
+from chatui.backends.http import WHOLE
+from chatui.backends.sse import Event
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frame_kinds import is_answer
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.harmony.pieces import Piece, pieces_of_text
+
+FINAL = "<|channel|>final<|message|>"
+THOUGHT = "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant"
+CALL = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+HEADER_CHARS = len(FINAL)
+
+
+@dataclass
+class Chunks:
+    """A dialect whose chunks have their pieces as text."""
+
+    reason: EndReason | None = None
+    usage: Usage | None = None
+    model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        if "reason" in chunk:
+            self.reason = EndReason(chunk["reason"])
+        if "usage" in chunk:
+            self.usage = Usage(*chunk["usage"])
+        return pieces_of_text(chunk.get("text", ""))
+
+
+def event(text: str = "", name: str = "", **more: Any) -> Event:
+    return Event(name, json.dumps({"text": text, **more}))
+
+
+def read(*events: Event, max_chars: int = 10_000, pause: Pause | None = None) -> tuple[Answer, list[RawEvent]]:
+    answer = Answer(Chunks(), max_chars, pause)
+    return answer, list(answer.feed_all(events))
+
+
+def folded(events: list[RawEvent]) -> list[Finished]:
+    assembler = Assembler()
+    return [done for event in events if (done := assembler.feed(event))]
+
+
+def finished(*events: Event, max_chars: int = 10_000) -> tuple[list[Finished], EndReason]:
+    answer, raws = read(*events, max_chars=max_chars)
+    rest, reason = answer.finish()
+    return folded([*raws, *rest]), reason
+
+
+@pytest.mark.parametrize(
+    ("room", "text", "is_over", "body", "reason", "error"),
+    [
+        (5, "Hello<|return|>", True, "Hello", EndReason.LENGTH, ProductCode.LENGTH),
+        (5, "Hello", False, "Hello", EndReason.STOP, Code.STREAM_TRUNCATED),
+        (4, "Hello", True, "Hell", EndReason.LENGTH, ProductCode.LENGTH),
+        (0, "Hello", True, "", EndReason.LENGTH, ProductCode.LENGTH),
+        (15, "Hello<|return|>", False, "Hello", EndReason.STOP, None),
+    ],
+)
+def test_an_answer_is_cut_at_its_limit_of_characters(
+    room: int, text: str, is_over: bool, body: str, reason: EndReason, error: ErrorCode | None
+) -> None:
+    answer, raws = read(event(FINAL), event(text), max_chars=HEADER_CHARS + room)
+    assert answer.is_over is is_over
+    rest, ended = answer.finish()
+    [done] = folded([*raws, *rest])
+    assert (done.frame.body, ended, done.error, done.complete) == (body, reason, error, error is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reported", "expected", "error"),
+    [
+        (f"{FINAL}Hi<|return|>", "stop", EndReason.STOP, None),
+        (f"{FINAL}Hi<|return|>", "length", EndReason.STOP, None),
+        (f"{FINAL}Hi", "length", EndReason.LENGTH, ProductCode.LENGTH),
+        (f"{FINAL}Hi<|end|>", "length", EndReason.LENGTH, None),
+        (f"{FINAL}Hi", "stop", EndReason.STOP, Code.STREAM_TRUNCATED),
+        (CALL, "stop", EndReason.TOOL_CALLS, None),
+        (f"{CALL}<|start|>assistant{FINAL}Hi", "length", EndReason.LENGTH, ProductCode.LENGTH),
+        (CALL.removesuffix("<|call|>"), "stop", EndReason.TOOL_CALLS, None),
+        (CALL.removesuffix("}<|call|>"), "stop", EndReason.STOP, Code.STREAM_TRUNCATED),
+    ],
+)
+def test_the_reason_of_the_end_is_what_the_model_and_the_server_say(
+    text: str, reported: str, expected: EndReason, error: ErrorCode | None
+) -> None:
+    frames, reason = finished(event(text), event(reason=reported))
+    assert (reason, frames[-1].error) == (expected, error)
+
+
+def test_a_few_events_are_read_after_the_end_and_no_more() -> None:
+    before = [event(FINAL), *[event("Hi")] * 20, event("<|return|>")]
+    events = iter([*before, *(event("more", usage=(number, 1)) for number in range(100))])
+    answer = Answer(Chunks(), 10_000)
+    raws = list(answer.feed_all(events))
+    assert [one for one in raws if isinstance(one, FrameText)] == [FrameText("Hi")] * 20
+    assert answer.is_over and answer.usage == Usage(6, 1), "eight events: the last of the answer, and seven more"
+    assert next(events).data == event("more", usage=(7, 1)).data
+
+
+def test_reading_stops_at_the_end_of_the_stream() -> None:
+    for last in (event(name=WHOLE), event(stop=True), Event("", " [DONE]\n")):
+        answer, raws = read(event(f"{FINAL}Hi"), last, event(" more"))
+        assert answer.is_over and FrameText(" more") not in raws
+    for other in (event(stop=False), event(stop="true"), event(name="message")):
+        answer, raws = read(event(f"{FINAL}Hi"), other, event(" more"))
+        assert not answer.is_over and FrameText(" more") in raws
+
+
+@pytest.mark.parametrize(
+    ("events", "is_whole"),
+    [
+        ([event(f"{FINAL}Hi")], False),
+        ([event(f"{FINAL}Hi<|end|>")], False),
+        ([], False),
+        ([event(f"{FINAL}Hi<|return|>")], True),
+        ([event(f"{FINAL}Hi"), event(reason="stop")], True),
+        ([event(f"{FINAL}Hi"), Event("", "[DONE]")], True),
+    ],
+)
+def test_a_stream_without_an_end_is_an_error(events: list[Event], is_whole: bool) -> None:
+    answer, _ = read(*events)
+    if is_whole:
+        answer.check_end()
+        return
+    with pytest.raises(BackendError) as raised:
+        answer.check_end()
+    assert raised.value.code is Code.STREAM_TRUNCATED
+
+
+def test_a_paused_answer_needs_no_end() -> None:
+    answer, raws = read(event(f"{THOUGHT}{FINAL}"), event("Hi"), pause=Pause(is_answer))
+    answer.check_end()
+    assert answer.is_paused and answer.needs_second_request and not answer.is_over
+    assert raws[-1] == FrameOpened(Header(Role.ASSISTANT, Channel.FINAL)), "nothing after the pause is read"
+    assert "".join(piece if isinstance(piece, str) else piece.token for piece in answer.pieces) == f"{THOUGHT}{FINAL}"
+
+
+def test_an_answer_after_a_call_needs_no_second_request() -> None:
+    answer, raws = read(event(f"{CALL}<|start|>assistant{FINAL}"), pause=Pause(is_answer))
+    assert answer.is_paused and not answer.needs_second_request
+    assert isinstance(raws[-1], FrameClosed), "nothing is open after the call"
+
+
+def test_after_the_pause_the_rest_is_read_without_another() -> None:
+    answer, raws = read(event(f"{THOUGHT}{FINAL}"), pause=Pause(is_answer))
+    answer.resume(Chunks(), 7)
+    assert not answer.is_paused and not answer.needs_second_request
+    with pytest.raises(BackendError):
+        answer.check_end()
+    raws += answer.feed_all([event("Hi<|end|>"), event(f"<|start|>assistant{FINAL}again<|return|>")])
+    assert [done.frame.body for done in folded(raws)] == ["I think.", "Hi", "again"]
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected"),
+    [((100, 5), (93, 12)), ((3, 5), (0, 12)), ((None, 5), (None, 5)), ((100, None), (100, None)), ((7, 0), (0, 7))],
+)
+def test_the_prompt_of_a_second_response_contains_tokens_of_the_first(
+    counted: tuple[int | None, int | None], expected: tuple[int | None, int | None]
+) -> None:
+    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(1, 1)), pause=Pause(is_answer))
+    assert answer.usage == Usage(1, 1)
+    answer.resume(Chunks(), 7)
+    assert answer.usage is None
+    list(answer.feed_all([event("Hi", usage=counted)]))
+    assert answer.usage == Usage(*expected)
+
+
+CUT = Frame(Header(Role.ASSISTANT, Channel.FINAL), "Half")
+
+
+def test_a_continued_answer_is_opened_with_its_first_text() -> None:
+    answer = Answer(Chunks(), 10_000)
+    answer.continue_with(CUT)
+    assert list(answer.feed_all([event("")])) == []
+    raws = list(answer.feed_all([event(" and"), event(" half.<|return|>")]))
+    assert raws == [FrameOpened(CUT.header), FrameText(" and"), FrameText(" half."), FrameClosed(Terminator.RETURN)]
+
+
+@pytest.mark.parametrize("ends", [lambda answer: answer.finish()[0], lambda answer: answer.break_off(ProductCode.TIMEOUT)])
+def test_a_continued_answer_without_new_text_adds_no_frame(ends: Callable[[Answer], list[RawEvent]]) -> None:
+    answer = Answer(Chunks(), 10_000)
+    answer.continue_with(CUT)
+    assert ends(answer) == []
+    answer = Answer(Chunks(), 10_000)
+    answer.continue_with(CUT)
+    list(answer.feed_all([event(" and")]))
+    assert [type(one) for one in ends(answer)] == [FrameClosed]
+
+
+def drops(header: Header) -> bool:
+    return header.channel == Channel.FINAL
+
+
+def test_a_dropped_message_leaves_what_was_before_it() -> None:
+    preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
+    answer, raws = read(event(f"{THOUGHT}{preamble}{FINAL}SECRET", reason="length"), pause=Pause(drops, drops=True))
+    assert [done.frame.body for done in folded(raws)] == ["I think.", "I look."]
+    assert [frame.body for frame in answer.before] == ["I think.", "I look."]
+    assert answer.is_paused and answer.lacks_call and answer.pieces == []
+    assert answer.finish() == ([], EndReason.STOP)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "lacks"),
+    [
+        (f"{THOUGHT}{FINAL}", {}, True),
+        (f"{THOUGHT}{FINAL}", {"reason": "length"}, True),
+        ("<|channel|>analysis<|message|>I think.<|return|>", {"reason": "stop"}, True),
+        ("<|channel|>analysis<|message|>I think.<|end|>", {"reason": "length"}, False),
+        ("<|channel|>analysis<|message|>I thi", {"reason": "stop"}, False),
+        (CALL, {"reason": "stop"}, False),
+        (f"{CALL}<|start|>assistant{FINAL}", {}, False),
+    ],
+)
+def test_a_call_is_missing_if_the_model_ended_its_turn_without_one(text: str, more: dict[str, str], lacks: bool) -> None:
+    answer, _ = read(event(text, **more), pause=Pause(drops, drops=True))
+    assert answer.lacks_call is lacks
+
+
+def test_a_call_is_not_missing_if_the_model_wrote_too_much() -> None:
+    thought = "<|channel|>analysis<|message|>I think.<|end|>"
+    for room, lacks in ((0, True), (-1, False)):
+        answer, _ = read(event(thought), max_chars=len(thought) + room, pause=Pause(drops, drops=True))
+        assert (answer.is_over, answer.lacks_call) == (not lacks, lacks)
+
+
+def test_a_call_that_we_opened_is_read_with_its_own_header_and_pauses_as_before() -> None:
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.f", constrain="json")
+    answer, _ = read(event(f"{THOUGHT}{FINAL}", usage=(10, 3)), pause=Pause(drops, drops=True))
+    answer.begin_call(header, Chunks(), 4)
+    assert not answer.is_paused
+    raws = list(answer.feed_all([event('{"a":1}<|call|>', usage=(20, 5)), event(f"<|start|>assistant{FINAL}SECRET")]))
+    [called] = folded(raws)
+    assert (called.frame.header.recipient, called.frame.body, called.frame.terminator) == ("functions.f", '{"a":1}', Terminator.CALL)
+    assert (answer.is_paused, answer.lacks_call, answer.usage) == (True, False, Usage(16, 9))
+    assert answer.finish()[1] is EndReason.TOOL_CALLS
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "code", "retryable"),
+    [
+        ('{"error": {"code": 500}}', "", ProductCode.BACKEND, True),
+        ('{"error": "SECRET"}', "", ProductCode.BACKEND, True),
+        ('{"object": "error", "code": 400}', "", ProductCode.BACKEND_REFUSED, False),
+        ('{"text": "SECRET"}', "error", ProductCode.BACKEND, True),
+        ("SECRET", "error", ProductCode.BACKEND, True),
+        ("SECRET", "", Code.STREAM_TRUNCATED, False),
+        ('["SECRET"]', "", Code.STREAM_TRUNCATED, False),
+        ("[" * 100_000, "", Code.STREAM_TRUNCATED, False),
+    ],
+)
+def test_an_error_inside_a_stream_is_retryable_only_before_any_text(data: str, name: str, code: ErrorCode, retryable: bool) -> None:
+    for is_empty, expected in ((True, retryable), (False, False)):
+        with pytest.raises(BackendError) as raised:
+            decoded(Event(name, data), is_empty=is_empty)
+        assert (raised.value.code, raised.value.retryable) == (code, expected)
+    assert decoded(Event("", '{"error": null, "object": "text", "a": 1}'), is_empty=True)["a"] == 1
+
+
+def test_whether_anything_was_sampled_decides_about_a_second_try() -> None:
+    for before, retryable in (([], True), ([event("")], True), ([event("<|channel|>")], False)):
+        answer = Answer(Chunks(), 10_000)
+        with pytest.raises(BackendError) as raised:
+            list(answer.feed_all(itertools.chain(before, [Event("", '{"error": {"code": 500}}')])))
+        assert raised.value.retryable is retryable
+
+
+def test_each_call_gets_an_id_of_its_own() -> None:
+    frames, _ = finished(event(f"{CALL}<|start|>assistant{CALL}"))
+    ids = [done.frame.header.call_id or "" for done in frames]
+    assert len(set(ids)) == 2 and all(re.fullmatch("call_[0-9a-f]{32}", each) for each in ids)

@@ -1,0 +1,169 @@
+"""The prompt of a token-id server: which frames and tools are in it, how much of them fits, and how long the answer may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from chatui.backends.base import BackendError, SampleRequest
+from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
+from chatui.json_schemas.answer_format import answer_format
+from renderer.errors import Code, ParseHeaderError
+from renderer.frame_kinds import NOTES
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.vocabulary import Vocabulary
+
+DAY = date(2026, 11, 20)
+QUESTION = Frame(Header(Role.USER), "What is it?")
+ANSWER = Header(Role.ASSISTANT, Channel.FINAL)
+ORDERS = Frame(Header(Role.DEVELOPER), "Be kind.")
+SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}}
+LOOK = FunctionTool("look", "Looks.")
+SEARCH = FunctionTool("browser_search", "Searches.", recipient="browser.search")
+PYTHON = FunctionTool("python", "Runs code.", recipient="python")
+TURNS = tuple(
+    frame
+    for number in range(10)
+    for frame in (Frame(Header(Role.USER), f"Question {number}? " + "word " * 50), Frame(ANSWER, f"Answer {number}.", Terminator.RETURN))
+)
+
+
+def written(vocabulary: Vocabulary, *frames: Frame, **more: object) -> str:
+    """The prompt as text."""
+    request = replace(SampleRequest(frames), **more)  # type: ignore[arg-type]
+    ids = fitted(PromptInput(request, None), vocabulary, DAY).ids
+    return "".join(vocabulary.decode([number]).decode("utf-8", "replace") if number < 199_998 else f"<{number}>" for number in ids)
+
+
+def test_orders_are_one_developer_message_and_the_rest_is_the_conversation(vocabulary: Vocabulary) -> None:
+    system = Frame(Header(Role.SYSTEM), "Be short.")
+    text = written(vocabulary, system, QUESTION, ORDERS)
+    assert text.count("developer<200008>") == text.count("system<200008>") == 1
+    assert "developer<200008># Instructions\n\nBe short.\n\nBe kind.<200007>" in text
+    assert text.endswith("<200007><200006>user<200008>What is it?<200007><200006>assistant")
+    assert "Current date: 2026-11-20" in text and "Reasoning: medium" in text
+    assert "Reasoning: high" in written(vocabulary, QUESTION, effort="high")
+
+
+def test_without_orders_tools_and_formats_there_is_no_developer_message(vocabulary: Vocabulary) -> None:
+    assert "developer" not in written(vocabulary, QUESTION)
+    assert "developer" not in written(vocabulary, QUESTION, tools=(SEARCH,))
+    for only in ({"tools": (LOOK,)}, {"answer_format": answer_format("sum", SCHEMA)}):
+        assert written(vocabulary, QUESTION, **only).count("developer<200008>") == 1
+    assert "# Instructions" not in written(vocabulary, QUESTION, tools=(LOOK,))
+    assert "## sum" in written(vocabulary, QUESTION, answer_format=answer_format("sum", SCHEMA))
+
+
+@pytest.mark.parametrize(
+    ("tools", "has"),
+    [((LOOK,), (True, False, False)), ((SEARCH,), (False, True, False)), ((PYTHON,), (False, False, True)), ((), (False,) * 3)],
+)
+def test_built_in_tools_are_described_as_in_the_training_and_others_as_functions(
+    vocabulary: Vocabulary, tools: tuple[FunctionTool, ...], has: tuple[bool, bool, bool]
+) -> None:
+    text = written(vocabulary, QUESTION, tools=tools)
+    assert ("namespace functions" in text, "## browser" in text, "## python" in text) == has
+    assert "browser_search" not in text and ("function search" in text or "type search" in text) == has[1]
+    assert "type open" not in text, "only the functions that are offered"
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (NOTES, "<200006>user<200008>"),
+        (Header(Role.USER, name="ada"), "<200006>user<200008>"),
+        (Header(Role.USER, name="Ada L."), "<200006>user<200008>"),
+        (Header(Role.USER, content_type="a b"), "<200006>user<200008>"),
+        (Header(Role.USER, constrain="a b"), "<200006>user<200008>"),
+        (Header(Role.USER, channel="a b"), None),
+        (Header(Role.USER, recipient="a b"), None),
+        (Header("robot x"), None),
+        (Header(Role.TOOL, name="functions.look", call_id="c1"), "<200006>functions.look<200008>"),
+        (Header(Role.TOOL, call_id="c1"), None),
+        (Header(Role.TOOL, name="", call_id="c1"), None),
+        (Header(Role.TOOL, name="a b", call_id="c1"), None),
+    ],
+)
+def test_what_harmony_cannot_express_is_left_out(vocabulary: Vocabulary, header: Header, expected: str | None) -> None:
+    call = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.look", "c1"), "{}", Terminator.CALL)
+    text = written(vocabulary, call, Frame(header, "BODY"), QUESTION)
+    assert ("BODY" in text) == (expected is not None)
+    assert expected is None or f"{expected}BODY<200007>" in text
+
+
+def test_a_cut_answer_stays_open_at_the_end(vocabulary: Vocabulary) -> None:
+    cut = Frame(replace(ANSWER, name="Ada L."), "Two and")
+    assert written(vocabulary, QUESTION, cut_answer=cut).endswith("<200006>assistant<200005>final<200008>Two and")
+    assert opened(cut) == Frame(ANSWER, "Two and") and opened(None) is None
+    assert opened(Frame(Header(Role.ASSISTANT, "a b"), "x")) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "prompt", "context", "expected"),
+    [
+        (None, 100, None, 4096),
+        (7, 100, None, 7),
+        (None, 100, 1000, 899),
+        (7, 100, 1000, 7),
+        (2000, 100, 1000, 899),
+        (7, 999, 1000, 1),
+        (None, 2000, 1000, 1),
+        (899, 100, 1000, 899),
+        (900, 100, 1000, 899),
+    ],
+)
+def test_the_answer_may_be_as_long_as_requested_and_as_fits(wanted: int | None, prompt: int, context: int | None, expected: int) -> None:
+    assert answer_tokens(SampleRequest((QUESTION,), max_tokens=wanted), prompt, context) == expected
+
+
+def test_the_oldest_turns_are_left_out_until_the_prompt_fits(vocabulary: Vocabulary) -> None:
+    request = SampleRequest((ORDERS, *TURNS, QUESTION), max_tokens=100)
+    whole = fitted(PromptInput(request, None), vocabulary, DAY)
+    assert (whole.turns_left_out, whole.is_minimal) == (0, False)
+    length = len(whole.ids)
+    exact = fitted(PromptInput(request, length + 100), vocabulary, DAY)
+    assert exact.ids == whole.ids, "the prompt and the answer fill the context"
+    less = fitted(PromptInput(request, length + 99), vocabulary, DAY)
+    assert less.turns_left_out > 0 and len(less.ids) < length
+    assert fitted(PromptInput(request, None, length), vocabulary, DAY).ids == whole.ids
+    assert fitted(PromptInput(request, None, length - 1), vocabulary, DAY).turns_left_out == less.turns_left_out
+    for context, most in ((length + 100, length - 1), (length + 99, length)):
+        assert fitted(PromptInput(request, context, most), vocabulary, DAY).turns_left_out == less.turns_left_out
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_the_last_turns_are_never_left_out(vocabulary: Vocabulary, turns: int) -> None:
+    found = fitted(PromptInput(SampleRequest((*TURNS, QUESTION)), 50, min_turns=turns), vocabulary, DAY)
+    assert (found.turns_left_out, found.is_minimal) == (11 - turns, True)
+
+
+def test_the_beginning_of_a_cut_answer_is_left_out_last(vocabulary: Vocabulary) -> None:
+    cut = Frame(ANSWER, "".join(f"Step {number}. " for number in range(400)))
+    request = SampleRequest((ORDERS, *TURNS, QUESTION), cut_answer=cut)
+    found = fitted(PromptInput(request, None, 700), vocabulary, DAY)
+    text = vocabulary.decode([number for number in found.ids if number < 199_998]).decode()
+    assert text.endswith("Step 398. Step 399. ") and "Step 0." not in text
+    assert "What is it?" in text and "Be kind." in text and "Question 9?" not in text
+    assert 350 < len(found.ids) <= 700 and found.turns_left_out == 10
+    whole = fitted(PromptInput(request, None, 100_000), vocabulary, DAY)
+    assert whole.turns_left_out == 0 and len(whole.ids) > 2000
+
+
+def test_a_tool_reply_without_its_tool_is_no_error(vocabulary: Vocabulary) -> None:
+    call = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.look", "c1", content_type="json"), "{}", Terminator.CALL)
+    reply = Frame(Header(Role.TOOL, Channel.COMMENTARY, "assistant", "c1", name="functions.look"), "Sun.")
+    text = written(vocabulary, QUESTION, call, reply)
+    assert "functions.look to=assistant<200005>commentary<200008>Sun.<200007>" in text and "<200008>{}<200012>" in text
+
+
+def test_an_unwritable_prompt_is_reported_as_a_broken_header(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise ParseHeaderError("odd")
+
+    monkeypatch.setattr("chatui.backends.harmony.prompt.build_within", refuse)
+    with pytest.raises(BackendError) as raised:
+        fitted(PromptInput(SampleRequest((QUESTION,)), None), vocabulary, DAY)
+    assert raised.value.code is Code.PARSE_HEADER

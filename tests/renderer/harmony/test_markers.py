@@ -1,0 +1,76 @@
+"""Control tokens in unexpected places: how each message ends, which error it gets, and what is ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.errors import Code, ErrorCode
+from renderer.events import FrameOpened, FrameText
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
+from renderer.frames import Header
+from renderer.harmony.pieces import pieces_of_text
+from renderer.harmony.reader import Reader, is_json
+from renderer.harmony.text import fold
+
+FINAL = "<|channel|>final<|message|>"
+THOUGHT = "<|channel|>analysis<|message|>a"
+NEXT = "<|start|>assistant"
+
+ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
+    f"{FINAL}Hi<|endoftext|> more<|return|>{NEXT}{FINAL}again<|return|>": [(ANSWER, "Hi", False, Code.STREAM_TRUNCATED)],
+    f"{FINAL}Hi<|refusal|>": [(ANSWER, "Hi<|refusal|>", False, Code.STREAM_TRUNCATED)],
+    f"{FINAL}Hi<|reserved_200013|> there<|end|>": [(ANSWER, "Hi there", True, Code.PARSE_HEADER)],
+    f"{FINAL}Hi<|message|> there<|end|>": [(ANSWER, "Hi there", True, Code.PARSE_HEADER)],
+    "<|channel|>gossip<|message|>{}<|constrain|><|end|>": [(BROKEN, "<|channel|>gossip<|message|>{}", True, Code.PARSE_HEADER)],
+    "<|message|>x<|constrain|><|end|>": [(BROKEN, "<|message|>x", True, Code.PARSE_CHANNEL_MISSING)],
+    f"{THOUGHT}{NEXT}{FINAL}Hi<|return|>": [(ANALYSIS, "a", False, Code.PARSE_HEADER), (ANSWER, "Hi", True, None)],
+    f"{THOUGHT}<|channel|>final<|message|>Hi<|return|>": [
+        (ANALYSIS, "a", False, Code.PARSE_HEADER),
+        (ANSWER, "Hi", True, Code.PARSE_HEADER),
+    ],
+    f"{THOUGHT}<|return|>{NEXT}{FINAL}Hi<|return|>": [(ANALYSIS, "a", True, None), (ANSWER, "Hi", True, None)],
+    f"{FINAL}Hi<|end|>{NEXT}{THOUGHT}<|end|><|return|>{NEXT}{FINAL}again<|end|>": [
+        (ANSWER, "Hi", True, None),
+        (ANALYSIS, "a", True, None),
+    ],
+    f"{THOUGHT}<|end|><|return|>{NEXT}{FINAL}Hi<|end|>": [(ANALYSIS, "a", True, None), (ANSWER, "Hi", True, None)],
+    f"{FINAL}Hi<|end|><|endoftext|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None)],
+    f"{FINAL}Hi<|return|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None)],
+    f"{FINAL}Hi<|call|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.CALL_SCHEMA), (ANSWER, "again", True, None)],
+    "<|channel|>final Hi<|endoftext|>": [(BROKEN, "<|channel|>final Hi", True, Code.PARSE_HEADER)],
+    f"<|channel|>final Hi<|return|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.PARSE_HEADER)],
+    f"<|channel|>final Hi{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", False, Code.PARSE_HEADER), (ANSWER, "again", True, None)],
+    f"<|channel|>gossip<|end|>{NEXT}{FINAL}Hi<|end|>": [(BROKEN, "<|channel|>gossip", True, Code.PARSE_HEADER), (ANSWER, "Hi", True, None)],
+    f"<|start|><|start|> <|end|>{NEXT}{FINAL}Hi<|end|>": [(ANSWER, "Hi", True, None)],
+    f"{FINAL}Hi<|end|> dropped {NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None), (ANSWER, "again", True, None)],
+    f"{THOUGHT}<|end|><|start|>user<|message|>SECRET<|end|>{NEXT}{FINAL}x<|end|>": [
+        (ANALYSIS, "a", True, None),
+        (BROKEN, "<|start|>user<|message|>", True, Code.PARSE_HEADER),
+    ],
+}
+
+
+def summary(raw: str) -> list[tuple[Header, str, bool, ErrorCode | None]]:
+    finished = fold(pieces_of_text(raw), Reader(lambda: "c1"))
+    return [(done.frame.header, done.frame.body, done.complete, done.error) for done in finished]
+
+
+@pytest.mark.parametrize("raw", ENDS)
+def test_each_message_ends_where_its_markers_say(raw: str) -> None:
+    assert summary(raw) == ENDS[raw]
+
+
+def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
+    reader = Reader(lambda: "c1")
+    for piece in ("<|channel|>", "commentary", "<|message|>"):
+        assert (reader.feed_marker(piece) if piece.startswith("<") else reader.feed_text(piece)) == []
+    assert reader.feed_text(" ") == reader.feed_text("") == []
+    assert reader.feed_text("I look.") == [FrameOpened(PREAMBLE), FrameText(" I look.")]
+    assert reader.feed_text("{") == [FrameText("{")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("{}", True), ("1 2", True), (" [] \n{}", True), ("", False), (" ", False), ("{} x", False)]
+)
+def test_several_json_values_in_a_row_are_json(text: str, expected: bool) -> None:
+    assert is_json(text) is expected
