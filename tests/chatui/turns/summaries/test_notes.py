@@ -25,8 +25,8 @@ VISIBLE = [USER, DOCUMENT, ANSWER, PREAMBLE, SUMMARY]
 HIDDEN = [ANALYSIS, BROKEN, Header(Role.SYSTEM), SCHEMA, NOTES, CALL, REPLY, summary_frame.ASIDE]
 
 
-def notes_on(*frames: Frame) -> Notes:
-    notes = Notes()
+def notes_on(*frames: Frame, is_trusted: bool = False) -> Notes:
+    notes = Notes(is_trusted=is_trusted)
     notes.open([Frame(USER, QUESTION), *frames])
     return notes
 
@@ -38,18 +38,28 @@ def test_a_line_with_words_from_nowhere_is_refused() -> None:
 @for_each([*((header, None) for header in VISIBLE), *((header, Reason.COPY) for header in HIDDEN)])
 def test_the_frames_of_the_branch_are_visible_or_hidden(header: Header, reason: Reason | None) -> None:
     assert notes_on(Frame(header, TEXT)).judge(LINE).reason is reason
-    assert notes_on(Frame(header, TEXT), Frame(ANALYSIS, "More.")).judge(LINE).reason is reason
 
 
 @for_each([(ANSWER, None), (PREAMBLE, None), (ANALYSIS, Reason.COPY), (BROKEN, Reason.COPY), (CALL, Reason.COPY), (REPLY, Reason.COPY)])
 def test_the_frames_of_the_turn_are_visible_or_hidden(header: Header, reason: Reason | None) -> None:
-    notes = notes_on()
-    for event in (FrameOpened(header), FrameText(TEXT[:20]), FrameText(TEXT[20:]), FrameClosed(None)):
-        notes.feed(event)
-    assert notes.judge(LINE).reason is reason
-    for event in (FrameOpened(ANALYSIS), FrameText("More."), FrameClosed(None)):
-        notes.feed(event)
-    assert notes.judge(LINE).reason is reason
+    for is_trusted in (True, False):
+        notes = notes_on(is_trusted=is_trusted)
+        for event in (FrameOpened(header), FrameText(TEXT[:20]), FrameText(TEXT[20:]), FrameClosed(None)):
+            notes.feed(event)
+        assert notes.judge(LINE).reason is reason
+
+
+SHORT_LINE = "Looked at the ant bee cat dog elk"
+"""It has too few letters for the comparison of letters."""
+
+
+@for_each([(["ant bee cat dog elk", "More."], Reason.COPY), (["ant bee", "cat dog elk"], Reason.WORD)])
+def test_the_last_word_of_a_hidden_frame_is_complete(texts: list[str], reason: Reason | None) -> None:
+    in_branch, in_turn = notes_on(*(Frame(ANALYSIS, text) for text in texts)), notes_on()
+    for text in texts:
+        for event in (FrameOpened(ANALYSIS), FrameText(text), FrameClosed(None)):
+            in_turn.feed(event)
+    assert [notes.judge(SHORT_LINE).reason for notes in (in_branch, in_turn)] == [reason, reason]
 
 
 def test_text_of_an_open_message_is_visible_only_when_the_message_is_complete() -> None:
@@ -69,6 +79,19 @@ def test_withdrawn_text_and_all_that_follows_in_its_frame_is_hidden() -> None:
     assert notes.judge(LINE).reason is Reason.COPY
     assert notes.judge(f"Looked at the {later}").reason is Reason.COPY
     assert notes.new_chars == 0, "it is not summarized either"
+
+
+def test_the_messages_before_a_withdrawn_one_stay_visible() -> None:
+    notes = notes_on()
+    for event in (FrameOpened(PREAMBLE), FrameText(TEXT), FrameClosed(None), FrameOpened(PREAMBLE), FrameText("Oh"), FrameWithdrawn()):
+        notes.feed(event)
+    assert notes.judge(LINE).reason is None
+
+
+def test_a_clear_summary_does_not_make_a_server_trusted() -> None:
+    assert notes_on(is_trusted=True).server_steps("**Compared ways**") == ["Compared ways"]
+    notes = notes_on()
+    assert notes.server_steps(f"**{LINE}**") == [] and notes.judge(LINE).reason is Reason.COPY
 
 
 def test_text_outside_of_a_frame_is_ignored() -> None:
@@ -92,6 +115,14 @@ def test_the_lines_before_count() -> None:
 
 def body(notes: Notes) -> str:
     return notes.request(None, []).frames[-1].body
+
+
+def test_the_lines_shown_before_are_sent() -> None:
+    def sent(*lines: str) -> str:
+        return notes_on().request(None, lines).frames[-1].body
+
+    assert "\n\n## Lines shown before\n\n- none\n\n## New notes\n\n" in sent()
+    assert "\n\n## Lines shown before\n\n- One\n- Two\n\n## New notes\n\n" in sent("One", "Two")
 
 
 def test_the_latest_question_is_sent_and_only_its_beginning() -> None:
