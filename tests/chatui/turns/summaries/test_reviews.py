@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chatui import measures
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
@@ -19,7 +20,7 @@ from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame, Header, Role
-from tests.chatui.turns.summaries.summary import FIRST, MANY, SECOND, Summary, until, wait_a_little, written
+from tests.chatui.turns.summaries.summary import FIRST, HIDDEN, MANY, SECOND, Summary, until, wait_a_little, written
 from tests.support.cases import for_each
 
 
@@ -203,3 +204,27 @@ def test_a_request_that_fails_or_takes_too_long_gives_no_line(text_of: Waits, li
 def test_the_pace_of_lines_is_slow_and_answers_have_priority() -> None:
     limits = (summarizing.CLOSE_SECONDS, summarizing.MIN_CHARS, summarizing.MAX_FAILURES, summarizing.AT_ONCE)
     assert limits == (0.5, 160, 3, 2)
+
+
+@pytest.mark.asyncio
+async def test_a_refused_line_is_not_sent_to_the_review(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked("allow")
+    monkeypatch.setattr(summarizing, "ask", asked)
+    summary = Summary(Frame(ANALYSIS, HIDDEN), summary_review=True)
+    summary.take(*written(f"Looked at the {HIDDEN}"), *written(FIRST))
+    await until(lambda: bool(summary.shown))
+    await summary.summarizing.aclose()
+    assert [FIRST in request.frames[-1].body for _, request in asked.requests] == [True]
+
+
+@pytest.mark.asyncio
+async def test_a_summary_by_a_server_is_ignored_if_a_model_writes_them(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, dropped = Asked(SECOND), measures.SUMMARY_LINES_DROPPED.labels("reasoning")
+    monkeypatch.setattr(summarizing, "ask", asked)
+    before = dropped._value.get()
+    summary = Summary(**MODEL)
+    summary.take(*written(FIRST), *written("We need to weigh the rain."), *written("x" * summarizing.MIN_CHARS, ANALYSIS))
+    await until(lambda: bool(summary.shown))
+    summary.take(FrameOpened(ANSWER))
+    await summary.summarizing.aclose()
+    assert summary.shown == [SECOND] and dropped._value.get() == before

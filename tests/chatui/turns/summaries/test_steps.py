@@ -156,3 +156,20 @@ def test_a_name_that_is_reserved_for_the_product_is_removed(summaries: str, head
         return events
 
     assert asyncio.run(taken()) == [FrameOpened(passed_on), *written("text")[1:]]
+
+
+@pytest.mark.asyncio
+async def test_a_line_that_comes_before_the_branch_was_read_is_not_shown() -> None:
+    summary = Summary(Frame(Header(Role.DEVELOPER), FIRST))
+    summary.take(*written(FIRST), FrameOpened(ANSWER))
+    await summary.summarizing.aclose()
+    assert summary.shown == [] and summary.stored() == [], "it might quote the instructions"
+
+
+@pytest.mark.asyncio
+async def test_a_line_may_come_after_a_long_silence() -> None:
+    summary = Summary()
+    await until(lambda: summary.summarizing._is_ready)
+    await wait_a_little()
+    await summary.show_first()
+    await summary.summarizing.aclose()
