@@ -286,6 +286,8 @@ async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recor
     for event in (FrameOpened(ANSWER), FrameText("a"), FrameWithdrawn(), FrameClosed(None, ProductCode.WITHHELD)):
         recording.recorder.feed(event)
     assert renewed == [3] and recording.recorder.is_withheld and not recording.recorder.has_answer
+    recording.feed(ANALYSIS, "b")
+    assert recording.recorder.is_withheld
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,16 @@ class Asked:
     def __init__(self, *replies: str | Callable[[], str]) -> None:
         self.replies = list(replies)
         self.requests: list[tuple[Any, SampleRequest]] = []
+        self.is_cancelled = False
 
     async def __call__(self, backend: Any, request: SampleRequest, charged: own_requests.Charged) -> str:
         self.requests.append((backend, request))
         charged(Spent(len(self.requests)), "the server's name")
         if not self.replies:
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.is_cancelled = True
         reply = self.replies.pop(0)
         return reply if isinstance(reply, str) else reply()
 
@@ -111,6 +115,7 @@ async def test_lines_that_wait_for_a_review_are_not_shown_as_the_answer_begins(p
     await until(lambda: bool(asked.requests))
     summary.take(FrameOpened(ANSWER))
     await summary.summarizing.aclose()
+    assert asked.is_cancelled, "the server is free for the answer"
     assert summary.shown == [] and summary.stored() == []
 
 
