@@ -16,7 +16,8 @@ from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_LINE_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.summary import frame as summary_frame
-from tests.chatui.turns.summaries.summary import FIRST, HIDDEN, MANY, NUMBERS, SECOND, THIRD, Events, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import FIRST, HIDDEN, MANY, NUMBERS, SECOND, THIRD, Events, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import pace as pace
 from tests.support.cases import for_each
 
 

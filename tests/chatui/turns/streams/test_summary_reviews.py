@@ -20,7 +20,8 @@ from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame, Header, Role
-from tests.chatui.turns.summaries.summary import FIRST, HIDDEN, MANY, SECOND, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import FIRST, HIDDEN, MANY, SECOND, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import pace as pace
 from tests.support.cases import for_each
 
 

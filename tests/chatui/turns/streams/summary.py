@@ -8,7 +8,10 @@ from datetime import date
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from chatui.backends.spec.definition import BackendSpec
+from chatui.turns import summarizing
 from chatui.turns.ledger import Job
 from chatui.turns.summarizing import Summarizing
 from chatui.usage.counting import Attribution
@@ -70,3 +73,10 @@ async def until(reached: Callable[[], bool]) -> None:
 async def wait_a_little() -> None:
     for _ in range(30):
         await asyncio.sleep(0)
+
+
+@pytest.fixture(autouse=True)
+def pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pause, except that the line after a shown one would wait for a minute."""
+    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 60.0, "POLL_SECONDS": 0.0}.items():
+        monkeypatch.setattr(summarizing, name, seconds)
