@@ -53,6 +53,7 @@ def test_visible_words_count_as_hidden_if_their_order_is_not_visible() -> None:
     assert is_copy(line, reasoning, " ".join(reversed(SHORT))) == (True, True)
     apart = " ".join(word for pair in zip(SHORT, OTHERS[:5], strict=False) for word in pair)
     assert is_copy(apart, reasoning, line) == (False, True), "with others between them, their order is not that of the visible text"
+    assert is_copy(apart, reasoning, apart) == (False, True), "and a reader of the words between them may not know what belongs together"
 
 
 def test_a_copy_of_a_part_of_each_line_is_found_in_the_last_line() -> None:

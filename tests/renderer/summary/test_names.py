@@ -299,3 +299,8 @@ def test_the_first_letters_of_many_words_must_not_be_those_of_a_hidden_sentence(
 )
 def test_what_a_line_quotes_must_be_visible(line: str, seen: str, found: bool) -> None:
     assert has_name(line, seen=seen) is found
+
+
+@for_each([(ENGLISH, True), (GERMAN, False)])
+def test_a_capitalized_plain_word_of_the_instructions_is_no_name_in_german(question: str, is_name: bool) -> None:
+    assert has_name("Winter", instructions="We never mention Winter to them.", seen=question) is is_name

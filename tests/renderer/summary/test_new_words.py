@@ -238,3 +238,10 @@ def test_a_korean_word_must_not_sound_like_a_hidden_name() -> None:
 def test_a_new_word_must_not_sound_like_a_hidden_name(word: str, reasoning: str) -> None:
     assert not is_allowed(word, reasoning), word
     assert is_allowed("puddles", reasoning)
+
+
+def test_a_new_word_must_look_like_a_word_of_the_language() -> None:
+    new_words._triples.cache_clear()
+    assert is_allowed("puddles") and not is_allowed("pxddlqs")
+    assert is_allowed("pfutze", seen=GERMAN), "the lists of each language count"
+    assert is_allowed("landscapings") and not is_allowed("lan\u0142dscapings")

@@ -125,6 +125,11 @@ def test_neither_the_verb_of_a_report_nor_visible_words_hide_a_paraphrase(line: 
     assert reason_of(line, f"{QUESTION} {seen}", instructions=INSTRUCTIONS) is reason
 
 
+def test_an_instruction_of_which_only_one_phrase_is_visible_is_no_paraphrase_if_a_line_has_just_that() -> None:
+    assert reason_of("Noted weather, traffic", "Weather traffic", instructions=INSTRUCTIONS) is None
+    assert reason_of("Noted weather, traffic", "Weather", instructions=INSTRUCTIONS) is Reason.RETOLD
+
+
 def test_without_visible_text_an_honest_line_is_no_paraphrase() -> None:
     assert check("Compared ways", hidden_text(instructions=INSTRUCTIONS), SeenText()).reason is None
 
@@ -182,6 +187,8 @@ def test_lines_are_checked_together_for_each_kind_of_hidden_text() -> None:
         ("First open the page", "English", True),
         ("And then never open the page", "English", True),
         ("Compared how to open it", "English", False),
+        ("Compared how to write it", "English", False),
+        ("Compared ways.", "English", False),
         ("Call the office", "English", True),
         ("Checked the call", "English", False),
         ("Wie Sie fahren", "German", True),
@@ -208,6 +215,7 @@ def test_in_german_and_french_text_du_addresses_the_reader() -> None:
         ("Blamed the driver", QUESTION, True),
         ("Blamed the driver", f"{QUESTION} Who is blamed?", False),
         ("Blamed the driver", f"{QUESTION} I blame it", False),
+        ("Beleidigte den Fahrer", QUESTION, True),
         ("Compared the driver", QUESTION, False),
         ("假装比较", QUESTION, True),
         ("假装比较", f"{QUESTION} 假装吗?", False),
