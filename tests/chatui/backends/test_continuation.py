@@ -26,8 +26,6 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, chunk
 
-pytestmark = pytest.mark.usefixtures("in_memory")
-
 SECRET = "SECRET"
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)
 QUESTION = Frame(Header(Role.USER), "What is 2 + 2?")

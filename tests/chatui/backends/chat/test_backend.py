@@ -21,7 +21,7 @@ from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD, chunk
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 LONG = b"data: " + b"x" * 3_000_000
 REASONING = chunk(reasoning_content="SECRET")

@@ -16,7 +16,7 @@ from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
 from tests.support.several import constant_answer
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 
 def backend_at(url: str, kind: str = "chat", vocabulary: Vocabulary | None = None, *, wants_reasoning: bool = False) -> Backend:

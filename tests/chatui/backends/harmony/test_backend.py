@@ -27,7 +27,7 @@ from tests.support import stub
 from tests.support.places import RECORDINGS
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 DAY = date(2026, 11, 20)
 REASONING = "The user greets me. I reply briefly and kindly."

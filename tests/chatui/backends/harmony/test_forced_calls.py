@@ -16,7 +16,7 @@ from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SE
 from tests.support.sampling import Outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = FunctionTool("weather", "The weather.", PARAMETERS)

@@ -15,7 +15,7 @@ from tests.chatui.backends.harmony.test_backend import SGLANG, VLLM
 from tests.support import stub
 from tests.support.sampling import PATIENT
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 UNREACHABLE = "http://127.0.0.1:9"
 PROPS = {"/props": {"default_generation_settings": {"n_ctx": 2048}}}

@@ -23,7 +23,7 @@ from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("in_memory")]
+pytestmark = pytest.mark.asyncio
 
 
 def event(kind: str, **more: Any) -> bytes:
