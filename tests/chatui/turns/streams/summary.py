@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from chatui.backends.spec.definition import BackendSpec
+from chatui.model_servers import connected
 from chatui.turns import summarizing
 from chatui.turns.ledger import Job
 from chatui.turns.summarizing import Summarizing
@@ -73,6 +75,19 @@ async def until(reached: Callable[[], bool]) -> None:
 async def wait_a_little() -> None:
     for _ in range(30):
         await asyncio.sleep(0)
+
+
+async def in_this_thread(function: Callable[..., object], *arguments: object) -> object:
+    """Stands in for a pool of threads, whose threads would open a database."""
+    return function(*arguments)
+
+
+@pytest.fixture
+def no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back ends are known by the choices that they were looked up with."""
+    monkeypatch.setattr(connected, "spec_of", lambda choice: choice)
+    monkeypatch.setattr(connected, "backend", lambda choice: SimpleNamespace(name=f"the back end of {choice}"))
+    monkeypatch.setattr(summarizing, "pools", SimpleNamespace(turns=SimpleNamespace(run=in_this_thread)))
 
 
 @pytest.fixture(autouse=True)

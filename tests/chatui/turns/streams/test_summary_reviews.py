@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from chatui import measures
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
-from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests, summarizing, summary_notes
 from chatui.usage import posting
@@ -21,6 +19,7 @@ from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame, Header, Role
 from tests.chatui.turns.streams.summary import FIRST, HIDDEN, MANY, SECOND, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import no_database as no_database
 from tests.chatui.turns.streams.summary import pace as pace
 from tests.support.cases import for_each
 
@@ -45,19 +44,11 @@ class Asked:
         return reply if isinstance(reply, str) else reply()
 
 
-async def in_this_thread(function: Callable[..., object], *arguments: object) -> object:
-    """Stands in for a pool of threads, whose threads would open the database."""
-    return function(*arguments)
-
-
 @pytest.fixture
-def posted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, Charge, object]]:
-    """The usage that is posted. Back ends are known by the choices that they were looked up with."""
+def posted(monkeypatch: pytest.MonkeyPatch, no_database: None) -> list[tuple[object, Charge, object]]:
+    """The usage that is posted."""
     found: list[tuple[object, Charge, object]] = []
     monkeypatch.setattr(posting, "post", lambda asked, charge, *, order: found.append((asked, charge, order)))
-    monkeypatch.setattr(connected, "spec_of", lambda choice: choice)
-    monkeypatch.setattr(summarizing, "pools", SimpleNamespace(turns=SimpleNamespace(run=in_this_thread)))
-    monkeypatch.setattr(connected, "backend", lambda choice: SimpleNamespace(name=f"the back end of {choice}"))
     return found
 
 

@@ -17,6 +17,7 @@ from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_L
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.summary import frame as summary_frame
 from tests.chatui.turns.streams.summary import FIRST, HIDDEN, MANY, NUMBERS, SECOND, THIRD, Events, Summary, until, wait_a_little, written
+from tests.chatui.turns.streams.summary import no_database as no_database
 from tests.chatui.turns.streams.summary import pace as pace
 from tests.support.cases import for_each
 
@@ -119,6 +120,7 @@ async def test_reasoning_that_is_labelled_as_summary_is_counted() -> None:
     assert dropped("reasoning") == before + 2, "and after it nothing is trusted"
 
 
+@pytest.mark.usefixtures("no_database")
 @for_each(["none", "model"])
 def test_the_summary_of_an_untrusted_server_is_not_shown(summaries: str) -> None:
     async def shown() -> list[str]:
