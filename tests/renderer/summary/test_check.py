@@ -368,6 +368,8 @@ def test_a_new_line_is_checked_together_with_the_three_before_it() -> None:
     between, line = "Weighed the rain against travel time", "Noticed somebody in Berlin"
     assert check(line, hidden, seen, [lines[1], between]).reason is None, "the premise: it takes all three of them"
     assert check(line, hidden, seen, [*lines, between]).reason is Reason.RETOLD
+    assert check(line, hidden, seen, [between, between, *lines, between]).reason is Reason.RETOLD, "earlier ones change nothing"
+    assert check(line, hidden, seen, [*lines, between, between]).reason is None, "the first of the lines is too far above"
 
 
 def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -24,8 +25,8 @@ from chatui.turns.opening import server_tools
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
-from renderer.frame_kinds import TOOL_LINE
-from renderer.frames import Terminator
+from renderer.frame_kinds import ANSWER, TOOL_LINE
+from renderer.frames import Frame, Terminator
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.tools.offering import offer
@@ -218,6 +219,16 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
         await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(()))
         assert (await Turn.objects.aget(pk=turn.pk)).by_server == marked
     await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
+
+
+async def test_no_tools_are_offered_to_programs_or_for_a_cut_answer_or_without_any(ada: User, backend: Searching) -> None:
+    turn = await run(ada, ask())
+    without = WITH_SEARCH.model_copy(update={"server_tools": ()})
+    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is not None, "the premise"
+    assert await server_tools.offered(without, turn, (), SampleRequest(())) is None
+    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest((), cut_answer=Frame(ANSWER, "It"))) is None
+    turn.key_id = uuid4()
+    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
 
 
 async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
