@@ -479,6 +479,17 @@ def test_text_withdrawn_by_a_late_label_is_announced() -> None:
     assert (result.visible, result.finished[0].error) == ("", ProductCode.WITHHELD)
 
 
+@pytest.mark.parametrize("limit", [1000, 10])
+@pytest.mark.parametrize(
+    "late", [{"type": "reasoning"}, {"type": "message", "role": "assistant", "channel": "analysis"}], ids=["type", "channel"]
+)
+def test_a_label_in_the_last_event_withdraws_text_even_of_a_full_sample(late: dict[str, Any], limit: int) -> None:
+    result = read(message(), text(SECRET), completed({"id": "m", **late}), max_chars=limit)
+    assert (result.visible, result.finished[0].error) == ("", ProductCode.WITHHELD)
+    followed = read(message(), text(SECRET), message("n"), text("Hello", "n"), completed({"id": "m", **late}), max_chars=limit)
+    assert followed.visible == "" and followed.finished[0].error == ProductCode.WITHHELD
+
+
 def test_a_full_sample_takes_no_more_from_the_last_event() -> None:
     result = read(message(), text("x" * 30), completed({"type": "web_search_call", "id": "w", "query": "more"}), max_chars=10)
     assert (result.visible, result.hidden, result.reason) == ("x" * 10, "", EndReason.LENGTH)
