@@ -255,6 +255,7 @@ def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
     name = bare(match["name"])
     kind = names.BRACKETED_ALONE.get(name.lower())
     if kind:
+        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
         return Sign(Kind[kind], "[alone", *match.span())
     if not names.is_bracketed(name):
         return None
