@@ -274,7 +274,7 @@ def _is_one_of(names: frozenset[str]) -> Any:
 
 def _names_a_mark(module: Path, config: pytest.Config) -> bool:
     text = module.read_text(encoding="utf-8")
-    return any(f"mark.{line.partition(':')[0]}" in text for line in config.getini("markers"))
+    return "mostly_slow(" in text or any(f"mark.{line.partition(':')[0]}" in text for line in config.getini("markers"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

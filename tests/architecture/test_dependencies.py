@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions
 
+import pytest
+
 from tests.architecture.sources import ROOT, python_sources
 from tests.support.cases import for_each
 
@@ -90,6 +92,7 @@ def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
     assert {row.name for row in rows()} == set(direct())
 
 
+@pytest.mark.slow
 @for_each(rows())
 def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row) -> None:
     places = ("chatui/", "renderer/", "manage.py") if direct()[row.name] else ("tests/",)

@@ -25,6 +25,7 @@ MAY = {
 """The property, and the files that decide it. The gate's table lists the channels one by one, and so names them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", MAY)
 def test_nobody_else_answers_it(question: str) -> None:
     found = [place for source in python_sources() for place in answers(source, question)]

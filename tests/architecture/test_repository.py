@@ -50,6 +50,7 @@ def test_vendored_files_are_what_their_checksums_say() -> None:
     assert there == checksums
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [UNFINISHED, MACHINE_PATHS, DOWNLOADS], ids=["unfinished", "machine paths", "download addresses"])
 def test_nothing_is_left_half_done_or_tied_to_one_machine(pattern: re.Pattern[str]) -> None:
     sources = [source for source in all_sources() if not source.is_in(VENDOR) and (pattern is DOWNLOADS or not source.path.endswith(DATA))]

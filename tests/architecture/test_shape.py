@@ -84,6 +84,7 @@ def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_no_two_that_stand_side_by_side_lead_back_to_each_other() -> None:
     packages = {module.rpartition(".")[0] for module, _ in imports()} - {""}
     assert {package: found for package in packages if (found := circle(within(package, imports())))} == {}

@@ -6,6 +6,8 @@ import re
 from collections import defaultdict
 from functools import cache
 
+import pytest
+
 from tests.architecture.sources import Source, all_sources
 from tests.support.cases import for_each
 
@@ -49,6 +51,7 @@ def unwritten(names: set[str]) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_each_class_of_a_style_is_written_by_a_template_or_a_script() -> None:
     named = {name for source in sources(".css") if source.is_in("static/") for name in styled(source.text)}
     assert len(named) > 100, "the premise: the style sheets are found"

@@ -106,6 +106,7 @@ def test_knocking_while_one_has_to_wait_makes_the_wait_no_longer(clock: Clock) -
     limit.admit("192.0.2.7", account="ada")
 
 
+@pytest.mark.slow
 def test_a_day_of_guessing_at_one_account_is_some_sixty_guesses(clock: Clock) -> None:
     limit, count = GuessLimit("test"), 0
     for _ in range(86_400 // 20):

@@ -63,6 +63,7 @@ def test_blocked_packages_cannot_be_imported() -> None:
         assert done.returncode == 1 and "blocked" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_readme_has_examples_and_they_hold_without_any_other_package() -> None:
     assert len(examples()) == 2
     for example in examples():
@@ -70,6 +71,7 @@ def test_the_readme_has_examples_and_they_hold_without_any_other_package() -> No
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -139,6 +141,7 @@ def test_the_command_distinguishes_refused_and_flagged_problems() -> None:
     assert code == 1 and "-:3:1: E-PARSE-HEADER" in output and "refused, 2 frames, 1 flagged" in output
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_cannot_read() -> None:
     code, _, errors = command("check", "no-such-file")
     assert code == 2 and "no-such-file" in errors

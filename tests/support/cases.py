@@ -46,6 +46,18 @@ def drawn(one_in: int, cases: Iterable[Any]) -> list[Any]:
     return [first, *(each if is_drawn(one_in, each) else _left_out(each) for each in others)]
 
 
+def mostly_slow(cases: Iterable[Any], *, one_in: int = 4) -> list[Any]:
+    """Cases for ``parametrize``: the fast tests try the first, and one in ``one_in`` of the others; the rest is marked ``slow``.
+
+    For a test that runs the same lines in each case, when other fast tests look at what differs."""
+    first, *others = cases
+    return [first, *(each if is_drawn(one_in, each) else _marked_slow(each) for each in others)]
+
+
+def _marked_slow(case: Any) -> Any:
+    return pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
+
+
 def _left_out(case: Any) -> Any:
     return extended(*case) if type(case) is tuple else extended(case)
 

@@ -32,6 +32,7 @@ def call(canary: Canary, name: str, **arguments: Any) -> list[Step]:
     return [*frame(header, json.dumps(arguments), Terminator.CALL), ended(EndReason.TOOL_CALLS)]
 
 
+@pytest.mark.slow
 async def test_only_cited_pages_of_what_was_searched_or_read_become_visible(
     canary: Canary,
     ada: User,

@@ -14,6 +14,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, hidden_headers
 from tests.chatui.api.asking import Program, key_of, whole
 from tests.chatui.api.socket.test_socket import Socket
+from tests.support.cases import mostly_slow
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -38,7 +39,7 @@ def requests_for(answer: str) -> list[tuple[str, str, object]]:
     return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS))
 async def test_no_api_address_returns_anything_hidden(kind: str, world: World, backend: ScriptedBackend) -> None:
     person = world.people.get("owner" if kind == "revoked" else kind)
     key = await sync_to_async(key_of)(person) if person else ""

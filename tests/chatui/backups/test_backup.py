@@ -49,6 +49,7 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_lo
     assert not list(tmp_path.glob("*.backup*")), "the prepared files are deleted"
 
 
+@pytest.mark.slow
 def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Path) -> None:
     """Two rows are written in each transaction, so a copy that tore one apart would hold an odd number."""
     ended, started = threading.Event(), threading.Event()

@@ -55,6 +55,7 @@ async def test_unread_files_have_a_reason(name: str, data: bytes, state: State, 
     assert (found.state, found.reason, found.parts) == (state, reason, ())
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_a_long_text_is_truncated() -> None:
     found = await read("a.txt", b"x" * (TEXT_BYTES + 1))

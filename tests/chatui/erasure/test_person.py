@@ -164,6 +164,7 @@ def test_an_interrupted_erasure_ends_sessions_and_can_be_repeated(
     assert not User.objects.filter(username="ada").exists() and not Conversation.objects.filter(owner_id=ada.pk).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("vacuum", [False, True])
 def test_no_text_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, written: Conversation) -> None:

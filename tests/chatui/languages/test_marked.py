@@ -85,6 +85,7 @@ def test_marks_are_found_with_their_plural_context_and_placeholders() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogues() -> None:
     known = {item.id for item in domains.DOMAINS["django"]()}
     source = (ROOT / "renderer" / "gate.py").read_text(encoding="utf-8")
@@ -149,6 +150,7 @@ def test_every_page_is_fully_translated() -> None:
         assert [words for words in plain if words not in NAMES | {"olga", "A title", "404 · chatui", "A title · chatui"}] == [], path
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("accents", "_english_afterwards")
 def test_a_right_to_left_language_changes_the_direction_of_the_page() -> None:

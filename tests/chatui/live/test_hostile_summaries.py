@@ -12,6 +12,7 @@ from chatui.models import User
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.turns.test_summarizing import WatchedTurn, stored_messages, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
+from tests.support.cases import mostly_slow
 from tests.support.scripted import ScriptedBackend
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 
@@ -39,7 +40,7 @@ async def watched_while(scene: Scene, line: str, person: User, backend: Scripted
     return watched
 
 
-@pytest.mark.parametrize(("name", "line"), [(name, line) for name, scene in SCENES.items() for line in attack_lines(scene)])
+@pytest.mark.parametrize(("name", "line"), mostly_slow([(name, line) for name, scene in SCENES.items() for line in attack_lines(scene)]))
 async def test_no_page_gets_the_line_of_a_hostile_summarizer(
     name: str, line: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:

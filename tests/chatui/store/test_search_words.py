@@ -109,6 +109,7 @@ def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) ->
         assert is_indexed(query, text)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80))
 def test_matches_are_ordered_disjoint_and_inside_the_text(text: str) -> None:
     spans = search_words.query(text).spans(text)

@@ -23,6 +23,7 @@ from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.cases import mostly_slow
 from tests.support.html_text import collapsed
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Says, Summarizer, install, thinks
@@ -196,12 +197,12 @@ ATTACKS: dict[str, Says] = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+@pytest.mark.parametrize("name", mostly_slow(ATTACKS))
 async def test_e_x_summary_blocked_a_blocked_line_is_replaced_by_the_neutral_one(
-    attack: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any, caplog: pytest.LogCaptureFixture
+    name: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": INSTRUCTIONS})
-    gate, summarizer = asyncio.Event(), Summarizer(attack, "none")
+    gate, summarizer = asyncio.Event(), Summarizer(ATTACKS[name], "none")
     install(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
@@ -216,7 +217,7 @@ async def test_e_x_summary_blocked_a_blocked_line_is_replaced_by_the_neutral_one
         ("analysis", "debug", "E-X-SUMMARY-BLOCKED", Author.PRODUCT)
     ], "the premise: it was written, and staff can see it"
     everything = caplog.text + watched.raw + page
-    assert "nightingale" not in everything.casefold() and attack[:40] not in everything
+    assert "nightingale" not in everything.casefold() and ATTACKS[name][:40] not in everything
 
 
 async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,6 +333,7 @@ async def test_only_a_few_summaries_are_requested_at_the_same_time(
     assert await Turn.objects.filter(state="completed").acount() == 6
 
 
+@pytest.mark.slow
 async def test_steps_come_at_a_steady_pace_however_much_is_thought(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_too_many_requests_of_one_kind_are_told_how_long_to_wait(ada: User) -> N
     assert re.search(r"Try again in \d+ minutes\.", text_of(response))
 
 
+@pytest.mark.slow
 def test_a_short_wait_is_given_in_seconds(ada: User) -> None:
     client = signed_in(ada)
     responses = [client.get("/search/", {"q": "x"}) for _ in range(121)]

@@ -35,6 +35,7 @@ def question(conversation: Conversation, ada: User) -> Message:
     return message
 
 
+@pytest.mark.slow
 def test_share_links_are_rate_limited(question: Message, ada: User) -> None:
     path, client = f"/c/{question.conversation_id}/share/", signed_in(ada)
     assert statuses(client, 32, "POST", path, leaf=str(question.pk), days="7") == [302] * 30 + [REFUSED] * 2

@@ -69,6 +69,7 @@ def test_ids_and_side_record_together_lose_nothing(vocabulary: Vocabulary) -> No
     check()
 
 
+@pytest.mark.slow
 def test_a_body_adds_no_control_token(vocabulary: Vocabulary) -> None:
     @given(transcripts)
     def check(frames: list[Frame]) -> None:
@@ -309,6 +310,7 @@ def test_any_text_is_read_into_frames(text: str) -> None:
     hip1.from_text(text, conversation=True)
 
 
+@pytest.mark.slow
 @given(
     some.recursive(
         some.none() | some.booleans() | some.integers() | some.text(),

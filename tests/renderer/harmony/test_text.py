@@ -182,6 +182,7 @@ def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> Non
     assert shown_something > example_count(500), "hardly anything was shown, so this test would prove little"
 
 
+@pytest.mark.slow
 def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> None:
     shown_something = 0
     for seed in range(example_count(4000)):

@@ -181,6 +181,7 @@ def mutated(parts: list[Piece], chooser: random.Random) -> list[Piece]:
     return result
 
 
+@pytest.mark.slow
 def test_a_stream_with_damaged_markers_never_shows_text_of_a_hidden_channel(vocabulary: Vocabulary) -> None:
     shown_something = 0
     for seed in range(example_count(4000)):
@@ -234,6 +235,7 @@ def test_the_ids_of_the_format_guide_are_read_as_it_says(vocabulary: Vocabulary)
     ]
 
 
+@pytest.mark.slow
 def test_the_time_to_read_a_stream_is_linear(vocabulary: Vocabulary) -> None:
     def seconds(length: int) -> float:
         numbers = ids_of_pieces(["final"], vocabulary) + vocabulary.encode("word " * length)

@@ -71,6 +71,7 @@ def test_a_stop_does_not_change_the_shown_text(text: str) -> None:
     assert blocks.html() == before == render_blocks(text, is_cut=True)
 
 
+@pytest.mark.slow
 @for_each([answer.markdown for answer in answers()])
 def test_an_answer_that_is_cut_anywhere_is_the_same_after_a_reload(text: str) -> None:
     chance = random.Random(text)

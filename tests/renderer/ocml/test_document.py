@@ -30,6 +30,7 @@ def test_every_frame_survives_the_round_trip(frame: Frame) -> None:
     assert document.parse_frame(document.dump_frame(frame)) == frame
 
 
+@pytest.mark.slow
 @given(transcripts())
 def test_every_transcript_survives_the_round_trip(transcript: Transcript) -> None:
     text = document.dump(transcript)

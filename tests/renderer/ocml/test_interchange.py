@@ -44,6 +44,7 @@ def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
+@pytest.mark.slow
 @given(transcripts())
 def test_every_transcript_survives_json(transcript: Transcript) -> None:
     for folded in (False, True):

@@ -65,6 +65,7 @@ def test_text_and_bytes_give_the_same_events(transcript: Transcript) -> None:
     assert read_pieces([text]) == read_pieces(list(text)) == read_pieces(bytes_of(text.encode()))
 
 
+@pytest.mark.slow
 @given(transcripts())
 def test_a_visible_character_waits_for_the_longest_token_at_most(transcript: Transcript) -> None:
     longest = max(map(len, Token))
@@ -108,6 +109,7 @@ def test_megabytes_are_never_buffered(kind: str) -> None:
     assert peak < 64 * 1024
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_text() -> None:
     texts = {
         "one body": "<|start|>user<|message|>" + "word " * 10_000 + "<|end|>",

@@ -28,6 +28,7 @@ def translated(one: str, *forms: str, plural: str = "", context: str | None = No
     return catalog
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_page_is_translated_into_every_language() -> None:
     found = {(item.context, item.id) for item in page_sentences()}
     assert len(found) > 120, "the premise: the sentences of the scripts were found"

@@ -21,6 +21,7 @@ for _ in range(3):
 """
 
 
+@pytest.mark.slow
 def test_a_process_can_exit_while_the_mail_server_hangs() -> None:
     started = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=50, check=False)

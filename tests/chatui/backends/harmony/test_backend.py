@@ -304,6 +304,7 @@ async def test_an_error_inside_a_stream_gives_users_a_code_and_staff_the_detail(
     assert (result.visible, result.finished[-1].error) == ("Half", code)
 
 
+@pytest.mark.slow
 async def test_an_endless_answer_is_cut_and_the_connection_closed(vocabulary: Vocabulary) -> None:
     limits = Limits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=1000)
     for endless in (ids_of(vocabulary, "more and more "), [200005], [200006, 200008, 200007]):

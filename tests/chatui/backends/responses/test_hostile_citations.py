@@ -103,6 +103,7 @@ def test_ordinary_pages_are_accepted() -> None:
     assert list(found.values())[:2] == list(pages.values())[:2]
 
 
+@pytest.mark.slow
 def test_a_flood_of_annotations_is_cheap() -> None:
     many = [cites(f"https://pages.test/<think>{number}", "x" * 5000) for number in range(20_000)]
     assert len(sources(*message_events("It rains.", *many), ENDED)) <= MAX_SOURCES

@@ -99,6 +99,7 @@ async def test_exactly_the_answer_of_a_recorded_stream_is_visible(name: str) -> 
         assert (result.ended.reason if result.ended else result.error and result.error.code) == end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 async def test_the_frames_do_not_depend_on_how_the_bytes_are_split(name: str) -> None:
     raw = recorded(name)

@@ -118,6 +118,7 @@ def test_the_index_matches_the_table(ada: User) -> None:
             cursor.execute("INSERT INTO chatui_passages(chatui_passages) VALUES ('integrity-check')")
 
 
+@pytest.mark.slow
 def test_no_word_of_a_deleted_document_is_left_in_the_index(ada: User) -> None:
     files = [
         uploaded_with(ada, f"{word}.txt", Part("", f"{word} and more words. " * 10_000)) for word in ("asparagus", "broccoli", "cabbage")

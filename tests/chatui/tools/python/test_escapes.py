@@ -95,6 +95,7 @@ def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
     assert "'/srv', '/srv/ada'" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
 
 
+@pytest.mark.slow
 def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
     """Otherwise their failure in the sandbox would prove nothing."""
     code = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")

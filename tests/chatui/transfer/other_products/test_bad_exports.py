@@ -289,6 +289,7 @@ def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:
     assert list(json_items.items(b'[{"a": 1}, ')) == [b'{"a": 1}']
 
 
+@pytest.mark.slow
 def test_uploads_of_anonymous_visitors_have_a_lower_limit(ada: User) -> None:
     export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", export)})

@@ -25,6 +25,7 @@ from renderer.gate import Audience
 from tests.chatui.conftest import signed_in, stored
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import EXPORTS, VISIBLE, as_json, as_zip, gpt_mapping, gpt_message
+from tests.support.cases import mostly_slow
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def upload(person: User, data: bytes, name: str = "export.json"):  # type: ignor
     return signed_in(person).post("/import/", {"file": SimpleUploadedFile(name, data)})
 
 
-@products
+@pytest.mark.parametrize("product", mostly_slow(EXPORTS))
 def test_hidden_text_of_an_export_is_in_no_page_search_download_share_or_title(product: str, ada: User) -> None:
     data = as_json(EXPORTS[product])
     assert data.count(b"SECRET") > 12, "the premise: there is much to hide"

@@ -232,6 +232,7 @@ def test_a_scanner_that_times_out_counts_as_a_refusal(monkeypatch: pytest.Monkey
     assert scanning.scan("sleep 5", b"") is scanning.Verdict.UNCHECKED and scanning.scan("cat", b"x") is scanning.Verdict.CLEAN
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_twenty_concurrent_uploads_stay_within_the_quota(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     environment.change(monkeypatch, {"files_of_person_mb": 2})

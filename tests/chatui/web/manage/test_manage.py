@@ -79,6 +79,7 @@ def log() -> list[tuple[str, str, str]]:
     return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
 
 
+@pytest.mark.slow
 def test_each_part_is_visible_only_with_its_permission(ada: User, sam: User, root: User) -> None:
     for number, (path, needed) in enumerate(PARTS.items()):
         holder = make_person(f"holder {number}", needed, staff=True)
