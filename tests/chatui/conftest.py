@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import django
@@ -41,8 +42,9 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No throttle, outage or limit left over from another test."""
+    """No throttle, outage, limit or row of a model server left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
+    monkeypatch.setattr(connected, "_read", connected._Read(at=time.monotonic()))
     cache.clear()
     limits.clear_cache()
 
