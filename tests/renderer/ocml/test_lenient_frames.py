@@ -145,6 +145,16 @@ def test_a_misplaced_token_in_a_body_ends_the_frame_and_hides_what_may_be_of_ano
             ["4:1 frame 1: E-PARSE-HEADER a frame header without a message"],
         ),
         (
+            "<|start|><|end|>" + NEXT,
+            [f"4:1 {HIDDEN} '<|start|>' <|end|> E-PARSE-HEADER", "4:17 user 'next' <|end|> fine"],
+            ["4:1 frame 1: E-PARSE-HEADER a frame header without a message"],
+        ),
+        (
+            "<|start|><|message|>x<|end|>" + NEXT,
+            ["4:1  intent=debug 'x' <|end|> E-PARSE-HEADER", "4:29 user 'next' <|end|> fine"],
+            ["4:10 frame 1: E-PARSE-HEADER a frame header without a role"],
+        ),
+        (
             "<|start|>user" + NEXT,
             [f"4:1 {HIDDEN} '<|start|>user' incomplete E-PARSE-HEADER", "4:14 user 'next' <|end|> fine"],
             ["4:1 frame 1: E-PARSE-HEADER a frame header without a message"],
@@ -182,6 +192,7 @@ def test_a_header_that_cannot_be_read_hides_its_frame_and_no_other(
 @for_each(
     [
         ("<|sta", f"4:1 {HIDDEN} '<|sta' incomplete E-STREAM-TRUNCATED", "the text ends inside a control token"),
+        ("<|endliteral|", f"4:1 {HIDDEN} '<|endliteral|' incomplete E-STREAM-TRUNCATED", "the text ends inside a control token"),
         ("<|start|>", f"4:1 {HIDDEN} '<|start|>' incomplete E-STREAM-TRUNCATED", "the text ends inside a frame header"),
         ("<|start|>user<|chan", f"4:1 {HIDDEN} '<|start|>user<|chan' incomplete E-STREAM-TRUNCATED", "the text ends inside a frame header"),
         (
@@ -245,3 +256,41 @@ def test_the_first_feature_of_version_2_in_a_legacy_document_is_the_only_one_rep
     text: str, expected_frames: list[str], expected_problems: list[str]
 ) -> None:
     check(text, expected_frames, expected_problems)
+
+
+@for_each(
+    [
+        ("<|start|>tool name=functions.x<|message|>{}<|end|>", "a reply that does not say which call it answers"),
+        ("<|start|>tool call_id=c name=functions.x<|message|>{}<|end|>", "a reply without a call"),
+        ("<|start|>assistant to=functions.x<|channel|>final<|message|>{}<|end|>", "function calls are not allowed on this channel"),
+        (
+            "<|start|>assistant to=functions.x call_id=c<|channel|>commentary<|message|>[]<|call|>",
+            "the arguments of a call are not a JSON object",
+        ),
+    ]
+)
+def test_a_problem_of_a_call_is_at_the_beginning_of_its_frame(text: str, hint: str) -> None:
+    for reading in (document.read_strictly(BEGIN + text), document.read_leniently(list(BEGIN + text))):
+        assert problems(reading) == [f"4:1 frame 1: E-CALL-SCHEMA {hint}"]
+
+
+@for_each(
+    [
+        (b"<|start|>user<|message|>a\xff<|end|>", "4:26 frame 1"),
+        (b"<|start|>user\xff<|message|>a<|end|>", "4:14 frame 1"),
+        (b"<|start|>user<|message|>a<|end|>\n\xff<|end|>", "5:1 frame 2"),
+        (b"<|start|>user<|message|>a<|end|>\n<|start|>user<|message|>\xc3\xa9<|en\xff<|end|>", "5:30 frame 2"),
+    ]
+)
+def test_a_byte_that_is_not_utf_8_has_the_place_and_the_frame_where_it_stands(data: bytes, place: str) -> None:
+    whole = BEGIN.encode() + data
+    for pieces in (whole, [bytes([byte]) for byte in whole]):
+        assert problems(document.read_leniently(pieces))[0] == f"{place}: E-PARSE-HEADER the bytes are not valid UTF-8"
+
+
+def test_a_byte_order_mark_counts_as_three_bytes_and_as_no_column() -> None:
+    for text in ("\ufeffversion: 2.2\n<|start|>robot<|message|>x<|end|>", "\ufeff<|start|>robot<|message|>x<|end|>"):
+        for pieces in (text, list(text), text.encode(), [bytes([byte]) for byte in text.encode()]):
+            problem = document.read_leniently(pieces).problems[-1]
+            assert problem.location and problem.location.offset == len(text[: text.index("robot")].encode())
+            assert problem.location.column == 10
