@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -94,6 +95,25 @@ def test_a_byte_order_mark_before_json_is_accepted() -> None:
         for read in (interchange.read_strictly, interchange.read_leniently):
             reading = read(given)
             assert [done.frame.body for done in reading.finished] == ["\ufeffHi"] and not reading.problems
+    for broken in (text.replace("Hi", "\ud800"), text.encode().replace(b"Hi", b"\xff")):
+        assert [done.frame.body for done in interchange.read_leniently(broken).finished] == ["\ufeff\ufffd"]
+
+
+@for_each(
+    [
+        (HEADER + "[", "]"),
+        (HEADER, '[{"role": "robot"}]}'),
+        (HEADER + "[{},\n", '{"role": "robot"}]}'),
+        (HEADER + '[{"content": "é', '\ud800"}]}'),
+        (HEADER + '[\n"', '\ud800"}]}'),
+    ]
+)
+def test_a_byte_order_mark_before_json_counts_as_three_bytes_and_as_no_column(before: str, rest: str) -> None:
+    texts = [before + rest, f"\ufeff{before}{rest}"]
+    given = [*texts, *(text.encode("utf-8", "surrogatepass") for text in texts)]
+    plain, marked, *of_bytes = [interchange.read_leniently(each).problems[-1 if "robot" in rest else 0].location for each in given]
+    assert plain and marked == replace(plain, offset=plain.offset + 3)
+    assert of_bytes == [plain, marked]
 
 
 @for_each(
