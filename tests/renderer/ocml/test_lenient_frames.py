@@ -294,3 +294,10 @@ def test_a_byte_order_mark_counts_as_three_bytes_and_as_no_column() -> None:
             problem = document.read_leniently(pieces).problems[-1]
             assert problem.location and problem.location.offset == len(text[: text.index("robot")].encode())
             assert problem.location.column == 10
+
+
+def test_a_frame_that_is_cut_off_keeps_the_first_error_that_was_found_in_it() -> None:
+    header = "version: 2.2\nprofiles: {harmony: {enabled: true, require_channels: [final]}}\n\n"
+    reading = document.read_leniently(f"{header}<|start|>assistant<|message|>a{NEXT}")
+    assert [done.error for done in reading.finished] == ["E-PARSE-CHANNEL-MISSING", None]
+    assert [problem.code for problem in reading.problems] == ["E-PARSE-CHANNEL-MISSING", "E-PARSE-HEADER"]
