@@ -19,7 +19,7 @@ from renderer.ocml.document import Reading
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.document_rules import DocumentRules
 from renderer.ocml.frame_header import Fault
-from renderer.ocml.json_locations import SURROGATE, decoded, location_of, message_locations, without_invalid_characters
+from renderer.ocml.json_locations import BYTE_ORDER_MARK, SURROGATE, decoded, location_of, message_locations, without_invalid_characters
 from renderer.strict_json import JsonError, JsonValue
 
 _TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", "constrain")
@@ -41,9 +41,10 @@ def read(text: str | bytes, *, lenient: bool) -> Reading:
         reader.report(error.problem)
         text = without_invalid_characters(text)
     try:
-        values = strict_json.loads(text, exact=True)
+        values = strict_json.loads(text.removeprefix(BYTE_ORDER_MARK), exact=True)
     except JsonError as error:
-        reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", location_of(text, error.position)))
+        position = error.position + text.startswith(BYTE_ORDER_MARK)
+        reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", location_of(text, position)))
         return Reading(DocumentHeader(profile=document_header.STRICTEST), (), tuple(reader.problems))
     try:
         reading = reader.read(values)
@@ -120,7 +121,7 @@ class _Reader:
 
         for frame in _Message(report).frames(message):
             frame = _checked(frame, rules, report)
-            yield Finished(frame, error=found[0] if found else None, location=location)
+            yield Finished(frame, error=found[0] if found else None)
 
 
 def _checked(frame: Frame, rules: DocumentRules, report: Report) -> Frame:

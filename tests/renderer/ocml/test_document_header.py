@@ -61,6 +61,14 @@ def test_a_version_is_text(version: str) -> None:
     assert document_header.read(f"version: {version}\n").version == version.strip("\"'")
 
 
+@pytest.mark.parametrize(
+    ("written", "model"),
+    [("4.10", "4.10"), ("1e3", "1e3"), ("true", "true"), ("0x10", "0x10"), ('"~"', "~"), ("~", None), ("null", None), ("", None)],
+)
+def test_a_model_is_a_name_even_if_it_looks_like_another_value(written: str, model: str | None) -> None:
+    assert document_header.read(f"version: 2.2\nmodel: {written}\n").model == model
+
+
 @pytest.mark.parametrize("version", ["2", "2.2.2", "v2.2", "02.2", "0.1", "", "[2.2]", "2.2-rc", "2.12345"])
 def test_an_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(ParseHeaderError):

@@ -1,0 +1,53 @@
+"""The log is locked before its last line or a counter is read, so that no two processes write the same number or lose a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui.audit_log import aggregation
+from chatui.audit_log import record as writing
+from chatui.audit_log.record import SHELL, record
+from chatui.models import AuditEvent, CountedLine
+
+
+def view() -> None:
+    aggregation.count("look:1", "debug page", SHELL, timezone.now() + timedelta(hours=1), lambda: record("open debug view", SHELL))
+
+
+ACTIONS: dict[str, tuple[Callable[[], None], Callable[[], object]]] = {
+    "write a line": (lambda: None, lambda: record("act", SHELL)),
+    "open a counter": (lambda: None, view),
+    "count": (view, view),
+    "close a counter": (view, lambda: aggregation.close_counter("look:1")),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("what", ACTIONS)
+def test_the_log_is_locked_before_it_is_read(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, act = ACTIONS[what]
+    prepare()
+    monkeypatch.setattr(writing, "lock", lambda: connection.cursor().execute("SELECT 'locked'"))
+    monkeypatch.setattr(aggregation, "lock", writing.lock)
+    with CaptureQueriesContext(connection) as asked:
+        act()
+    tables = (AuditEvent._meta.db_table, CountedLine._meta.db_table)
+    first = next(query["sql"] for query in asked if "locked" in query["sql"] or any(table in query["sql"] for table in tables))
+    assert "locked" in first
+
+
+def test_postgresql_is_asked_for_the_lock_and_sqlite_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for vendor, times in (("postgresql", 1), ("sqlite", 0)):
+        cursor = MagicMock()
+        monkeypatch.setattr(writing, "connection", SimpleNamespace(vendor=vendor, cursor=lambda cursor=cursor: cursor))
+        writing.lock()
+        asked = cursor.__enter__.return_value.execute.call_args_list
+        assert len(asked) == times and all(call.args[0].startswith("SELECT pg_advisory_xact_lock(") for call in asked)
