@@ -53,6 +53,7 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"\n\n    {TAG}\nHi",
     f"```\na\n```\n{TAG}\nHi",
     f"Hi\n\n    a\nHi\n    {TAG}\nHi",
+    f"- The tag `<think> so\n\n    {TAG}\nHi",
 ])  # fmt: skip
 def test_tags_outside_code_are_hidden(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
@@ -69,6 +70,12 @@ def test_tags_outside_code_are_hidden(text: str) -> None:
     "Hi\n\n    <think>SECRET\nmore</think>",
     "SECRET\n\n    </think>Hi<think>\nmore",
     "Hi\n\n    <think>SECRET</reasoning>\nmore",
+    "Hi\n\n    <think>SECRET``x",
+    "Hi\n\n    <think>SECRET`x",
+    "Hi\n\n    `\n    <think>SECRET ``x",
+    "Hi\n```\n<think>SECRET``x",
+    f"Hi\n```\nThe tag <think> is it.\n    {TAG}\n\n",
+    f"Hi\n\n    The tag <think> is it.\n    {TAG}\n\n",
 ])  # fmt: skip
 def test_code_that_never_closes_is_none(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
