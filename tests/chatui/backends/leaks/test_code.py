@@ -54,6 +54,9 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"```\na\n```\n{TAG}\nHi",
     f"Hi\n\n    a\nHi\n    {TAG}\nHi",
     f"- The tag `<think> so\n\n    {TAG}\nHi",
+    "Hi `<think> tag ``SECRET </think>Y`` so\nHi",
+    f"Hi\n\n    a\n```\nx\n```\n    {TAG}\nHi",
+    f"Hi\n\n```\nx\n```\n    {TAG}\nHi",
 ])  # fmt: skip
 def test_tags_outside_code_are_hidden(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
@@ -93,7 +96,8 @@ def place_after(text: str) -> str:
 @for_each([
     ("`a", "span"), ("`a`", ""), ("``a`", "span"), ("``a``", ""), ("(`a`", ""), ("` a", ""), ("a `", ""), ("\\`a", ""), ("`` a", "span"),
     ("`a `b", "span"), ("`a (`b", "span"), ("`a`b", ""), ("`a ` b", ""), ("``a ``b", ""), ("```", "fence"), ("```a", "fence"),
-    ("```a`", "span"), ("```a```", ""), ("~~~a`", "fence"), ("    a", ""), ("- `a", "span"),
+    ("```a`", "span"), ("```a```", ""), ("~~~a`", "fence"), ("    a", ""), ("- `a", "span"), ("`a~`b", ""),
+    ("`a ``b` c", ""), ("`a ([`b", "span"), ("`a {`b", "span"),
 ])  # fmt: skip
 def test_the_place_after_a_line(text: str, place: str) -> None:
     assert place_after(text) == place
