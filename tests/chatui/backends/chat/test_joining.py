@@ -85,3 +85,8 @@ def deltas_of(chunks: list[dict[str, Any]]) -> list[object]:
 def test_joined_chunks_give_the_same_frames(received: list[dict[str, Any]]) -> None:
     chunks = [*(chunk(**delta) for delta in received), chunk("stop")]
     assert deltas_of([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == deltas_of(deepcopy(chunks))
+
+
+def test_white_space_at_the_beginning_and_text_with_a_reason_to_stop_stay_alone() -> None:
+    assert texts(chunk(content=" "), chunk(content="a"), chunk(content="b")) == [" ", "ab"]
+    assert texts(chunk("stop", content="a"), chunk("stop", content="b")) == ["a", "b"]

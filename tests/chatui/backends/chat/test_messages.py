@@ -89,3 +89,11 @@ def test_markers_are_escaped_in_every_text_that_is_sent() -> None:
     assert "<|" not in str(sent)
     assert str(sent).count("<\\u2060|") + str(sent).count("<\u2060|") == 16
     assert messages([user("a <| b |> c, <|not a marker|>")])[0]["content"] == "a <| b |> c, <|not a marker|>"
+
+
+def test_an_answer_to_be_continued_is_sent_with_its_reasoning() -> None:
+    cut = Frame(FINAL, "It is")
+    assert messages([user("Why?"), Frame(ANALYSIS, "hm")], cut)[1:] == [
+        {"role": "assistant", "content": "It is", "reasoning_content": "hm"}
+    ]
+    assert messages([user("Why?")], cut)[1:] == [{"role": "assistant", "content": "It is"}]
