@@ -29,6 +29,7 @@ TAG = "<think>SECRET</think>"
     f"Hi\n\n    a\n\n    {TAG}\nHi",
     f"Hi\n\n    {TAG}",
     f"Hi\n\n    {TAG}\n    <think>{TAG}</think>",
+    "Hi\n\n    <think>x <|end|></think>\n\nHi",
 ])  # fmt: skip
 def test_tags_in_code_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -49,6 +50,7 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"- Hi\n\n    {TAG}\nHi",
     f"Hi\n\n>     {TAG}\nHi",
     f"Hi\n\n   {TAG}\nHi",
+    f"Hi\n\n-   {TAG}\nHi",
     f"    {TAG}\nHi",
     f"\n\n    {TAG}\nHi",
     f"```\na\n```\n{TAG}\nHi",

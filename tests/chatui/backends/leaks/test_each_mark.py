@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatui.backends.leak_guard import LeakGuard
 from chatui.backends.leaks import names
-from chatui.backends.leaks.labels import Label, label_of
+from chatui.backends.leaks.labels import Label, Undecided, label_of
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
@@ -135,6 +135,20 @@ def test_reasoning_directly_after_an_example_is_hidden_alone() -> None:
     ("Hi.<|x|>so", "Hi.<|x|>so"),
     ("Hi.<foo|>so", "Hi.<foo|>so"),
     ("Hi.<|xy|>so", "Hi.{!<|xy|>so}"),
+    ("x<start_response |>Hi", "x#{!<start_response |>}Hi"),
+    ("Hi<end_answer |>Ho", "Hi{<end_answer |>}Ho"),
+    ("x<end_of_thought |>Hi", "x#{!<end_of_thought |>}Hi"),
+    ("Hi.<inner_prefix |>x", "Hi.{!<inner_prefix |>x}"),
+    ("Hi.<end |>x", "Hi.{!<end |>x}"),
+    ("x<channel|>Hi", "x#{!<channel|>}Hi"),
+    ("Hi.<channel|>analysis x", "Hi.{!<channel|>analysis x}"),
+    ("Hi.<channel|> Final x", "Hi.#{!<channel|> Final x}"),
+    ("x.assistantfinalHi", "x.#{!assistantfinalHi}"),
+    ("x.assistantcommentaryHi", "x.#{!assistantcommentaryHi}"),
+    ("x.assi\u200bstant\u200banalysisHi", "x.#{!assi\u200bstant\u200banalysisHi}"),
+    ("Hi </unused7> so", "Hi </unused7> so"),
+    ("Hi [think]", "Hi [think]"),
+    ("Hi [think](x) so", "Hi [think](x) so"),
     *((f"Hi.<{name}|>x", f"Hi.{{!<{name}|>x}}") for name in ("start", "end", "message", "constrain", "return", "call")),
     *((f"Hi.{name}|>x", f"Hi.{{!{name}|>x}}") for name in ("start", "end", "message", "channel", "constrain", "return", "call")),
 ])  # fmt: skip
@@ -181,3 +195,13 @@ def test_a_chinese_label_is_decided_after_two_characters() -> None:
 @for_each(["~", "x", ".", "`x"])
 def test_a_block_with_more_words_is_no_label(rest: str) -> None:
     assert label_of(f"```thinking {rest}\nx", is_end=True) is None
+
+
+@for_each(["思考过程", "推理步骤", "**思考过程", "思考过程*"])
+def test_a_long_chinese_label_may_still_become_one(begun: str) -> None:
+    assert isinstance(label_of(begun, is_end=False), Undecided)
+
+
+@for_each(["Hi \u200bhello", "The assistant can help. ", "An assistantship. ", "A commentary to me. "])
+def test_words_like_those_of_markers_are_not_held(text: str) -> None:
+    assert "".join(span.text for span in LeakGuard().feed(text)) == text
