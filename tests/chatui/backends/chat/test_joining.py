@@ -90,3 +90,9 @@ def test_joined_chunks_give_the_same_frames(received: list[dict[str, Any]]) -> N
 def test_white_space_at_the_beginning_and_text_with_a_reason_to_stop_stay_alone() -> None:
     assert texts(chunk(content=" "), chunk(content="a"), chunk(content="b")) == [" ", "ab"]
     assert texts(chunk("stop", content="a"), chunk("stop", content="b")) == ["a", "b"]
+
+
+def test_empty_fields_beside_the_text_do_not_keep_chunks_apart() -> None:
+    assert texts(chunk(content="a", refusal=None, role="assistant"), chunk(content="b", refusal=None, role="assistant")) == ["ab"]
+    assert texts(chunk(content="a", reasoning=""), chunk(content="b", reasoning="")) == ["ab"]
+    assert texts(chunk(content="a", reasoning="x"), chunk(content="b", reasoning="x")) == ["a", "b"]

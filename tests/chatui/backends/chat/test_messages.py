@@ -93,7 +93,7 @@ def test_markers_are_escaped_in_every_text_that_is_sent() -> None:
 
 def test_an_answer_to_be_continued_is_sent_with_its_reasoning() -> None:
     cut = Frame(FINAL, "It is")
-    assert messages([user("Why?"), Frame(ANALYSIS, "hm")], cut)[1:] == [
-        {"role": "assistant", "content": "It is", "reasoning_content": "hm"}
+    assert messages([user("Why?"), Frame(ANALYSIS, "hm"), Frame(ANALYSIS, "so")], cut)[1:] == [
+        {"role": "assistant", "content": "It is", "reasoning_content": "hm\n\nso"}
     ]
     assert messages([user("Why?")], cut)[1:] == [{"role": "assistant", "content": "It is"}]

@@ -200,3 +200,22 @@ def test_unexpected_events_are_counted() -> None:
     events = [{"type": "response.output_item.added", "item": item} for item in (None, {}, {"type": 5})]
     result = read(*events, {"type": "response.mystery"}, message(phase="draft"), text(SECRET))
     assert result.reducer.oddities == {"unknown item": 3, "unknown event": 1, "hidden message": 1}
+
+
+def test_labels_of_another_type_count_as_missing() -> None:
+    item = Item(0)
+    item.learn({"type": MESSAGE, "role": "assistant", "id": 5, "name": 7, "call_id": 3, "status": ["completed"]})
+    assert (item.ids, item.name, item.call_id, item.status) == (set(), "", "", "")
+    assert items_of({"type": MESSAGE}).item_for_text({"item_id": ["x"]}).number == 0
+
+
+def test_an_empty_status_is_that_of_the_event() -> None:
+    ended = {"type": "response.incomplete", "response": {"status": "", "output": []}}
+    result = read(message(), text("Hi"), ended)
+    assert (result.reducer.status, result.reason) == ("incomplete", EndReason.LENGTH)
+
+
+def test_text_before_a_call_that_was_not_offered_stays_the_answer() -> None:
+    call = done("function_call", "c", call_id="c1", name="look", arguments="{}")
+    result = read(message(), text("Hi"), call, completed())
+    assert (result.pairs, result.reason) == ([("final", "Hi")], EndReason.TOOL_CALLS)
