@@ -183,3 +183,7 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     reader.feed({"choices": [{"index": None, "message": THOUGHT}]})
     assert not reader.is_empty
     assert not reader_of(CALL)[0].is_empty
+
+
+def test_white_space_between_text_after_a_call_belongs_to_it() -> None:
+    assert kinds(read(CALL, {"content": "a"}, {"content": " "}, {"content": "b"})[0]) == [("after a call", "a b"), ("call", "{}")]

@@ -85,3 +85,13 @@ def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> Non
 
 def test_a_function_without_parameters_has_an_empty_schema() -> None:
     assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}
+
+
+def test_reasoning_up_to_the_limit_is_sent_back() -> None:
+    assert [collected({"reasoning": "a"}, {"reasoning": "bc"}, max_chars=limit) for limit in (3, 2)] == [{"reasoning": "abc"}, None]
+
+
+def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> None:
+    given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
+    call = messages([THOUGHT, PLAN, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY], None, given)[0]
+    assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])

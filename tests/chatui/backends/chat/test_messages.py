@@ -97,3 +97,12 @@ def test_an_answer_to_be_continued_is_sent_with_its_reasoning() -> None:
         {"role": "assistant", "content": "It is", "reasoning_content": "hm\n\nso"}
     ]
     assert messages([user("Why?")], cut)[1:] == [{"role": "assistant", "content": "It is"}]
+
+
+def test_a_preamble_without_an_answer_is_sent_before_the_next_question() -> None:
+    assert messages([user("a"), Frame(PREAMBLE, "I look."), user("b"), Frame(PREAMBLE, "Wait.")]) == [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "I look."},
+        {"role": "user", "content": "b"},
+        {"role": "assistant", "content": "Wait."},
+    ]

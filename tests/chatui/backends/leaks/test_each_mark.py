@@ -202,6 +202,6 @@ def test_a_long_chinese_label_may_still_become_one(begun: str) -> None:
     assert isinstance(label_of(begun, is_end=False), Undecided)
 
 
-@for_each(["Hi \u200bhello", "The assistant can help. ", "An assistantship. ", "A commentary to me. "])
+@for_each(["Hi \u200bhello", "The assistant can help. ", "An assistantship. ", "A commentary to me. ", f"Hi <think {'x=1 ' * 80}"])
 def test_words_like_those_of_markers_are_not_held(text: str) -> None:
     assert "".join(span.text for span in LeakGuard().feed(text)) == text

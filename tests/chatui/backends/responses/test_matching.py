@@ -219,3 +219,62 @@ def test_text_before_a_call_that_was_not_offered_stays_the_answer() -> None:
     call = done("function_call", "c", call_id="c1", name="look", arguments="{}")
     result = read(message(), text("Hi"), call, completed())
     assert (result.pairs, result.reason) == ([("final", "Hi")], EndReason.TOOL_CALLS)
+
+
+def test_a_message_that_ends_as_something_else_is_the_same_item() -> None:
+    message_item = {"type": MESSAGE, "id": "m", "role": "assistant"}
+    items = items_of(message_item, indexed=True)
+    assert items.done({"type": REASONING, "id": "m"}, 0).number == 0 and next(iter(items)).label is not None
+    items = items_of(message_item, indexed=True)
+    assert items.done({"type": REASONING, "id": "m"}, 1).number == 1 and next(iter(items)).label is None
+
+
+def test_a_message_that_a_snapshot_calls_something_else_is_hidden() -> None:
+    message_item = {"type": MESSAGE, "id": "a", "role": "assistant"}
+    for others, is_hidden in (([], True), ([message_item], False)):
+        items = items_of(message_item)
+        items.matched([{"type": REASONING, "id": "a"}, *others])
+        label = next(iter(items)).label
+        assert (label is not None) is is_hidden
+        assert label is None or label.is_known
+
+
+def test_the_place_of_an_item_may_become_known_later() -> None:
+    items = items_of({"type": MESSAGE, "id": "m"}, {"type": MESSAGE})
+    items.added({"type": MESSAGE, "id": "m"}, 2)
+    assert items.item_for_text({"output_index": 2}).number == 0
+
+
+def test_a_stream_is_empty_until_an_item_begins() -> None:
+    assert read(completed()).reducer.is_empty is True
+    assert read(message(), completed()).reducer.is_empty is False
+
+
+def test_text_that_is_no_string_is_ignored() -> None:
+    deltas = [{"type": "response.output_text.delta", "item_id": "m", "delta": delta} for delta in (5, None, ["x"], "")]
+    assert read(message(), *deltas, text("Hi"), completed()).visible == "Hi"
+
+
+def test_each_part_of_a_summary_has_its_own_place() -> None:
+    parts = [
+        {
+            "type": "response.reasoning_summary_part.done",
+            "item_id": "r",
+            "summary_index": place,
+            "part": {"type": "summary_text", "text": each},
+        }
+        for place, each in enumerate("ab")
+    ]
+    result = read(added("reasoning", "r"), *parts, completed())
+    assert (result.visible, result.hidden) == ("", "a\n\nb")
+
+
+def test_the_content_of_a_message_may_be_a_string() -> None:
+    assert read(done("message", "m", role="assistant", content="Hi"), completed()).visible == "Hi"
+
+
+def test_a_refusal_before_another_message_is_still_one() -> None:
+    refused = done("message", "a", role="assistant", content=[{"type": "refusal", "refusal": "No."}])
+    other = done("message", "b", role="assistant", content=[{"type": "output_text", "text": "Sorry."}])
+    assert read(refused, other, completed()).reason is EndReason.REFUSAL
+    assert read(other, completed()).reason is EndReason.STOP
