@@ -95,3 +95,9 @@ def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> N
     given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
     call = messages([THOUGHT, PLAN, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY], None, given)[0]
     assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])
+
+
+def test_details_are_told_apart_by_type_and_place() -> None:
+    first = [{"type": "t", "index": 0, "text": "a"}, {"type": "t", "index": 1, "text": "b"}, {"type": "u", "index": 0, "data": "x"}]
+    found = collected({"reasoning_details": first}, {"reasoning_details": [{"type": "t", "index": 1, "text": "c"}]})
+    assert found == {"reasoning_details": [first[0], {"type": "t", "index": 1, "text": "bc"}, first[2]]}

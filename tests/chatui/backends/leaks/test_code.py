@@ -81,6 +81,7 @@ def test_tags_outside_code_are_hidden(text: str) -> None:
     "Hi\n```\n<think>SECRET``x",
     f"Hi\n```\nThe tag <think> is it.\n    {TAG}\n\n",
     f"Hi\n\n    The tag <think> is it.\n    {TAG}\n\n",
+    f"Hi\n```\nThe tag <think> is it.\n~~~\n{TAG}\n~~~\n",
 ])  # fmt: skip
 def test_code_that_never_closes_is_none(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4

@@ -22,6 +22,7 @@ DETAILS = "<details><summary>More</summary>"
     "Hi <|open|> and so",
     "Hi `<think>` and `</think>` so\n\n    <b>\n",
     "The tag <think> begins it.",
+    '"<think>" begins it.',
     'He wrote "<think>" once.',
     f"The {'x ' * 130}tag <think> so.",
 ])  # fmt: skip

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatui.backends.base import EndReason
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items
-from chatui.backends.responses.parts import text_of
+from chatui.backends.base import EndReason, Usage
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items, number, usage_of
+from chatui.backends.responses.parts import text_of, texts_of
+from chatui.codes import ProductCode
+from renderer.errors import Code
 from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text
 from tests.support.cases import for_each
 
@@ -278,3 +280,30 @@ def test_a_refusal_before_another_message_is_still_one() -> None:
     other = done("message", "b", role="assistant", content=[{"type": "output_text", "text": "Sorry."}])
     assert read(refused, other, completed()).reason is EndReason.REFUSAL
     assert read(other, completed()).reason is EndReason.STOP
+
+
+def test_numbers_and_texts_of_other_types_are_none() -> None:
+    assert [number(value) for value in (0, 1, True, "1", 1.0, None)] == [0, 1, None, None, None, None]
+    assert [texts_of(parts) for parts in ("a", [{"text": "a"}, {"text": ""}, "b", {}], None)] == [["a"], ["a"], []]
+    assert Flow("\n\n").complete(["a", "", "b"]) == "a\n\nb"
+
+
+def test_cached_tokens_are_in_the_details_of_the_usage() -> None:
+    reported = {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}
+    assert [usage_of(each) for each in (reported, {"input_tokens_details": 3})] == [Usage(1, 2, 3), Usage(None, None, None)]
+
+
+def test_a_refusal_is_one_while_it_streams() -> None:
+    result = read(message(), text("No.", kind="refusal.delta"), completed())
+    assert (result.visible, result.reason) == ("No.", EndReason.REFUSAL)
+
+
+def test_the_last_event_may_hold_an_error_or_nothing() -> None:
+    assert read(completed(error={"code": "x"})).reducer.error == {"code": "x"}
+    assert read({"type": "response.failed", "response": "x"}).reducer.status == "failed"
+
+
+def test_only_an_unknown_label_is_reported_as_withheld() -> None:
+    hidden = [read(message(**label), text(SECRET), completed()) for label in ({"mystery": "x"}, {"phase": "draft"}, {"is_thinking": True})]
+    assert [result.visible for result in hidden] == ["", "", ""]
+    assert [result.finished[0].error for result in hidden] == [ProductCode.WITHHELD, Code.PARSE_HEADER, Code.PARSE_HEADER]
