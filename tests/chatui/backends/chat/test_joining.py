@@ -107,3 +107,7 @@ def test_chunks_with_several_choices_stay_as_they_are() -> None:
     both = chunk(content="a")
     both["choices"].append({"index": 1, "delta": {"content": "z"}})
     assert texts(both, both) == ["a", "a"]
+
+
+def test_other_fields_are_not_joined() -> None:
+    assert texts(chunk(refusal="a"), chunk(refusal="b"), name="refusal") == ["a", "b"]
