@@ -93,15 +93,17 @@ class Code:
         self.is_blank = False
 
     def distrust(self, place: str) -> None:
-        """Text that looked like code was not. ``place``: the kind of code."""
+        """Text that looked like code was not, and is read again from a sign in its line on. ``place``: the kind of code."""
         match place:
             case "fence":
                 self.fence, self.is_trusted = "", False
             case "span":
-                self._span, self._span_counts = 0, False
+                self._span_counts = False
             case _:
                 self.is_indented = False
-                self._at_head = False
+        # What was read after the sign says nothing about its place: a backtick there must not make it a code span.
+        self._span = 0
+        self._at_head = self.is_blank = self._after_blank = False
 
     def _takes_fence(self, run: str, info: str) -> bool:
         if self.fence:

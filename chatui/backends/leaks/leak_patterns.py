@@ -298,7 +298,7 @@ def _may_become_one(text: str) -> bool:
 
 def _attributes_may_follow(name: str, more: str) -> bool:
     if re.fullmatch(r" ?\\{0,8}\|?[\w.:-]{0,60}\\{0,8}", more):
-        return "|" in more or name in HARMONY or names.may_have_attributes(name)
+        return "|" in more or name in HARMONY or names.may_have_attributes(name) or names.may_be_token(name)
     return (
         names.may_have_attributes(name)
         and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+(?:\s*=[^<>\n]*)?|\s+(?:open|hidden)(?:\s[^<>\n]*)?", more) is not None

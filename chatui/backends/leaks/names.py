@@ -69,6 +69,11 @@ def is_token(name: str) -> bool:
     return bool(_TOKEN.fullmatch(name)) and name not in TAGS and name not in _ENDINGS
 
 
+def may_be_token(name: str) -> bool:
+    """Whether a token of that name has an effect, so that a bar after the name must be awaited."""
+    return begins_answer(name) or surrounds_answer(name) or bool(token_of_reasoning(name))
+
+
 def begins_answer(name: str) -> bool:
     """Whether a token of that name begins the answer."""
     return bool(_BEGINS_ANSWER.fullmatch(name))

@@ -183,3 +183,18 @@ def test_the_envelope_names_the_model_and_counts_the_tokens() -> None:
     reader.feed({"choices": [{"index": None, "message": THOUGHT}]})
     assert not reader.is_empty
     assert not reader_of(CALL)[0].is_empty
+
+
+def test_white_space_between_text_after_a_call_belongs_to_it() -> None:
+    assert kinds(read(CALL, {"content": "a"}, {"content": " "}, {"content": "b"})[0]) == [("after a call", "a b"), ("call", "{}")]
+
+
+def test_hidden_text_of_the_answer_field_is_kept() -> None:
+    assert kinds(read({"content": "<think>x</think>Hi"})[0])[-1] == ("answer", "Hi")
+    assert [done.frame.body for done in read({"content": "<think>x</think>Hi"})[0]] == ["<think>x</think>", "Hi"]
+    assert [done.frame.body for done in read({"content": "analysisx.assistantfinalHi"})[0]] == ["analysisx.assistantfinal", "Hi"]
+
+
+def test_the_reasoning_fields_are_collected() -> None:
+    reasoning = reader_of({"reasoning": "h"}, {"reasoning": "m"}, {"content": "Hi"})[0].reasoning
+    assert reasoning is not None and reasoning.fields == {"reasoning": "hm"}

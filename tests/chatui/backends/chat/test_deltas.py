@@ -94,3 +94,8 @@ def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: obj
     events = [event for chunk in chunks for event in reader.feed(chunk)]
     frames = [done for event in [*events, *reader.finish()[0]] if (done := assembler.feed(event))]
     assert SECRET not in visible_text(frames) and any(SECRET in done.frame.body for done in frames)
+
+
+def test_choices_that_are_no_list_are_ignored() -> None:
+    reader = Deltas(lambda: "c", max_chars=1000)
+    assert [reader.feed({"choices": choices}) for choices in ({"0": {"delta": {"content": SECRET}}}, SECRET, [], None)] == [[]] * 4

@@ -85,3 +85,19 @@ def test_unparsable_arguments_are_sent_back_as_an_empty_object(body: str) -> Non
 
 def test_a_function_without_parameters_has_an_empty_schema() -> None:
     assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}
+
+
+def test_reasoning_up_to_the_limit_is_sent_back() -> None:
+    assert [collected({"reasoning": "a"}, {"reasoning": "bc"}, max_chars=limit) for limit in (3, 2)] == [{"reasoning": "abc"}, None]
+
+
+def test_preambles_beside_reasoning_without_text_are_the_text_of_the_call() -> None:
+    given = {"c1": GivenReasoning({"reasoning_details": [{"type": "x"}]})}
+    call = messages([THOUGHT, PLAN, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY], None, given)[0]
+    assert (call["content"], call["reasoning_details"]) == ("I look.\n\nI look.", [{"type": "x"}])
+
+
+def test_details_are_told_apart_by_type_and_place() -> None:
+    first = [{"type": "t", "index": 0, "text": "a"}, {"type": "t", "index": 1, "text": "b"}, {"type": "u", "index": 0, "data": "x"}]
+    found = collected({"reasoning_details": first}, {"reasoning_details": [{"type": "t", "index": 1, "text": "c"}]})
+    assert found == {"reasoning_details": [first[0], {"type": "t", "index": 1, "text": "bc"}, first[2]]}

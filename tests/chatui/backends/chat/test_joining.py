@@ -85,3 +85,29 @@ def deltas_of(chunks: list[dict[str, Any]]) -> list[object]:
 def test_joined_chunks_give_the_same_frames(received: list[dict[str, Any]]) -> None:
     chunks = [*(chunk(**delta) for delta in received), chunk("stop")]
     assert deltas_of([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == deltas_of(deepcopy(chunks))
+
+
+def test_white_space_at_the_beginning_and_text_with_a_reason_to_stop_stay_alone() -> None:
+    assert texts(chunk(content=" "), chunk(content="a"), chunk(content="b")) == [" ", "ab"]
+    assert texts(chunk("stop", content="a"), chunk("stop", content="b")) == ["a", "b"]
+
+
+def test_empty_fields_beside_the_text_do_not_keep_chunks_apart() -> None:
+    assert texts(chunk(content="a", refusal=None, role="assistant"), chunk(content="b", refusal=None, role="assistant")) == ["ab"]
+    assert texts(chunk(content="a", reasoning=""), chunk(content="b", reasoning="")) == ["ab"]
+    assert texts(chunk(content="a", reasoning="x"), chunk(content="b", reasoning="x")) == ["a", "b"]
+
+
+def test_text_of_one_field_is_never_joined_to_that_of_another() -> None:
+    chunks = [chunk(content="a", reasoning=""), chunk(content="", reasoning="b")]
+    assert (texts(*chunks), texts(*chunks, name="reasoning")) == (["a", ""], ["", "b"])
+
+
+def test_chunks_with_several_choices_stay_as_they_are() -> None:
+    both = chunk(content="a")
+    both["choices"].append({"index": 1, "delta": {"content": "z"}})
+    assert texts(both, both) == ["a", "a"]
+
+
+def test_other_fields_are_not_joined() -> None:
+    assert texts(chunk(refusal="a"), chunk(refusal="b"), name="refusal") == ["a", "b"]

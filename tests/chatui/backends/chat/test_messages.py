@@ -89,3 +89,20 @@ def test_markers_are_escaped_in_every_text_that_is_sent() -> None:
     assert "<|" not in str(sent)
     assert str(sent).count("<\\u2060|") + str(sent).count("<\u2060|") == 16
     assert messages([user("a <| b |> c, <|not a marker|>")])[0]["content"] == "a <| b |> c, <|not a marker|>"
+
+
+def test_an_answer_to_be_continued_is_sent_with_its_reasoning() -> None:
+    cut = Frame(FINAL, "It is")
+    assert messages([user("Why?"), Frame(ANALYSIS, "hm"), Frame(ANALYSIS, "so")], cut)[1:] == [
+        {"role": "assistant", "content": "It is", "reasoning_content": "hm\n\nso"}
+    ]
+    assert messages([user("Why?")], cut)[1:] == [{"role": "assistant", "content": "It is"}]
+
+
+def test_a_preamble_without_an_answer_is_sent_before_the_next_question() -> None:
+    assert messages([user("a"), Frame(PREAMBLE, "I look."), user("b"), Frame(PREAMBLE, "Wait.")]) == [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "I look."},
+        {"role": "user", "content": "b"},
+        {"role": "assistant", "content": "Wait."},
+    ]

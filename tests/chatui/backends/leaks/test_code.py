@@ -29,6 +29,7 @@ TAG = "<think>SECRET</think>"
     f"Hi\n\n    a\n\n    {TAG}\nHi",
     f"Hi\n\n    {TAG}",
     f"Hi\n\n    {TAG}\n    <think>{TAG}</think>",
+    "Hi\n\n    <think>x <|end|></think>\n\nHi",
 ])  # fmt: skip
 def test_tags_in_code_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -49,10 +50,15 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"- Hi\n\n    {TAG}\nHi",
     f"Hi\n\n>     {TAG}\nHi",
     f"Hi\n\n   {TAG}\nHi",
+    f"Hi\n\n-   {TAG}\nHi",
     f"    {TAG}\nHi",
     f"\n\n    {TAG}\nHi",
     f"```\na\n```\n{TAG}\nHi",
     f"Hi\n\n    a\nHi\n    {TAG}\nHi",
+    f"- The tag `<think> so\n\n    {TAG}\nHi",
+    "Hi `<think> tag ``SECRET </think>Y`` so\nHi",
+    f"Hi\n\n    a\n```\nx\n```\n    {TAG}\nHi",
+    f"Hi\n\n```\nx\n```\n    {TAG}\nHi",
 ])  # fmt: skip
 def test_tags_outside_code_are_hidden(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
@@ -69,6 +75,13 @@ def test_tags_outside_code_are_hidden(text: str) -> None:
     "Hi\n\n    <think>SECRET\nmore</think>",
     "SECRET\n\n    </think>Hi<think>\nmore",
     "Hi\n\n    <think>SECRET</reasoning>\nmore",
+    "Hi\n\n    <think>SECRET``x",
+    "Hi\n\n    <think>SECRET`x",
+    "Hi\n\n    `\n    <think>SECRET ``x",
+    "Hi\n```\n<think>SECRET``x",
+    f"Hi\n```\nThe tag <think> is it.\n    {TAG}\n\n",
+    f"Hi\n\n    The tag <think> is it.\n    {TAG}\n\n",
+    f"Hi\n```\nThe tag <think> is it.\n~~~\n{TAG}\n~~~\n",
 ])  # fmt: skip
 def test_code_that_never_closes_is_none(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
@@ -86,7 +99,8 @@ def place_after(text: str) -> str:
 @for_each([
     ("`a", "span"), ("`a`", ""), ("``a`", "span"), ("``a``", ""), ("(`a`", ""), ("` a", ""), ("a `", ""), ("\\`a", ""), ("`` a", "span"),
     ("`a `b", "span"), ("`a (`b", "span"), ("`a`b", ""), ("`a ` b", ""), ("``a ``b", ""), ("```", "fence"), ("```a", "fence"),
-    ("```a`", "span"), ("```a```", ""), ("~~~a`", "fence"), ("    a", ""), ("- `a", "span"),
+    ("```a`", "span"), ("```a```", ""), ("~~~a`", "fence"), ("    a", ""), ("- `a", "span"), ("`a~`b", ""),
+    ("`a ``b` c", ""), ("`a ([`b", "span"), ("`a {`b", "span"),
 ])  # fmt: skip
 def test_the_place_after_a_line(text: str, place: str) -> None:
     assert place_after(text) == place

@@ -8,6 +8,33 @@ from chatui.backends.leaks.folding import BEGUN, ZERO, bare, folded
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 
+LOOK_ALIKES = {
+    "<": "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770\uff1c",
+    ">": "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771\uff1e",
+    "|": "\u2223\u2502\uffe8\u01c0\u2758\uff5c",
+    "_": "\u2581\uff3f",
+}
+CYRILLIC = {
+    "а": "a",
+    "е": "e",
+    "о": "o",
+    "р": "p",
+    "с": "c",
+    "х": "x",
+    "у": "y",
+    "і": "i",
+    "ѕ": "s",
+    "һ": "h",
+    "ԁ": "d",
+    "ο": "o",
+    "ν": "v",
+}
+NAMED = {
+    "lt": "<", "gt": ">", "VerticalLine": "|", "verbar": "|", "vert": "|", "sol": "/", "lsqb": "[", "rsqb": "]", "lbrack": "[",
+    "rbrack": "]", "lowbar": "_", "colon": ":",
+}  # fmt: skip
+INVISIBLE = "\u115f\u1160\u3164\uffa0\u200b\u200d\u2060\ufeff\u00ad\u0301\u20dd\x00\x08\x0b\x0c\x1f\x7f"
+
 
 @for_each([
     ("a\tb\nc\rd", "a\tb\nc\rd"),
@@ -42,3 +69,49 @@ def test_a_begun_escape_may_become_any_character(text: str) -> None:
 def test_a_marker_with_escaped_bars_hides_what_follows(bar: str) -> None:
     text = f"Hello. &lt;{bar}channel{bar}&gt;analysis&lt;{bar}message{bar}&gt;SECRET"
     assert [guarded(pieces) for pieces in cuts(text)] == ["Hello. "] * 4
+
+
+@for_each([(each, looks) for looks, alike in LOOK_ALIKES.items() for each in alike])
+def test_each_look_alike_of_a_bracket_or_bar_is_one(each: str, looks: str) -> None:
+    assert folded(f"a{each}") == f"a{looks}"
+
+
+@for_each(CYRILLIC.items())
+def test_each_foreign_letter_is_replaced_inside_a_latin_word(letter: str, looks: str) -> None:
+    assert [folded(text) for text in (f"x{letter}", f"{letter}x", f"x{letter * 2}", letter, f"{letter}б")] == [
+        *(f"x{looks}", f"{looks}x", f"x{looks * 2}", letter, f"{letter}б")
+    ]
+
+
+@for_each(INVISIBLE)
+def test_each_invisible_character_is_dropped(character: str) -> None:
+    assert bare(folded(f"th{character}ink")) == "think"
+
+
+@for_each(NAMED.items())
+def test_each_named_escape_is_replaced(name: str, character: str) -> None:
+    for escape in (f"&{name};", f"&{name}", f"&amp;{name};", f"&{'amp;' * 4}{name};"):
+        assert bare(folded(f"{escape} ")) == f"{character} "
+    assert bare(folded(f"&{'amp;' * 5}{name};")) != character
+
+
+@for_each("azAZ09<>|/[]{}_:=\"'-().")
+def test_each_character_of_a_sign_may_be_escaped(character: str) -> None:
+    code = ord(character)
+    for escape in (
+        f"&#{code};",
+        f"&#{code}",
+        f"&#000{code};",
+        f"&#x{code:x};",
+        f"&#X{code:X};",
+        f"\\u00{code:02x}",
+        f"\\x{code:02X}",
+        f"{chr(92) * 8}x{code:x}",
+    ):
+        assert bare(folded(f"{escape} ")) == f"{character} "
+
+
+@for_each("`!#$%&*+,;?@\\^~\n\t ")
+def test_other_escaped_characters_stay_as_they_are(character: str) -> None:
+    for escape in (f"&#{ord(character)};", f"&#x{ord(character):02x};", f"\\u00{ord(character):02x}"):
+        assert folded(escape) == escape

@@ -184,6 +184,7 @@ def test_a_doubtful_beginning_is_judged_at_the_end(text: str, result: str, cut: 
     ('{"a": "</think>"} b', '{"a": "</think>"} b'),
     ('{"reasoning": "x", "answer": "Hi"}', '{!{"reasoning": "x", "answer": "Hi"}}Hi'),
     ('{"reasoning": "x", "answer": "y</think>Hi"}', '{!{"reasoning": "x", "answer": "y</think>Hi"}y</think>}Hi'),
+    ('{"reasoning": "x", "answer": "analysis of it"}', '{!{"reasoning": "x", "answer": "analysis of it"}}analysis of it'),
     ('{"reasoning": "x"}', '{!{"reasoning": "x"}}'),
 ])  # fmt: skip
 def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:

@@ -51,6 +51,7 @@ def test_a_call_with_its_name_in_the_tag_is_hidden(name: str) -> None:
 @for_each(["THINK", "THINKING", "THOUGHT", "REASONING", "REASON", "ANALYSIS", "think", "thinking", "thought", "reasoning"])
 def test_what_each_name_in_brackets_surrounds_is_hidden(name: str) -> None:
     assert guarded([f"[{name}]SECRET[/{name}]Hi"]) == "Hi"
+    assert guarded([f"Hi.[{name}]SECRET"]) == guarded(list(f"Hi.[{name}]SECRET")) == "Hi."
     assert guarded([f"◁{name.lower()}▷SECRET◁/{name.lower()}▷Hi"]) == "Hi"
 
 
@@ -68,6 +69,7 @@ def test_names_in_brackets_of_some_models(text: str, shown: str) -> None:
 def test_what_each_pair_of_tokens_surrounds_is_hidden(name: str) -> None:
     end = name.replace("begin", "end").replace("START", "END").replace("start", "end").replace("prefix", "suffix")
     assert guarded([f"<|{name}|>SECRET<|{end if end != name else '/' + name}|>Hi"]) == "Hi"
+    assert guarded([f"Hi.<|{name}|>SECRET"]) == guarded(list(f"Hi.<|{name}|>SECRET")) == "Hi.", "the token opens"
 
 
 @for_each(ANSWERS)

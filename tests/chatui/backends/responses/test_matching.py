@@ -1,0 +1,320 @@
+"""Which item of a Responses stream an event belongs to, and what a text that the server repeats adds to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatui.backends.base import EndReason, Usage
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items, number, usage_of
+from chatui.backends.responses.parts import text_of, texts_of
+from chatui.codes import ProductCode
+from renderer.errors import Code
+from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text
+from tests.support.cases import for_each
+
+
+def items_of(*data: dict[str, Any], indexed: bool = False) -> Items:
+    items = Items()
+    for place, each in enumerate(data):
+        items.added(each, place if indexed else None)
+    return items
+
+
+def numbers(items: Items, *outputs: dict[str, Any]) -> list[int]:
+    return [item.number for item, _ in items.matched(outputs)]
+
+
+# Text of one lane
+
+
+def test_only_a_part_that_arrived_by_itself_has_text() -> None:
+    flow = Flow()
+    assert (flow.add(0, "a"), flow.add(0, ""), flow.has(0), flow.has(1)) == ("a", "", True, False)
+    whole = Flow()
+    assert whole.complete(["a"]) == "a" and not whole.has(0)
+
+
+@for_each([
+    (["a"], {}, "", False),
+    (["a"], {0: "ab"}, "b", False),
+    (["a"], {0: "a"}, "", False),
+    (["ab"], {0: "a"}, "", True),
+    (["ab"], {0: "xy"}, "", True),
+    (["a"], {1: "b"}, "\n\nb", False),
+    (["a", "b"], {0: "ac"}, "", True),
+    (["a", "b"], {0: "a", 1: "bc"}, "c", False),
+    ([], {0: "a", 1: "b"}, "a\n\nb", False),
+    ([], {0: ""}, "", False),
+])  # fmt: skip
+def test_a_claim_adds_only_what_is_missing_at_the_end(arrived: list[str], claims: dict[int, str], added: str, differs: bool) -> None:
+    flow = Flow("\n\n")
+    for part, each in enumerate(arrived):
+        flow.add(part, each)
+    for part, each in claims.items():
+        flow.claim(part, each)
+    assert (flow.settle(), flow.differs, flow.settle()) == (added, differs, "")
+    assert flow.text == "\n\n".join(arrived) + added
+
+
+def test_a_claim_is_applied_before_another_part_begins() -> None:
+    flow = Flow("\n\n")
+    flow.add(0, "a")
+    flow.claim(0, "ab")
+    assert flow.add(1, "c") == "b\n\nc"
+
+
+@for_each([(["ab"], "b", False), (["a", "b"], "\n\nb", False), (["a"], "", False), (["x"], "", True), ([], "c", False), ([""], "c", False)])
+def test_the_whole_text_of_an_item_counts_more_than_claims(parts: list[str], added: str, differs: bool) -> None:
+    flow = Flow("\n\n")
+    flow.add(0, "a")
+    flow.claim(0, "ac")
+    assert (flow.complete(parts), flow.differs) == (added, differs)
+    assert flow.settle() == ""
+
+
+def test_text_after_the_whole_text_continues_its_part() -> None:
+    flow = Flow("\n\n")
+    assert (flow.complete(["a"]), flow.add(0, "b"), flow.add(1, "c"), flow.text) == ("a", "b", "\n\nc", "ab\n\nc")
+
+
+# Items
+
+
+def test_the_arguments_of_a_call_are_the_whole_ones_if_there_are_any() -> None:
+    item = Item(0)
+    assert item.whole_arguments() == "{}"
+    item.argument_deltas += ['{"a"', ": 1}"]
+    assert item.whole_arguments() == '{"a": 1}'
+    item.take_arguments({"b": "é"})
+    item.take_arguments("")
+    assert item.whole_arguments() == '{"b": "é"}'
+
+
+@for_each([
+    ([], None),
+    ([{}], None),
+    ([{"id": "r", "summary": []}], None),
+    ([{"content": ["a"]}], [{"content": ["a"]}]),
+    ([{"encrypted_content": "x"}], [{"encrypted_content": "x"}]),
+    ([{"encrypted_content": "x"}, {"summary": ["a"]}], None),
+    ([{"type": REASONING, "id": "r", "status": "completed", "content": ["a"]}], [{"type": REASONING, "id": "r", "content": ["a"]}]),
+])  # fmt: skip
+def test_reasoning_is_sent_back_only_if_each_item_has_its_content(given: list[dict[str, Any]], sent: list[dict[str, Any]] | None) -> None:
+    items = items_of(*[{"type": REASONING}] * len(given), {"type": MESSAGE})
+    for item, data in zip(items, given, strict=False):
+        item.given = data
+    found = items.reasoning()
+    assert (found and list(found.items)) == sent
+
+
+def test_text_without_id_and_place_belongs_to_the_newest_item_that_is_no_call() -> None:
+    items = items_of({"type": MESSAGE}, {"type": MESSAGE}, {"type": CALL})
+    assert items.item_for_text({}).number == 1
+    assert items.item_for_text({"item_id": "new"}).number == 3
+
+
+def test_arguments_belong_to_the_call_at_their_place() -> None:
+    items = items_of({"type": CALL, "id": "a"}, {"type": CALL, "id": "b"}, {"type": MESSAGE, "id": "m"}, indexed=True)
+    places: list[dict[str, Any]] = [{"output_index": 0}, {"output_index": 1}, {}, {"item_id": "a"}, {"item_id": "x", "output_index": 0}]
+    assert [items.item_for_call(event).number for event in places] == [0, 1, 1, 0, 0]
+    assert items.item_for_call({"item_id": "m"}).number == 3, "a message takes no arguments"
+
+
+def test_the_items_of_a_snapshot_are_matched_by_id_and_else_in_order() -> None:
+    named = ({"type": MESSAGE, "id": "a"}, {"type": MESSAGE, "id": "b"})
+    unnamed = {"type": MESSAGE}
+    assert numbers(items_of(*named), {"type": MESSAGE, "id": "b"}, unnamed) == [1, 0]
+    assert numbers(items_of(*named), {"type": MESSAGE, "id": "a"}, unnamed) == [0, 1]
+    assert numbers(items_of(*named), unnamed, unnamed, unnamed) == [0, 1, 2]
+    assert numbers(items_of(*named), {"type": REASONING}, {"type": MESSAGE, "id": "c"}) == [2, 0]
+
+
+def test_an_item_that_ends_without_place_is_the_oldest_open_one_of_its_kind() -> None:
+    items = items_of({"type": REASONING}, {"type": MESSAGE}, {"type": MESSAGE})
+    assert items.done({"type": MESSAGE}, None).number == 1
+    list(items)[1].is_done = True
+    assert items.done({"type": MESSAGE}, None).number == 2
+    assert items.done({"type": MESSAGE, "id": "x"}, None).number == 3, "an unknown id is another item"
+
+
+def test_a_call_that_ends_without_place_is_found_by_its_call_id() -> None:
+    items = items_of({"type": CALL, "call_id": "a"}, {"type": CALL, "call_id": "b"})
+    assert [items.done({"type": CALL, "call_id": name}, None).number for name in ("b", "a")] == [1, 0]
+    assert items_of({"type": MESSAGE}, {"type": CALL}).done({"type": CALL, "call_id": "c"}, None).number == 1
+
+
+def test_an_item_that_ends_without_place_is_not_one_whose_kind_is_unknown() -> None:
+    items = Items()
+    items.item_for_text({"item_id": "t"})
+    assert items.done({"type": MESSAGE, "id": "x"}, None).number == 1
+    items = Items()
+    items.item_for_text({"item_id": "t", "output_index": 0})
+    assert items.done({"type": MESSAGE, "id": "x"}, 0).number == 0
+
+
+# Streams
+
+
+def test_the_text_of_a_refusal_is_in_its_own_field() -> None:
+    assert text_of({"type": "refusal", "refusal": "No.", "text": "x"}) == "No."
+    assert [text_of(part) for part in ({"type": "text", "refusal": "No.", "text": "x"}, {"type": "refusal", "text": "x"})] == ["x", ""]
+
+
+def test_a_refusal_that_comes_only_with_the_whole_message_is_one() -> None:
+    result = read(done("message", "m", role="assistant", content=[{"type": "refusal", "refusal": "No."}]), completed())
+    assert (result.visible, result.reason) == ("No.", EndReason.REFUSAL)
+
+
+def test_the_kind_of_a_part_without_a_place_is_that_of_the_first() -> None:
+    begun = {"type": "response.content_part.added", "item_id": "m", "part": {"type": "thinking"}}
+    result = read(message(), begun, text(SECRET), completed())
+    assert (result.visible, result.hidden) == ("", SECRET)
+
+
+def test_the_last_event_of_the_arguments_gives_them_and_the_name() -> None:
+    ended = {"type": "response.function_call_arguments.done", "item_id": "c", "arguments": '{"a": 1}', "name": "look"}
+    result = read(added("function_call", "c", call_id="c1"), ended, completed())
+    assert result.calls == [("c1", '{"a": 1}')]
+    assert result.finished[0].frame.header.recipient == "functions.look"
+
+
+def test_whole_arguments_count_towards_the_limit_once() -> None:
+    call = {"call_id": "c1", "name": "look"}
+    streamed = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a": 1}'}
+    events = [added("function_call", "c", **call), streamed, done("function_call", "c", arguments='{"a": 1}', **call), completed()]
+    assert [read(*events, max_chars=limit).reason for limit in (8, 7)] == [EndReason.TOOL_CALLS, EndReason.LENGTH]
+    del events[1]
+    assert [read(*events, max_chars=limit).reason for limit in (8, 7)] == [EndReason.TOOL_CALLS, EndReason.LENGTH]
+
+
+def test_an_empty_model_name_does_not_replace_a_known_one() -> None:
+    result = read({"type": "response.created", "response": {"model": "gpt-oss"}}, completed(model=""))
+    assert result.reducer.model == "gpt-oss"
+
+
+def test_the_given_reasoning_is_that_of_the_finished_item() -> None:
+    result = read(done("reasoning", "r", encrypted_content="x", status="completed"), completed())
+    given = result.reducer.items.reasoning()
+    assert given and list(given.items) == [{"type": "reasoning", "id": "r", "encrypted_content": "x"}]
+
+
+def test_unexpected_events_are_counted() -> None:
+    events = [{"type": "response.output_item.added", "item": item} for item in (None, {}, {"type": 5})]
+    result = read(*events, {"type": "response.mystery"}, message(phase="draft"), text(SECRET))
+    assert result.reducer.oddities == {"unknown item": 3, "unknown event": 1, "hidden message": 1}
+
+
+def test_labels_of_another_type_count_as_missing() -> None:
+    item = Item(0)
+    item.learn({"type": MESSAGE, "role": "assistant", "id": 5, "name": 7, "call_id": 3, "status": ["completed"]})
+    assert (item.ids, item.name, item.call_id, item.status) == (set(), "", "", "")
+    assert items_of({"type": MESSAGE}).item_for_text({"item_id": ["x"]}).number == 0
+
+
+def test_an_empty_status_is_that_of_the_event() -> None:
+    ended = {"type": "response.incomplete", "response": {"status": "", "output": []}}
+    result = read(message(), text("Hi"), ended)
+    assert (result.reducer.status, result.reason) == ("incomplete", EndReason.LENGTH)
+
+
+def test_text_before_a_call_that_was_not_offered_stays_the_answer() -> None:
+    call = done("function_call", "c", call_id="c1", name="look", arguments="{}")
+    result = read(message(), text("Hi"), call, completed())
+    assert (result.pairs, result.reason) == ([("final", "Hi")], EndReason.TOOL_CALLS)
+
+
+def test_a_message_that_ends_as_something_else_is_the_same_item() -> None:
+    message_item = {"type": MESSAGE, "id": "m", "role": "assistant"}
+    items = items_of(message_item, indexed=True)
+    assert items.done({"type": REASONING, "id": "m"}, 0).number == 0 and next(iter(items)).label is not None
+    items = items_of(message_item, indexed=True)
+    assert items.done({"type": REASONING, "id": "m"}, 1).number == 1 and next(iter(items)).label is None
+
+
+def test_a_message_that_a_snapshot_calls_something_else_is_hidden() -> None:
+    message_item = {"type": MESSAGE, "id": "a", "role": "assistant"}
+    for others, is_hidden in (([], True), ([message_item], False)):
+        items = items_of(message_item)
+        items.matched([{"type": REASONING, "id": "a"}, *others])
+        label = next(iter(items)).label
+        assert (label is not None) is is_hidden
+        assert label is None or label.is_known
+
+
+def test_the_place_of_an_item_may_become_known_later() -> None:
+    items = items_of({"type": MESSAGE, "id": "m"}, {"type": MESSAGE})
+    items.added({"type": MESSAGE, "id": "m"}, 2)
+    assert items.item_for_text({"output_index": 2}).number == 0
+
+
+def test_a_stream_is_empty_until_an_item_begins() -> None:
+    assert read(completed()).reducer.is_empty is True
+    assert read(message(), completed()).reducer.is_empty is False
+
+
+def test_text_that_is_no_string_is_ignored() -> None:
+    deltas = [{"type": "response.output_text.delta", "item_id": "m", "delta": delta} for delta in (5, None, ["x"], "")]
+    assert read(message(), *deltas, text("Hi"), completed()).visible == "Hi"
+
+
+def test_each_part_of_a_summary_has_its_own_place() -> None:
+    parts = [
+        {
+            "type": "response.reasoning_summary_part.done",
+            "item_id": "r",
+            "summary_index": place,
+            "part": {"type": "summary_text", "text": each},
+        }
+        for place, each in enumerate("ab")
+    ]
+    result = read(added("reasoning", "r"), *parts, completed())
+    assert (result.visible, result.hidden) == ("", "a\n\nb")
+
+
+def test_the_content_of_a_message_may_be_a_string() -> None:
+    assert read(done("message", "m", role="assistant", content="Hi"), completed()).visible == "Hi"
+
+
+def test_a_refusal_before_another_message_is_still_one() -> None:
+    refused = done("message", "a", role="assistant", content=[{"type": "refusal", "refusal": "No."}])
+    other = done("message", "b", role="assistant", content=[{"type": "output_text", "text": "Sorry."}])
+    assert read(refused, other, completed()).reason is EndReason.REFUSAL
+    assert read(other, completed()).reason is EndReason.STOP
+
+
+def test_numbers_and_texts_of_other_types_are_none() -> None:
+    assert [number(value) for value in (0, 1, True, "1", 1.0, None)] == [0, 1, None, None, None, None]
+    assert [texts_of(parts) for parts in ("a", [{"text": "a"}, {"text": ""}, "b", {}], None)] == [["a"], ["a"], []]
+    assert Flow("\n\n").complete(["a", "", "b"]) == "a\n\nb"
+
+
+def test_cached_tokens_are_in_the_details_of_the_usage() -> None:
+    reported = {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}
+    assert [usage_of(each) for each in (reported, {"input_tokens_details": 3})] == [Usage(1, 2, 3), Usage(None, None, None)]
+
+
+def test_a_refusal_is_one_while_it_streams() -> None:
+    result = read(message(), text("No.", kind="refusal.delta"), completed())
+    assert (result.visible, result.reason) == ("No.", EndReason.REFUSAL)
+
+
+def test_the_last_event_may_hold_an_error_or_nothing() -> None:
+    assert read(completed(error={"code": "x"})).reducer.error == {"code": "x"}
+    assert read({"type": "response.failed", "response": "x"}).reducer.status == "failed"
+
+
+def test_only_an_unknown_label_is_reported_as_withheld() -> None:
+    hidden = [read(message(**label), text(SECRET), completed()) for label in ({"mystery": "x"}, {"phase": "draft"}, {"is_thinking": True})]
+    assert [result.visible for result in hidden] == ["", "", ""]
+    assert [result.finished[0].error for result in hidden] == [ProductCode.WITHHELD, Code.PARSE_HEADER, Code.PARSE_HEADER]
+
+
+def test_a_hidden_part_inside_an_answer_is_kept() -> None:
+    result = read(message(), text("Hi. <think>x</think> So"), completed())
+    assert (result.visible, result.hidden) == ("Hi.  So", "<think>x</think>")
+
+
+def test_text_of_an_item_that_is_never_named_is_hidden_and_counted() -> None:
+    result = read(text(SECRET), completed())
+    assert (result.visible, result.hidden) == ("", SECRET)
+    assert result.reducer.oddities == {"text of an item that was never named": 1}
