@@ -52,6 +52,8 @@ def test_many_empty_lines_are_parsed_quickly() -> None:
         "Wege verglichen",
         "比较了几种方式",
         "방법을 비교했음",
+        "Compared ways\n" * 12,
+        "**Compared ways**\n" * 12,
     ],
 )
 def test_headings_and_short_lines_are_a_summary(text: str) -> None:
@@ -68,7 +70,8 @@ def test_headings_and_short_lines_are_a_summary(text: str) -> None:
         "Compare trains\n\nHmm, but rain",
         "**The user wants a discount**\n\nMore.",
         "Compared ways. Then looked at the rain.",
-        "Compared ways\n" * 20,
+        "Compared ways\n" * 13,
+        "**Compared ways**\n" * 13,
         "Compared ways " * 20,
         "Der Nutzer fragt nach Zügen",
         "Wir vergleichen Wege",

@@ -38,6 +38,7 @@ class World:
         self.sent: list[tuple[str, dict[str, Any], bool]] = []
         self.sent_to: list[tuple[str, str, dict[str, Any]]] = []
         self.renderings: list[tuple[Future[None], Callable[[], None]]] = []
+        self.has_busy_threads = False
 
     # The event loop
 
@@ -57,6 +58,20 @@ class World:
         done = Future[None]()
         self.renderings.append((done, lambda: function(*arguments)))
         return done
+
+    async def wait(self, _: object, *, timeout: float) -> None:
+        """Wait for the threads: they finish, or if they are busy, the time passes."""
+        if not self.has_busy_threads:
+            self.render()
+        else:
+            self.now += timeout
+
+    def render(self) -> None:
+        """Let the threads finish what they were given."""
+        given, self.renderings = self.renderings, []
+        for done, run in given:
+            run()
+            done.set_result(None)
 
     def waits(self) -> list[float]:
         """How long each callback still waits, in milliseconds."""
@@ -115,7 +130,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def in_world(monkeypatch: pytest.MonkeyPatch, *, reaches_others: bool = False) -> World:
     found = World(reaches_others=reaches_others)
     monkeypatch.setattr(publishing, "bus", lambda: found)
-    monkeypatch.setattr(publishing, "asyncio", SimpleNamespace(get_running_loop=lambda: found))
+    monkeypatch.setattr(publishing, "asyncio", SimpleNamespace(get_running_loop=lambda: found, wait=found.wait))
     return found
 
 

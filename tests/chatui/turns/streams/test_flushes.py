@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -13,7 +17,10 @@ from chatui.delivery.bus import PROCESS
 from chatui.turns import publisher as publishing
 from chatui.turns.streams.rendering import Rendering
 from renderer.events import FrameClosed
-from renderer.frames import Terminator
+from renderer.frame_kinds import ANSWER, PREAMBLE
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, VisibleText
+from renderer.summary.frame import shown as show_line
 from tests.chatui.turns.streams.published import World, followed
 from tests.chatui.turns.streams.published import world as world
 
@@ -112,15 +119,6 @@ def test_a_failing_flush_loses_only_pages_and_is_logged_without_its_text(
     assert turn.types() == ["chatui:saving"]
 
 
-def rendered(world: World) -> None:
-    """Let the threads render all that they were given."""
-    while world.renderings:
-        done, run = world.renderings.pop(0)
-        run()
-        done.set_result(None)
-        world.go_on(0.03)
-
-
 def test_a_long_text_is_rendered_elsewhere_and_then_sent(world: World) -> None:
     turn = followed(world)
     turn.open()
@@ -129,7 +127,9 @@ def test_a_long_text_is_rendered_elsewhere_and_then_sent(world: World) -> None:
     world.go_on()
     assert len(world.renderings) == 1
     assert not turn.publisher.is_shown_whole and "item" not in json.dumps(world.sent)
-    rendered(world)
+    while world.renderings:
+        world.render()
+        world.go_on(0.03)
     assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent)
     assert [part.kind for part in turn.publisher.shown()] == ["final"]
 
@@ -198,3 +198,54 @@ def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(wo
     assert turn.publisher.elapsed() == 1250
     world.now += 3
     assert turn.publisher.end_thinking() == 4
+
+
+def test_the_end_of_a_turn_waits_for_its_text(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
+    asyncio.run(turn.publisher.catch_up())
+    assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent) and world.now == 1000
+
+
+def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    world.has_busy_threads = True
+    asyncio.run(turn.publisher.catch_up())
+    assert world.now == 1030 and not turn.publisher.is_shown_whole
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (show_line("Compared ways"),))])
+def test_a_continued_answer_adds_to_the_thinking_before(
+    world: World, seconds: int | None, steps: tuple[VisibleText, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "time", SimpleNamespace(monotonic=world.time))
+    turn = followed(world, is_continuation=True)
+    job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, thought_before=seconds, steps_before=steps)
+    asyncio.run(turn.publisher.show_before(job))
+    turn.think()
+    world.go_on(2)
+    turn.open()
+    turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
+    [snapshot] = json.loads(world.sent_to[0][2]["json"])
+    assert (snapshot["thought"], snapshot["steps"]) == (2 + (seconds or 0), list(steps))
+
+
+def test_a_page_sees_the_text_before_a_continuation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(_: object, function: Callable[..., object], *arguments: object) -> object:
+        return function(*arguments)
+
+    monkeypatch.setattr(world, "run_in_executor", at_once)
+    turn, cut = followed(world, is_continuation=True), uuid4()
+    before = [(uuid4(), Frame(PREAMBLE, "A plan.")), (cut, Frame(ANSWER, "Four, or"))]
+    job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, thought_before=None, steps_before=())
+    asyncio.run(turn.publisher.show_before(job))
+    assert [part.message_id for part in turn.publisher.shown()] == [str(key) for key, _ in before]
+    turn.open()
+    turn.write("Four, or five")
+    turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
+    world.go_on()
+    assert [part.message_id for part in turn.publisher.shown()] == [str(before[0][0]), str(turn.key)], "it takes the place of the cut one"
