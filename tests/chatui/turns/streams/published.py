@@ -33,7 +33,7 @@ class World:
     """Stands in for the event loop with its clock, and for the bus."""
 
     def __init__(self, *, reaches_others: bool = False) -> None:
-        self.now, self.timers, self.reaches_others = 1000.0, list[Timer](), reaches_others
+        self.now, self.timers, self.reaches_others = 0.125, list[Timer](), reaches_others
         self.heard: set[str] = set()
         self.sent: list[tuple[str, dict[str, Any], bool]] = []
         self.sent_to: list[tuple[str, str, dict[str, Any]]] = []
@@ -59,8 +59,9 @@ class World:
         self.renderings.append((done, lambda: function(*arguments)))
         return done
 
-    async def wait(self, _: object, *, timeout: float) -> None:
+    async def wait(self, waiting: list[object], *, timeout: float) -> None:
         """Wait for the threads: they finish, or if they are busy, the time passes."""
+        assert None not in waiting and timeout > 0
         if not self.has_busy_threads:
             self.render()
         else:

@@ -15,6 +15,7 @@ import pytest
 from chatui import wire
 from chatui.delivery.bus import PROCESS
 from chatui.turns import publisher as publishing
+from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
 from renderer.events import FrameClosed
 from renderer.frame_kinds import ANSWER, PREAMBLE
@@ -85,6 +86,21 @@ def test_nothing_is_sent_after_the_end(world: World) -> None:
     turn.publisher.stop()
     world.go_on(10)
     assert world.sent == [] and world.waits() == []
+
+
+def test_nothing_is_planned_after_the_end(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.stop()
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == []
+
+
+def test_the_end_of_a_turn_does_not_wait_for_events_that_cannot_be_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = followed(world)
+    turn.publisher.add_event(wire.Saving())
+    monkeypatch.setattr(EndUserStream, "flush", broken)
+    asyncio.run(turn.publisher.catch_up())
+    assert world.now == 0.125 and world.sent == []
 
 
 def test_a_turn_that_is_silent_says_that_it_still_runs(world: World) -> None:
@@ -206,7 +222,7 @@ def test_the_end_of_a_turn_waits_for_its_text(world: World) -> None:
     turn.write(LONG)
     turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
     asyncio.run(turn.publisher.catch_up())
-    assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent) and world.now == 1000
+    assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent) and world.now == 0.125
 
 
 def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: World) -> None:
@@ -215,7 +231,7 @@ def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: W
     turn.write(LONG)
     world.has_busy_threads = True
     asyncio.run(turn.publisher.catch_up())
-    assert world.now == 1030 and not turn.publisher.is_shown_whole
+    assert world.now == 30.125 and not turn.publisher.is_shown_whole
 
 
 @pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (show_line("Compared ways"),))])
