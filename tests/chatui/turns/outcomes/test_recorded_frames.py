@@ -41,6 +41,7 @@ class Recording:
         self.summarized: list[RawEvent] = []
         self.failures: list[BaseException] = []
         self.summary: list[Finished] = []
+        self.late_summary: list[Finished] = []
         self.pieces = Pieces(self.job.turn_id)
         publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
         self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.pieces, self.failures.append)
@@ -48,6 +49,7 @@ class Recording:
     def _summary(self) -> Any:
         async def aclose() -> None:
             self.summarized.clear()
+            self.summary += self.late_summary
 
         def take(event: RawEvent) -> RawEvent:
             self.summarized.append(event)
@@ -139,7 +141,7 @@ async def test_the_last_frame_of_an_answer_waits_for_the_end_of_its_turn(recordi
 
 
 @pytest.mark.asyncio
-async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording) -> None:
+async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
     recording.feed(ANALYSIS, "a")
     recording.feed(PREAMBLE, "b")
@@ -156,6 +158,7 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
     recording.saving[2].set_exception(RuntimeError("SECRET"))
     await asyncio.sleep(0)
     assert recording.failures == [], "only the summary is lost"
+    assert "RuntimeError" in caplog.text and "SECRET" not in caplog.text
 
 
 @pytest.mark.asyncio
@@ -169,6 +172,14 @@ async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording:
     assert isinstance(recording.published[-1][0], FrameClosed)
     await recording.recorder.close()
     assert len(recording.posts) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a")
+    recording.late_summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    await recording.recorder.close()
+    assert recording.texts() == [["a"], ["- Compared ways"]]
 
 
 @pytest.mark.asyncio
