@@ -53,6 +53,7 @@ def test_many_empty_lines_are_parsed_quickly() -> None:
         "比较了几种方式",
         "방법을 비교했음",
         "Compared ways\n" * 12,
+        "Compared ways\n\n" * 12,
         "**Compared ways**\n" * 12,
     ],
 )

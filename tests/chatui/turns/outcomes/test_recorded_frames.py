@@ -86,6 +86,33 @@ async def test_only_one_frame_waits_for_the_end_of_its_turn(recording: Recording
 
 
 @pytest.mark.asyncio
+async def test_hidden_frames_wait_although_an_earlier_frame_would_have_waited_for_the_end(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
+    recording.feed(ANSWER, "a", Terminator.RETURN)
+    recording.recorder.save_now()
+    recording.feed(ANALYSIS, "b")
+    for _ in range(3):
+        await asyncio.sleep(0.001)
+    assert recording.texts() == [["a"]]
+
+
+@pytest.mark.asyncio
+async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) -> None:
+    recording.feed(PREAMBLE, "a")
+    waiting = asyncio.create_task(recording.recorder.saved())
+    await asyncio.sleep(0)
+    recording.feed(PREAMBLE, "b")
+    for saving in recording.saving:
+        assert not waiting.done()
+        saving.set_result([Message()])
+        await asyncio.sleep(0)
+    await waiting
+    assert recording.recorder.are_saved and len(recording.recorder.stored or ()) == 2
+
+
+@pytest.mark.asyncio
 async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.feed(ANSWER, "a")
     await recording.recorder.close()
@@ -290,6 +317,8 @@ async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
     recording.feed(ANALYSIS, "c")
     recording.feed(ANSWER, "d")
     assert recorder.has_thought and recorder.has_answer
+    recording.feed(ANALYSIS, "e")
+    assert recorder.has_answer
 
 
 @pytest.mark.asyncio
