@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -109,6 +110,34 @@ async def test_lines_that_wait_for_a_review_are_not_shown_as_the_answer_begins(p
     await summary.summarizing.aclose()
     assert asked.is_cancelled, "the server is free for the answer"
     assert summary.shown == [] and summary.stored() == []
+
+
+@pytest.mark.asyncio
+async def test_a_summarizer_that_does_not_stop_does_not_delay_the_end_of_the_turn(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = asyncio.Event()
+
+    async def goes_on(*_: object) -> str:
+        while not released.is_set():
+            with suppress(asyncio.CancelledError):
+                await released.wait()
+        return "allow"
+
+    monkeypatch.setattr(summarizing, "ask", goes_on)
+    monkeypatch.setattr(summarizing, "CLOSE_SECONDS", 0.01)
+    summary = Summary(summary_review=True)
+    task = summary.summarizing._task
+    assert task is not None
+    summary.take(*written(FIRST))
+    for _ in range(3):
+        await asyncio.sleep(0.005)
+    async with asyncio.timeout(30):
+        await summary.summarizing.aclose()
+    assert not task.done(), "the premise"
+    released.set()
+    async with asyncio.timeout(30):
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0)
 
 
 @pytest.mark.asyncio
