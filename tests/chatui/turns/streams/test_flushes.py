@@ -155,7 +155,12 @@ def test_no_garbage_is_collected_during_a_rendering(world: World, is_collecting:
     states = [is_collecting]
     switches = SimpleNamespace(isenabled=lambda: states[-1], disable=lambda: states.append(False), enable=lambda: states.append(True))
     monkeypatch.setattr(publishing, "gc", switches)
-    monkeypatch.setattr(Rendering, "run", lambda _: states.append(states[-1]) or broken())
+
+    def run(_: Rendering) -> None:
+        states.append(states[-1])
+        broken()
+
+    monkeypatch.setattr(Rendering, "run", run)
     turn = followed(world)
     turn.open()
     turn.write(LONG)

@@ -12,6 +12,7 @@ import pytest
 from chatui import measures
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
+from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests, summarizing, summary_notes
 from chatui.usage import posting
@@ -254,3 +255,18 @@ async def test_a_summary_by_a_server_is_ignored_if_a_model_writes_them(posted: P
     summary.take(FrameOpened(ANSWER))
     await summary.summarizing.aclose()
     assert summary.shown == [SECOND] and dropped._value.get() == before
+
+
+@pytest.mark.asyncio
+async def test_the_back_end_of_a_summarizer_is_read_by_a_thread_before_it_is_asked(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(connected, "spec_of", read.append)
+    summary, _ = await lines_by_model(monkeypatch, 1, FIRST)
+    assert summary.shown == [FIRST] and read == ["small/small-model"], "it may be stored in the database"
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_read_for_a_turn_without_a_summary() -> None:
+    summary = Summary(summaries="none")
+    assert summary.summarizing._task is None
+    await summary.summarizing.aclose()
