@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, Message, User
+from chatui.models import AuditEvent, Conversation, Folder, Message, User
 from chatui.models.message import Author
 from chatui.store import transcripts
 from chatui.transfer import exports
@@ -92,3 +92,16 @@ def test_whole_markdown_has_the_header_and_the_exact_text_of_every_frame(exporte
         "# Ada's conversation\n\n## user\n\n```text\n\nWhy?\n\n\n```\n\n"
         "## assistant · analysis\n\n```text\nHIDDEN\n```\n\n## assistant · final\n\n```text\nBecause.\n```\n"
     )
+
+
+def test_people_can_read_the_lists_in_an_archive(ada: User) -> None:
+    ada.first_name = "Zoë"
+    ada.save()
+    row = Conversation.objects.create(owner=ada, title="Trees", folder=Folder.objects.create(owner=ada, name="Bücher"))
+    held = dict(exports.all_files(ada))
+    assert held["folders.json"] == (
+        '{\n  "folders": [\n    {\n      "name": "Bücher",\n      "instructions": "",\n      "conversations": [\n'
+        f'        "{exports.file_name(row)}"\n      ]\n    }}\n  ]\n}}\n'
+    )
+    own = held["settings.json"]
+    assert isinstance(own, str) and own.startswith('{\n  "') and '"Zoë"' in own and own.endswith("\n}\n")

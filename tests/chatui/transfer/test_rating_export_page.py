@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import AsyncRequestFactory, RequestFactory
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
@@ -110,6 +111,13 @@ def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted
     response = signed_in(reader).post("/ratings/", {"format": "harmony"})
     assert response["Content-Disposition"] == f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.harmony.jsonl"'
     assert response["Content-Type"] == "application/jsonl; charset=utf-8"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
+def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool, reader: User) -> None:
+    options = ExportOptions(Filters())
+    assert export._file(requests.post("/ratings/"), Visitor(reader, "192.0.2.7", "download"), options).is_async is is_async
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.summary import frame as summary_frame
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
+from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 from tests.support.scripted import ScriptedBackend, answer
 from tests.support.summarizer import Summarizer, install, thinks
@@ -52,6 +53,9 @@ def test_many_empty_lines_are_parsed_quickly() -> None:
         "Wege verglichen",
         "比较了几种方式",
         "방법을 비교했음",
+        "Compared ways\n" * 12,
+        "Compared ways\n\n" * 12,
+        "**Compared ways**\n" * 12,
     ],
 )
 def test_headings_and_short_lines_are_a_summary(text: str) -> None:
@@ -68,7 +72,8 @@ def test_headings_and_short_lines_are_a_summary(text: str) -> None:
         "Compare trains\n\nHmm, but rain",
         "**The user wants a discount**\n\nMore.",
         "Compared ways. Then looked at the rain.",
-        "Compared ways\n" * 20,
+        "Compared ways\n" * 13,
+        "**Compared ways**\n" * 13,
         "Compared ways " * 20,
         "Der Nutzer fragt nach Zügen",
         "Wir vergleichen Wege",
@@ -78,6 +83,85 @@ def test_headings_and_short_lines_are_a_summary(text: str) -> None:
 )
 def test_thinking_aloud_reads_like_reasoning(text: str) -> None:
     assert server_summaries.read(text).is_reasoning
+
+
+@for_each(
+    [
+        "Need to compare",
+        "Compared what they should do",
+        "A policy about trains",
+        "Trains = fast",
+        "Trains → fast",
+        "Trains -> fast",
+        "Trains?",
+        "Then trains",
+        "Le train, je crois",
+        "Peut-être un train",
+        "Usuario en tren",
+        "Debería ir en tren",
+        "Tengo un tren",
+        "Forse un treno",
+        "Dovrei prendere un treno",
+        "Acho que um trem",
+        "O usuário no trem",
+        "De gebruiker in de trein",
+        "Misschien een trein",
+        "Användaren på tåget",
+        "Brugeren i toget",
+        "Użytkownika w pociągu",
+        "Kullanıcının treni",
+        "Pengguna naik kereta",
+        "Talán egy vonat",
+        "Vielleicht ein Zug",
+        "Nutzende im Zug",
+        "Мне поезд",
+        "Пользователю поезд",
+        "المستخدم في القطار",
+        "ربما القطار",
+        "המשתמש ברכבת",
+        "उपयोगकर्ता ट्रेन में",
+        "可能坐火车",
+        "我坐火车",
+        "등 우리가 기차",
+        "ユーザーは電車",
+        "たぶん電車",
+    ]
+)
+def test_thinking_aloud_is_recognized_in_many_languages(line: str) -> None:
+    assert server_summaries.read(line).is_reasoning and server_summaries.read(f"**{line}**").is_reasoning
+
+
+@for_each(
+    [
+        ("x" * 140, False),
+        ("x" * 141, True),
+        ("Compared ways. ", False),
+        ("Compared “ways.” Rain", True),
+        ("比较了方式。 ", False),
+        ("比较了方式。雨天", True),
+        ("Compared 1.5 ways", False),
+    ]
+)
+def test_a_line_of_a_summary_is_one_short_sentence(line: str, is_reasoning: bool) -> None:
+    assert server_summaries.read(line).is_reasoning is is_reasoning
+
+
+@for_each(
+    [
+        ("#### Comparing ways", ["Comparing ways"], "\n"),
+        ("  **Comparing ways** \nMore", ["Comparing ways"], "\n\nMore"),
+        ("##### Comparing ways", ["##### Comparing ways"], ""),
+        ("#Comparing ways", ["#Comparing ways"], ""),
+        ("See **Comparing ways**", ["See **Comparing ways**"], ""),
+        ("**a**", ["**a**"], ""),
+        ("**ab**", ["ab"], "\n"),
+        (f"**{'x' * 200}**", ["x" * 200], "\n"),
+        (f"**{'x' * 201}**", [f"**{'x' * 201}**"], ""),
+    ]
+)
+def test_what_counts_as_a_heading(text: str, steps: list[str], other_text: str) -> None:
+    found = server_summaries.read(text)
+    assert (found.steps, found.other_text) == (steps, other_text)
 
 
 def read(notes: Notes, *texts: str) -> list[str]:

@@ -118,3 +118,8 @@ def test_two_marks_on_a_letter_are_ordinary_and_three_are_not() -> None:
 )
 def test_the_scripts_of_a_text_are_those_of_its_letters(text: str, scripts: set[str]) -> None:
     assert disguises.scripts(text) == scripts
+
+
+def test_only_words_that_end_like_pig_latin_are_decoded_as_such() -> None:
+    found = list(disguises.decoded("istenslay istensl"))[-3:]
+    assert found == [["listens", "istensl"], ["slisten", "istensl"], ["nsliste", "istensl"]]

@@ -158,6 +158,13 @@ def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages
     assert result.left_out[Kind.CONVERSATION_POSTPONED] == 2
 
 
+def test_a_conversation_that_comes_twice_is_no_reason_to_upload_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 1)
+    result = import_export(ada, as_json([samples.CHATGPT, samples.CHATGPT]))
+    assert (len(result.conversations), result.left_out[Kind.CONVERSATION_EXISTS]) == (1, 1)
+    assert not result.left_out[Kind.CONVERSATION_POSTPONED]
+
+
 def test_a_conversation_without_dates_titles_or_visible_text_has_sensible_ones_or_is_left_out(ada: User) -> None:
     hidden = {"a": {"message": gpt_message("system", "SECRET"), "parent": None}}
     result = import_export(ada, as_json([{"mapping": hidden}, {"mapping": {"a": node("#", None)}}, {"mapping": {"a": node("Hi", None)}}]))

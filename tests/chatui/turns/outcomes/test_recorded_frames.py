@@ -4,84 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import date
 from types import SimpleNamespace
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
 from chatui.codes import ProductCode
 from chatui.models import Message
-from chatui.store.turn_pieces import Pieces
 from chatui.turns import frame_recorder
-from chatui.turns.frame_recorder import FrameRecorder
-from chatui.turns.ledger import Job
-from chatui.usage.counting import Attribution
 from renderer.errors import Code, ErrorCode
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Role, Terminator
+from tests.chatui.turns.outcomes.recording import Recording, start
+from tests.chatui.turns.outcomes.recording import recording as recording
 
-Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
-"""What was to be stored: how, the texts, the possible parents and the keys."""
 CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")
 REPLY = Header(Role.TOOL, Channel.COMMENTARY, name="look", recipient="assistant", call_id="c1")
-
-
-class Recording:
-    """A recorder between stand-ins for all that it writes to."""
-
-    def __init__(self, **fields: Any) -> None:
-        asked = Attribution(uuid4(), date(2026, 1, 1))
-        self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, **fields)
-        self.posts: list[Post] = []
-        self.saving: list[asyncio.Future[list[Message]]] = []
-        self.published: list[tuple[RawEvent, UUID]] = []
-        self.summarized: list[RawEvent] = []
-        self.failures: list[BaseException] = []
-        self.summary: list[Finished] = []
-        self.pieces = Pieces(self.job.turn_id)
-        publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
-        self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.pieces, self.failures.append)
-
-    def _summary(self) -> Any:
-        async def aclose() -> None:
-            self.summarized.clear()
-
-        def take(event: RawEvent) -> RawEvent:
-            self.summarized.append(event)
-            return event
-
-        def finish() -> list[Finished]:
-            found, self.summary = self.summary, []
-            return found
-
-        return SimpleNamespace(take=take, finish=finish, aclose=aclose)
-
-    def post(self, keep: Any, job: Job, parents: tuple[UUID, ...], written: Any, *, order: UUID) -> asyncio.Future[list[Message]]:
-        assert (job, order) == (self.job, self.job.turn_id)
-        self.posts.append((keep.__name__, [one.frame.body for _, one in written], parents, [key for key, _ in written]))
-        self.saving.append(asyncio.get_running_loop().create_future())
-        return self.saving[-1]
-
-    def feed(self, header: Header, text: str = "", end: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> None:
-        for event in (FrameOpened(header), FrameText(text), FrameClosed(end, error)):
-            self.recorder.feed(event)
-
-    def texts(self) -> list[list[str]]:
-        return [texts for _, texts, *_ in self.posts]
-
-
-@pytest.fixture
-def recording(monkeypatch: pytest.MonkeyPatch) -> Recording:
-    return start(monkeypatch)
-
-
-def start(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Recording:
-    found = Recording(**fields)
-    monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=found.post))
-    return found
 
 
 @pytest.mark.asyncio
@@ -139,7 +79,55 @@ async def test_the_last_frame_of_an_answer_waits_for_the_end_of_its_turn(recordi
 
 
 @pytest.mark.asyncio
-async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording) -> None:
+async def test_only_one_frame_waits_for_the_end_of_its_turn(recording: Recording) -> None:
+    recording.feed(ANSWER, "a", Terminator.RETURN)
+    recording.feed(ANSWER, "b", Terminator.RETURN)
+    assert recording.texts() == [["a", "b"]] and recording.recorder.take_last_frames() is None
+
+
+@pytest.mark.asyncio
+async def test_hidden_frames_wait_although_an_earlier_frame_would_have_waited_for_the_end(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
+    recording.feed(ANSWER, "a", Terminator.RETURN)
+    recording.recorder.save_now()
+    recording.feed(ANALYSIS, "b")
+    for _ in range(3):
+        await asyncio.sleep(0.001)
+    assert recording.texts() == [["a"]]
+
+
+@pytest.mark.asyncio
+async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) -> None:
+    recording.feed(PREAMBLE, "a")
+    waiting = asyncio.create_task(recording.recorder.saved())
+    await asyncio.sleep(0)
+    recording.feed(PREAMBLE, "b")
+    for saving in recording.saving:
+        assert not waiting.done()
+        saving.set_result([Message()])
+        await asyncio.sleep(0)
+    await waiting
+    assert recording.recorder.are_saved and len(recording.recorder.stored or ()) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    recording.feed(ANSWER, "a")
+    await recording.recorder.close()
+    assert caplog.text == "" and recording.texts() == [["a"]]
+
+
+@pytest.mark.parametrize(("before", "continues"), [(None, False), ("", False), ("Four", True)])
+@pytest.mark.asyncio
+async def test_a_turn_continues_an_answer_that_has_text(before: str | None, continues: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = start(monkeypatch, cut_answer=None if before is None else Frame(ANSWER, before))
+    assert recording.recorder.continues_text is continues
+
+
+@pytest.mark.asyncio
+async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
     recording.feed(ANALYSIS, "a")
     recording.feed(PREAMBLE, "b")
@@ -156,6 +144,7 @@ async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: 
     recording.saving[2].set_exception(RuntimeError("SECRET"))
     await asyncio.sleep(0)
     assert recording.failures == [], "only the summary is lost"
+    assert "RuntimeError" in caplog.text and "SECRET" not in caplog.text
 
 
 @pytest.mark.asyncio
@@ -169,6 +158,14 @@ async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording:
     assert isinstance(recording.published[-1][0], FrameClosed)
     await recording.recorder.close()
     assert len(recording.posts) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a")
+    recording.late_summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    await recording.recorder.close()
+    assert recording.texts() == [["a"], ["- Compared ways"]]
 
 
 @pytest.mark.asyncio
@@ -202,7 +199,7 @@ async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces
 
 
 @pytest.mark.asyncio
-async def test_a_cancelled_write_is_no_fault(recording: Recording) -> None:
+async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
     recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
     recording.feed(ANSWER, "a")
     for saving in recording.saving:
@@ -210,6 +207,7 @@ async def test_a_cancelled_write_is_no_fault(recording: Recording) -> None:
     await recording.recorder.saved()
     await asyncio.sleep(0)
     assert (recording.failures, recording.recorder.stored) == ([], [])
+    assert caplog.text == ""
 
 
 @pytest.mark.asyncio
@@ -319,6 +317,8 @@ async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
     recording.feed(ANALYSIS, "c")
     recording.feed(ANSWER, "d")
     assert recorder.has_thought and recorder.has_answer
+    recording.feed(ANALYSIS, "e")
+    assert recorder.has_answer
 
 
 @pytest.mark.asyncio

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from chatui import measures
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
+from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests, summarizing, summary_notes
 from chatui.usage import posting
@@ -109,6 +111,34 @@ async def test_lines_that_wait_for_a_review_are_not_shown_as_the_answer_begins(p
     await summary.summarizing.aclose()
     assert asked.is_cancelled, "the server is free for the answer"
     assert summary.shown == [] and summary.stored() == []
+
+
+@pytest.mark.asyncio
+async def test_a_summarizer_that_does_not_stop_does_not_delay_the_end_of_the_turn(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = asyncio.Event()
+
+    async def goes_on(*_: object) -> str:
+        while not released.is_set():
+            with suppress(asyncio.CancelledError):
+                await released.wait()
+        return "allow"
+
+    monkeypatch.setattr(summarizing, "ask", goes_on)
+    monkeypatch.setattr(summarizing, "CLOSE_SECONDS", 0.01)
+    summary = Summary(summary_review=True)
+    task = summary.summarizing._task
+    assert task is not None
+    summary.take(*written(FIRST))
+    for _ in range(3):
+        await asyncio.sleep(0.005)
+    async with asyncio.timeout(30):
+        await summary.summarizing.aclose()
+    assert not task.done(), "the premise"
+    released.set()
+    async with asyncio.timeout(30):
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0)
 
 
 @pytest.mark.asyncio
@@ -225,3 +255,18 @@ async def test_a_summary_by_a_server_is_ignored_if_a_model_writes_them(posted: P
     summary.take(FrameOpened(ANSWER))
     await summary.summarizing.aclose()
     assert summary.shown == [SECOND] and dropped._value.get() == before
+
+
+@pytest.mark.asyncio
+async def test_the_back_end_of_a_summarizer_is_read_by_a_thread_before_it_is_asked(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(connected, "spec_of", read.append)
+    summary, _ = await lines_by_model(monkeypatch, 1, FIRST)
+    assert summary.shown == [FIRST] and read == ["small/small-model"], "it may be stored in the database"
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_read_for_a_turn_without_a_summary() -> None:
+    summary = Summary(summaries="none")
+    assert summary.summarizing._task is None
+    await summary.summarizing.aclose()

@@ -170,6 +170,25 @@ async def test_a_line_that_comes_before_the_branch_was_read_is_not_shown() -> No
 
 
 @pytest.mark.asyncio
+async def test_after_a_fault_the_lines_that_wait_are_not_shown(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    quoted = "-".join(["hidden", "words"])
+
+    def broken(*_: object) -> None:
+        raise RuntimeError(quoted)
+
+    summary = Summary()
+    task = summary.summarizing._task
+    assert task is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(summary_notes.Notes, "judge", broken)
+        summary.take(*written(f"{FIRST}\n\n{SECOND}"))
+        await until(task.done)
+    await summary.summarizing.aclose()
+    assert summary.shown == [] and summary.stored() == []
+    assert "a summary failed: RuntimeError" in caplog.text and quoted not in caplog.text
+
+
+@pytest.mark.asyncio
 async def test_a_line_may_come_after_a_long_silence() -> None:
     summary = Summary()
     await until(lambda: summary.summarizing._is_ready)

@@ -1,0 +1,81 @@
+"""A frame recorder between stand-ins for the writer, the pages and the summary."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatui.models import Message
+from chatui.store.turn_pieces import Pieces
+from chatui.turns import frame_recorder
+from chatui.turns.frame_recorder import FrameRecorder
+from chatui.turns.ledger import Job
+from chatui.usage.counting import Attribution
+from renderer.errors import ErrorCode
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Header, Terminator
+
+Post = tuple[str, list[str], tuple[UUID, ...], list[UUID]]
+"""What was to be stored: how, the texts, the possible parents and the keys."""
+
+
+class Recording:
+    """A recorder between stand-ins for all that it writes to."""
+
+    def __init__(self, **fields: Any) -> None:
+        asked = Attribution(uuid4(), date(2026, 1, 1))
+        self.job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, **fields)
+        self.posts: list[Post] = []
+        self.saving: list[asyncio.Future[list[Message]]] = []
+        self.published: list[tuple[RawEvent, UUID]] = []
+        self.summarized: list[RawEvent] = []
+        self.failures: list[BaseException] = []
+        self.summary: list[Finished] = []
+        self.late_summary: list[Finished] = []
+        self.pieces = Pieces(self.job.turn_id)
+        publisher: Any = SimpleNamespace(take=lambda event, key: self.published.append((event, key)))
+        self.recorder = FrameRecorder(self.job, publisher, self._summary(), self.pieces, self.failures.append)
+
+    def _summary(self) -> Any:
+        async def aclose() -> None:
+            self.summarized.clear()
+            self.summary += self.late_summary
+
+        def take(event: RawEvent) -> RawEvent:
+            self.summarized.append(event)
+            return event
+
+        def finish() -> list[Finished]:
+            found, self.summary = self.summary, []
+            return found
+
+        return SimpleNamespace(take=take, finish=finish, aclose=aclose)
+
+    def post(self, keep: Any, job: Job, parents: tuple[UUID, ...], written: Any, *, order: UUID) -> asyncio.Future[list[Message]]:
+        assert (job, order) == (self.job, self.job.turn_id)
+        self.posts.append((keep.__name__, [one.frame.body for _, one in written], parents, [key for key, _ in written]))
+        self.saving.append(asyncio.get_running_loop().create_future())
+        return self.saving[-1]
+
+    def feed(self, header: Header, text: str = "", end: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> None:
+        for event in (FrameOpened(header), FrameText(text), FrameClosed(end, error)):
+            self.recorder.feed(event)
+
+    def texts(self) -> list[list[str]]:
+        return [texts for _, texts, *_ in self.posts]
+
+
+@pytest.fixture
+def recording(monkeypatch: pytest.MonkeyPatch) -> Recording:
+    return start(monkeypatch)
+
+
+def start(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Recording:
+    found = Recording(**fields)
+    monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=found.post))
+    return found

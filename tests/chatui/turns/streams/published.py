@@ -1,0 +1,142 @@
+"""A publisher with a clock of its own and without a bus: when which events are sent to whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatui.delivery import groups
+from chatui.turns import publisher as publishing
+from chatui.turns.publisher import Publisher
+from renderer.events import FrameOpened, FrameText
+from renderer.frame_kinds import ANALYSIS, ANSWER
+from renderer.gate import Audience
+
+
+class Timer:
+    """A callback that waits for its time."""
+
+    def __init__(self, at: float, run: Callable[[], None]) -> None:
+        self.at, self.run, self.is_cancelled = at, run, False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class World:
+    """Stands in for the event loop with its clock, and for the bus."""
+
+    def __init__(self, *, reaches_others: bool = False) -> None:
+        self.now, self.timers, self.reaches_others = 0.125, list[Timer](), reaches_others
+        self.heard: set[str] = set()
+        self.sent: list[tuple[str, dict[str, Any], bool]] = []
+        self.sent_to: list[tuple[str, str, dict[str, Any]]] = []
+        self.renderings: list[tuple[Future[None], Callable[[], None]]] = []
+        self.has_busy_threads = False
+
+    # The event loop
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, wait: float, run: Callable[[], None]) -> Timer:
+        assert wait > 0
+        self.timers.append(Timer(self.now + wait, run))
+        return self.timers[-1]
+
+    def call_soon(self, run: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(self.now, run))
+        return self.timers[-1]
+
+    def run_in_executor(self, _: object, function: Callable[..., None], *arguments: object) -> Future[None]:
+        done = Future[None]()
+        self.renderings.append((done, lambda: function(*arguments)))
+        return done
+
+    async def wait(self, waiting: list[object], *, timeout: float) -> None:
+        """Wait for the threads: they finish, or if they are busy, the time passes."""
+        assert None not in waiting and timeout > 0
+        if not self.has_busy_threads:
+            self.render()
+        else:
+            self.now += timeout
+
+    def render(self) -> None:
+        """Let the threads finish what they were given."""
+        given, self.renderings = self.renderings, []
+        for done, run in given:
+            run()
+            done.set_result(None)
+
+    def waits(self) -> list[float]:
+        """How long each callback still waits, in milliseconds."""
+        return sorted(round(1000 * (timer.at - self.now)) for timer in self.timers if not timer.is_cancelled)
+
+    def go_on(self, seconds: float = 0.0) -> None:
+        until = self.now + seconds + 1e-9
+        while due := [timer for timer in self.timers if not timer.is_cancelled and timer.at <= until]:
+            first = min(due, key=lambda timer: timer.at)
+            self.timers.remove(first)
+            self.now = max(self.now, first.at)
+            first.run()
+        self.now = until
+
+    # The bus
+
+    def is_heard(self, group: str) -> bool:
+        return group in self.heard
+
+    def send(self, group: str, message: dict[str, Any], *, elsewhere: bool) -> None:
+        self.sent.append((group, message, elsewhere))
+
+    def send_to(self, process: str, group: str, message: dict[str, Any]) -> None:
+        self.sent_to.append((process, group, message))
+
+
+class Turn:
+    """A turn, and what was sent of it."""
+
+    def __init__(self, world: World, **fields: Any) -> None:
+        self.world, self.turn_id, conversation = world, uuid4(), uuid4()
+        self.people, self.debug = (groups.audience(conversation, audience) for audience in (Audience.END_USER, Audience.DEBUG))
+        self.publisher = Publisher(self.turn_id, conversation, **fields)
+        self.key = uuid4()
+
+    def types(self, group: str = "", *, elsewhere: bool | None = None) -> list[str]:
+        """The types of the events that people, or ``group``, were sent."""
+        found = [message for to, message, far in self.world.sent if to == (group or self.people) and elsewhere in (None, far)]
+        return [event["type"] for message in found for event in json.loads(message["json"])]
+
+    def think(self) -> None:
+        self.publisher.take(FrameOpened(ANALYSIS), uuid4())
+
+    def open(self) -> None:
+        self.publisher.take(FrameOpened(ANSWER), self.key)
+
+    def write(self, text: str) -> None:
+        self.publisher.take(FrameText(text), self.key)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return in_world(monkeypatch)
+
+
+def in_world(monkeypatch: pytest.MonkeyPatch, *, reaches_others: bool = False) -> World:
+    found = World(reaches_others=reaches_others)
+    monkeypatch.setattr(publishing, "bus", lambda: found)
+    monkeypatch.setattr(publishing, "asyncio", SimpleNamespace(get_running_loop=lambda: found, wait=found.wait))
+    return found
+
+
+def followed(world: World, **fields: Any) -> Turn:
+    """A turn that a page of this process follows."""
+    turn = Turn(world, **fields)
+    world.heard |= {turn.people}
+    return turn

@@ -1,0 +1,272 @@
+"""When a turn's events are sent to pages: together, at once or later, and what a silent turn sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatui import wire
+from chatui.delivery.bus import PROCESS
+from chatui.turns import publisher as publishing
+from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.streams.rendering import Rendering
+from renderer.events import FrameClosed
+from renderer.frame_kinds import ANSWER, PREAMBLE
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, VisibleText
+from renderer.summary.frame import shown as show_line
+from tests.chatui.turns.streams.published import World, followed
+from tests.chatui.turns.streams.published import world as world
+
+QUOTED = "-".join(["hidden", "words"])
+LONG = "- an *item* of a list\n" * 700
+
+
+def broken(*_: object, **__: object) -> None:
+    raise RuntimeError(QUOTED)
+
+
+def test_events_of_one_step_are_sent_together_and_the_next_ones_after_a_pause(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.add_event(wire.Saving())
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == [0, 2000] and world.sent == []
+    world.go_on()
+    [(group, message, elsewhere)] = world.sent
+    assert (group, elsewhere, len(json.loads(message["json"]))) == (turn.people, False, 2)
+    assert message["type"] == "turn.events" and (message["turn"], message["process"]) == (str(turn.turn_id), PROCESS)
+    world.go_on(0.01)
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == [20, 1990]
+    world.go_on(0.019)
+    turn.publisher.add_event(wire.Saving())
+    assert len(world.sent) == 1
+    world.go_on(0.001)
+    assert len(world.sent) == 2 and world.waits() == [1970]
+
+
+def test_the_first_words_do_not_wait_for_the_pause(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    world.go_on()
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == [30, 2000]
+    turn.write("Four")
+    assert world.waits() == [0, 2000], "what waited is sent with them"
+    turn.write(" or")
+    assert world.waits() == [0, 2000]
+    world.go_on()
+    assert "response.delta" in turn.types()
+    turn.write(" five")
+    assert world.waits() == [30, 2000]
+
+
+def test_a_flush_makes_the_next_one_needless(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.add_event(wire.Saving())
+    turn.publisher.flush()
+    assert len(world.sent) == 1 and world.waits() == [2000]
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == [30, 2000]
+
+
+def test_nothing_is_sent_after_the_end(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.add_event(wire.Saving())
+    turn.publisher.stop()
+    assert world.waits() == []
+    turn.publisher.add_event(wire.Saving())
+    turn.publisher.stop()
+    world.go_on(10)
+    assert world.sent == [] and world.waits() == []
+
+
+def test_nothing_is_planned_after_the_end(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.stop()
+    turn.publisher.add_event(wire.Saving())
+    assert world.waits() == []
+
+
+def test_the_end_of_a_turn_does_not_wait_for_events_that_cannot_be_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = followed(world)
+    turn.publisher.add_event(wire.Saving())
+    monkeypatch.setattr(EndUserStream, "flush", broken)
+    asyncio.run(turn.publisher.catch_up())
+    assert world.now == 0.125 and world.sent == []
+
+
+def test_a_turn_that_is_silent_says_that_it_still_runs(world: World) -> None:
+    turn = followed(world)
+    turn.think()
+    world.go_on(1.9)
+    assert turn.types() == ["chatui:working"]
+    world.go_on(0.1)
+    assert turn.types() == ["chatui:working", "chatui:beat"]
+    [beat] = json.loads(world.sent[-1][1]["json"])
+    assert (beat["turn"], beat["sequence_number"]) == (str(turn.turn_id), 1)
+    world.go_on(1.5)
+    turn.publisher.add_event(wire.Saving())
+    world.go_on(1.9)
+    assert turn.types()[2:] == ["chatui:saving"], "the time counts from the last event"
+    world.go_on(0.1)
+    assert turn.types()[3:] == ["chatui:beat"]
+
+
+def test_a_failing_flush_loses_only_pages_and_is_logged_without_its_text(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    turn = followed(world)
+
+    turn.think()
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+        patch.setattr(world, "send", broken)
+        world.go_on()
+    assert "RuntimeError" in caplog.text and str(turn.turn_id) in caplog.text and QUOTED not in caplog.text
+    turn.publisher.add_event(wire.Saving())
+    world.go_on(0.03)
+    assert turn.types() == ["chatui:saving"]
+
+
+def test_a_long_text_is_rendered_elsewhere_and_then_sent(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
+    world.go_on()
+    assert len(world.renderings) == 1
+    assert not turn.publisher.is_shown_whole and "item" not in json.dumps(world.sent)
+    while world.renderings:
+        world.render()
+        world.go_on(0.03)
+    assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent)
+    assert [part.kind for part in turn.publisher.shown()] == ["final"]
+
+
+@pytest.mark.parametrize("is_collecting", [True, False])
+def test_no_garbage_is_collected_during_a_rendering(world: World, is_collecting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = [is_collecting]
+    switches = SimpleNamespace(isenabled=lambda: states[-1], disable=lambda: states.append(False), enable=lambda: states.append(True))
+    monkeypatch.setattr(publishing, "gc", switches)
+
+    def run(_: Rendering) -> None:
+        states.append(states[-1])
+        broken()
+
+    monkeypatch.setattr(Rendering, "run", run)
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    world.go_on()
+    with pytest.raises(RuntimeError):
+        world.renderings[0][1]()
+    assert states == [is_collecting, False, False, *([True] if is_collecting else [])]
+
+
+def test_a_rendering_that_fails_is_logged_without_its_text(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    world.go_on()
+    with caplog.at_level(logging.WARNING):
+        world.renderings[0][0].set_exception(RuntimeError(QUOTED))
+    assert "RuntimeError" in caplog.text and QUOTED not in caplog.text
+    turn.write("\n\nThe end.")
+    world.go_on(0.03)
+    assert turn.publisher.is_shown_whole or len(world.renderings) > 1, "the turn goes on"
+
+
+def test_nothing_is_rendered_elsewhere_after_the_end(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    turn.publisher.stop()
+    turn.publisher.flush()
+    assert world.renderings == []
+
+
+def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: World) -> None:
+    turn = followed(world)
+    turn.publisher.set_position(0)
+    assert world.waits() == [2000]
+    for change in (
+        lambda: turn.publisher.set_position(2),
+        lambda: turn.publisher.set_waiting_calls(1),
+        lambda: turn.publisher.set_files(2),
+        turn.publisher.note_answer_now,
+        turn.publisher.show_saving,
+    ):
+        change()
+        assert len(world.waits()) == 2, "it is sent soon"
+        world.go_on(0.03)
+    assert turn.types() == ["chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:working", "chatui:saving"]
+
+
+def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: world.now)
+    monkeypatch.setattr(publishing, "time", clock)
+    turn = followed(world)
+    assert (turn.publisher.elapsed(), turn.publisher.end_thinking()) == (0, None)
+    turn.think()
+    world.go_on(1.25)
+    assert turn.publisher.elapsed() == 1250
+    world.now += 3
+    assert turn.publisher.end_thinking() == 4
+
+
+def test_the_end_of_a_turn_waits_for_its_text(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
+    asyncio.run(turn.publisher.catch_up())
+    assert turn.publisher.is_shown_whole and "item" in json.dumps(world.sent) and world.now == 0.125
+
+
+def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: World) -> None:
+    turn = followed(world)
+    turn.open()
+    turn.write(LONG)
+    world.has_busy_threads = True
+    asyncio.run(turn.publisher.catch_up())
+    assert world.now == 30.125 and not turn.publisher.is_shown_whole
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(None, ()), (30, (show_line("Compared ways"),))])
+def test_a_continued_answer_adds_to_the_thinking_before(
+    world: World, seconds: int | None, steps: tuple[VisibleText, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "time", SimpleNamespace(monotonic=world.time))
+    turn = followed(world, is_continuation=True)
+    job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, thought_before=seconds, steps_before=steps)
+    asyncio.run(turn.publisher.show_before(job))
+    turn.think()
+    world.go_on(2)
+    turn.open()
+    turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
+    [snapshot] = json.loads(world.sent_to[0][2]["json"])
+    assert (snapshot["thought"], snapshot["steps"]) == (2 + (seconds or 0), list(steps))
+
+
+def test_a_page_sees_the_text_before_a_continuation(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(_: object, function: Callable[..., object], *arguments: object) -> object:
+        return function(*arguments)
+
+    monkeypatch.setattr(world, "run_in_executor", at_once)
+    turn, cut = followed(world, is_continuation=True), uuid4()
+    before = [(uuid4(), Frame(PREAMBLE, "A plan.")), (cut, Frame(ANSWER, "Four, or"))]
+    job: Any = SimpleNamespace(shown_before=before, cut_message_id=cut, thought_before=None, steps_before=())
+    asyncio.run(turn.publisher.show_before(job))
+    assert [part.message_id for part in turn.publisher.shown()] == [str(key) for key, _ in before]
+    turn.open()
+    turn.write("Four, or five")
+    turn.publisher.take(FrameClosed(Terminator.RETURN), turn.key)
+    world.go_on()
+    assert [part.message_id for part in turn.publisher.shown()] == [str(before[0][0]), str(turn.key)], "it takes the place of the cut one"

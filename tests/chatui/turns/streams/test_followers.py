@@ -1,0 +1,160 @@
+"""Who is sent which of a turn's events: people and staff, pages of this process and of others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui import wire
+from chatui.delivery.bus import PROCESS
+from chatui.turns.streams.program import ProgramStream
+from renderer.events import FrameText
+from renderer.gate import Audience
+from renderer.summary import frame as summary_frame
+from tests.chatui.turns.streams.published import Turn, World, followed, in_world
+from tests.chatui.turns.streams.published import world as world
+
+ENDED = wire.TurnEnded("response.completed", "completed", None, 1)
+
+
+def test_nothing_is_encoded_while_nobody_listens(world: World) -> None:
+    turn = Turn(world)
+    turn.think()
+    world.go_on(3)
+    assert world.sent == [] and not turn.publisher.is_watched
+    world.heard.add(turn.debug)
+    turn.think()
+    world.go_on(3)
+    assert [group for group, *_ in world.sent] == [turn.debug] and not turn.publisher.is_watched
+    assert turn.types(turn.debug) == ["chatui:frame.opened"]
+
+
+def test_staff_are_sent_every_frame_and_people_only_that_there_is_hidden_work(world: World) -> None:
+    turn = followed(world)
+    world.heard.add(turn.debug)
+    turn.think()
+    turn.publisher.take(FrameText("hidden words"), turn.key)
+    world.go_on()
+    sent = {group: message["json"] for group, message, _ in world.sent}
+    assert "hidden words" in sent[turn.debug] and "hidden words" not in sent[turn.people]
+    assert turn.types() == ["chatui:working"]
+
+
+def test_a_new_turn_is_sent_to_other_processes_for_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = in_world(monkeypatch, reaches_others=True)
+    turn = Turn(world)
+    assert turn.publisher.is_watched
+    world.go_on(1.99)
+    turn.think()
+    world.go_on()
+    assert turn.types(elsewhere=True) == ["chatui:working"] and turn.types(turn.debug) == []
+    world.go_on(0.01)
+    assert not turn.publisher.is_watched
+    turn.publisher.add_event(wire.Saving())
+    world.go_on(1)
+    assert turn.types() == ["chatui:working"]
+
+
+def test_a_programs_turn_is_sent_to_other_processes_but_not_rendered_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turn(in_world(monkeypatch, reaches_others=True), program=ProgramStream())
+    assert not turn.publisher.is_watched
+    turn.think()
+    turn.world.go_on()
+    assert turn.types(elsewhere=True) == ["chatui:working"]
+
+
+@pytest.mark.parametrize("audience", [Audience.END_USER, Audience.DEBUG])
+def test_a_follower_in_another_process_is_sent_events_for_75_seconds(world: World, audience: Audience) -> None:
+    turn = Turn(world)
+    turn.publisher.note_follower(audience)
+    is_person = audience is Audience.END_USER
+    assert turn.publisher.is_watched is is_person
+    world.go_on(74.9)
+    assert turn.publisher.is_watched is is_person
+    turn.think()
+    world.go_on()
+    assert turn.types(turn.people if is_person else turn.debug, elsewhere=True)[-1] == (
+        "chatui:working" if is_person else "chatui:frame.opened"
+    )
+    assert turn.types(turn.debug if is_person else turn.people) == []
+    world.go_on(0.1)
+    count = len(world.sent)
+    turn.think()
+    world.go_on(3)
+    assert len(world.sent) == count and not turn.publisher.is_watched
+
+
+def test_the_end_is_sent_to_all_processes(world: World) -> None:
+    turn = Turn(world)
+    turn.publisher.end(ENDED)
+    assert turn.types(elsewhere=True) == ["response.completed"], "at once"
+
+
+@pytest.mark.parametrize("audience", [Audience.END_USER, Audience.DEBUG])
+def test_a_snapshot_contains_all_that_was_sent_before(world: World, audience: Audience) -> None:
+    turn = Turn(world)
+    turn.open()
+    turn.write("Four")
+    group = turn.people if audience is Audience.END_USER else turn.debug
+    world.heard.add(group)
+    turn.publisher.send_snapshot(audience, PROCESS, "a page")
+    [(process, to, message)] = world.sent_to
+    assert (process, to, message["type"], message["audience"]) == (PROCESS, "a page", "turn.snapshot", audience.value)
+    [snapshot] = json.loads(message["json"])
+    assert "Four" in message["json"] and snapshot["type"] == ("chatui:debug.snapshot" if audience is Audience.DEBUG else "chatui:snapshot")
+    assert turn.types(group), "events that waited are sent before it"
+    world.go_on()
+    assert snapshot["sequence_number"] == json.loads(world.sent[-1][1]["json"])[-1]["sequence_number"] and len(world.sent) == 1
+    world.heard.clear()
+    assert not turn.publisher.is_watched, "a page of this process is known by its group"
+
+
+def test_a_page_in_another_process_follows_once_it_asks_for_a_snapshot(world: World) -> None:
+    turn = Turn(world)
+    turn.publisher.send_snapshot(Audience.END_USER, "elsewhere:1", "a page")
+    assert [(process, group) for process, group, _ in world.sent_to] == [("elsewhere:1", "a page")]
+    assert turn.publisher.is_watched
+    turn.think()
+    world.go_on(0.03)
+    assert turn.types(elsewhere=True) == ["chatui:working"]
+
+
+def test_events_after_a_snapshot_can_be_read_without_those_before(world: World) -> None:
+    turn = followed(world)
+    world.heard.add(turn.debug)
+    turn.open()
+    turn.write("Four")
+    world.go_on()
+    turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
+    turn.write(" or")
+    assert isinstance(last_event(turn), dict)
+    turn.write(" five")
+    assert isinstance(last_event(turn), list), "later ones only say what changed, also while staff watch"
+
+
+def last_event(turn: Turn) -> object:
+    """The last event for people, after the pause."""
+    turn.world.go_on(0.03)
+    return json.loads(next(message["json"] for group, message, _ in reversed(turn.world.sent) if group == turn.people))[-1]
+
+
+@pytest.mark.parametrize("is_continuation", [True, False])
+def test_only_an_answer_from_the_start_may_be_asked_for_at_once(world: World, is_continuation: bool) -> None:
+    turn = followed(world, is_continuation=is_continuation)
+    turn.think()
+    world.go_on()
+    [event] = json.loads(world.sent[0][1]["json"])
+    assert bool(event.get("can_answer_now")) is not is_continuation
+    turn.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
+    assert bool(world.sent_to) is not is_continuation, "the text before must be there first"
+
+
+def test_a_line_of_the_summary_is_sent_to_pages_and_to_the_program(world: World) -> None:
+    program = ProgramStream()
+    turn = followed(world, program=program)
+    turn.think()
+    turn.publisher.step(summary_frame.shown("Compared ways"))
+    world.go_on()
+    assert turn.types() == ["chatui:working", "chatui:summary"]
+    assert "Compared ways" in repr([getattr(each, "text", "") for each in program._waiting])
