@@ -164,7 +164,7 @@ async def test_the_summarizer_gets_reasoning_in_increments_and_nothing_else_hidd
     assert summarizer.max_running == 1
 
 
-ATTACKS: dict[str, Says] = {
+ATTACKS = {
     "a copy of the analysis": "I weigh the train against the bicycle and against walking all the way there",
     "most of it, rearranged": "Weigh the train against the bicycle, rain slows the roads down a lot",
     "the developer message in other words": "Clients who threaten cancelling get twenty percent discount offers",

@@ -110,7 +110,7 @@ def test_a_byte_order_mark_before_json_is_accepted() -> None:
 )
 def test_a_byte_order_mark_before_json_counts_as_three_bytes_and_as_no_column(before: str, rest: str) -> None:
     texts = [before + rest, f"\ufeff{before}{rest}"]
-    given = [*texts, *(text.encode("utf-8", "surrogatepass") for text in texts)]
+    given: list[str | bytes] = [*texts, *(text.encode("utf-8", "surrogatepass") for text in texts)]
     plain, marked, *of_bytes = [interchange.read_leniently(each).problems[-1 if "robot" in rest else 0].location for each in given]
     assert plain and marked == replace(plain, offset=plain.offset + 3)
     assert of_bytes == [plain, marked]

@@ -98,4 +98,5 @@ def test_a_field_beside_a_later_chunk_hides_that_chunk(before: object, then: obj
 
 def test_choices_that_are_no_list_are_ignored() -> None:
     reader = Deltas(lambda: "c", max_chars=1000)
-    assert [reader.feed({"choices": choices}) for choices in ({"0": {"delta": {"content": SECRET}}}, SECRET, [], None)] == [[]] * 4
+    invalid: tuple[object, ...] = ({"0": {"delta": {"content": SECRET}}}, SECRET, [], None)
+    assert [reader.feed({"choices": choices}) for choices in invalid] == [[]] * 4

@@ -179,7 +179,7 @@ def test_the_last_event_of_the_arguments_gives_them_and_the_name() -> None:
 
 
 def test_whole_arguments_count_towards_the_limit_once() -> None:
-    call = {"call_id": "c1", "name": "look"}
+    call: dict[str, Any] = {"call_id": "c1", "name": "look"}
     streamed = {"type": "response.function_call_arguments.delta", "item_id": "c", "delta": '{"a": 1}'}
     events = [added("function_call", "c", **call), streamed, done("function_call", "c", arguments='{"a": 1}', **call), completed()]
     assert [read(*events, max_chars=limit).reason for limit in (8, 7)] == [EndReason.TOOL_CALLS, EndReason.LENGTH]
