@@ -24,7 +24,9 @@ __all__ = ["LeakGuard", "Span"]
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
 _STARTERS = (*_DOUBTFUL, "final*")
 _GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
-_GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
+# "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
+_SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
+_GLUED_FINAL = re.compile(rf"(\s*)final(?=[0-9*#]|[^\W\d_{_SMALL_LATIN}])")
 # Signs of stripped markers even in the middle of an answer: no continuation of a sentence or of code begins with them.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
