@@ -198,7 +198,10 @@ class ChatConsumer(PageSocket):
             case wire.Subscribe():
                 await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
             case wire.Watch():
-                await self._follow(Audience.DEBUG, await self._run_command(commands.watch, command))
+                self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
+                await bus().settled()
+                # A turn that began while access was checked announced itself before this joined, so read again which one is the latest.
+                await self._follow_again(Audience.DEBUG)
             case wire.Stop() | wire.AnswerNow() | wire.See():
                 await self._act(command)
             case _:
@@ -229,7 +232,8 @@ class ChatConsumer(PageSocket):
             self._ask_snapshot(following.running, audience)
         else:
             self._awaiting.discard(audience)
-            self._send_idle(following)
+            turn = str(following.turn_id) if following.turn_id else None
+            self.send_event(wire.Idle(str(following.conversation_id), turn, following.state))
 
     def _join(self, audience: Audience, following: Following) -> None:
         before = self._followed.get(audience)
@@ -294,10 +298,6 @@ class ChatConsumer(PageSocket):
             return  # two checks ran at the same time, and the other one has closed the socket
         self._unfollow(audience)
         await self.close_with(code, CLOSE_FORBIDDEN)
-
-    def _send_idle(self, following: Following) -> None:
-        turn = str(following.turn_id) if following.turn_id else None
-        self.send_event(wire.Idle(str(following.conversation_id), turn, following.state))
 
     async def _check_often(self) -> None:
         while True:

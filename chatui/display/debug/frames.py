@@ -16,6 +16,7 @@ from chatui.languages.sentences import translated
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
+from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
 from renderer.frames import Frame, Role, Terminator
@@ -33,11 +34,13 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
     Raises:
         NotFoundError: there is no such message in this conversation.
     """
+    # Read before the frames: if the turn ends in between, the page asks to be loaded again.
+    newest = row.turns.order_by("-started_at").only("state").first()
     leaf = leaf_of(row, person, leaf_id)
     counter = _Counter()
     listed, left_out = branches.listed(row, leaf)
     groups = _Page(row, transcripts.branch(row, leaf), counter).groups()
-    return View(groups, listed, left_out)
+    return View(groups, listed, left_out, newest.pk if newest and newest.state != TurnState.RUNNING else None)
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:

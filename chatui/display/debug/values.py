@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from chatui.display.debug.sections import Section
 from chatui.display.files.attachments import ShownFile
@@ -129,8 +130,13 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A whole branch, and a list of all branches. ``branches_left_out``: how many old ones are not listed."""
+    """A whole branch, and a list of all branches.
+
+    ``branches_left_out``: how many old ones are not listed. ``newest_turn``: the conversation's newest turn, if that has ended: then the
+    page waits only for later ones.
+    """
 
     groups: tuple[Group, ...]
     branches: tuple[Branch, ...]
     branches_left_out: int
+    newest_turn: UUID | None

@@ -1,6 +1,7 @@
-// The labels above a frame in the debug view: its header fields, and why people do not see it.
+// The labels of a frame in the debug view. Above it: its header fields, and why people do not see it.
+// Below it: how long it took.
 
-import { t } from "../language/words.js";
+import { number, t, tn } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 
 /**
@@ -28,6 +29,25 @@ export function relabel(frame, header, why) {
   for (const old of find(frame, ".frame-head", HTMLElement).querySelectorAll(".chip")) old.remove();
   frame.classList.remove("frame-visible", "frame-hidden");
   label(frame, header, why);
+}
+
+/**
+ * The line below a finished frame.
+ * @param {HTMLElement} frame
+ * @param {number} took in seconds
+ * @param {string | null | undefined} terminator absent if the frame was finished before the page saw it
+ * @param {string | null | undefined} code of the error that it ended with
+ */
+export function sumUp(frame, took, terminator, code) {
+  const seconds = number(took, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
+  const facts = [
+    terminator && t("took %(seconds)s s", { seconds }),
+    tn("%(n)s character", "%(n)s characters", length),
+    terminator && t("ends with %(sign)s", { sign: terminator }),
+    code,
+  ];
+  find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
 }
 
 /**

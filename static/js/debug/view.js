@@ -1,16 +1,16 @@
 // <debug-view>: shows every frame while it streams, hidden frames included. Everything is inserted as text.
 
-import { number, t, tn } from "../language/words.js";
+import { t } from "../language/words.js";
 import { Connection } from "../page/connection.js";
 import { find, fromTemplate, seek } from "../page/dom.js";
 import { refusal } from "../language/refusals.js";
 import { isDebugPageEvent, isTurnEvent, unhandled } from "../wire/protocol.js";
-import { label, relabel } from "./labels.js";
+import { label, relabel, sumUp } from "./labels.js";
 import { Sequence } from "../wire/sequence.js";
 
 /** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../wire/wire.js" */
 
-/** After a gap, the snapshot is not requested again before this time has passed. */
+/** After a gap, the snapshot is not requested again before this time has passed since the last request. */
 const REWATCH_MS = 3_000;
 /** Close code for too many open pages: this one gets no more events, but may keep showing what it has. */
 const TOO_MANY = 4408;
@@ -18,6 +18,7 @@ const TOO_MANY = 4408;
 /** Codes of a refusal after which this page has nothing more to show. */
 const NO_ACCESS = new Set(["E-PERM-VISIBILITY", "E-X-OPT-IN", "E-X-NOT-FOUND", "E-X-SIGNED-OUT"]);
 const LIVE = t("Live: new frames appear as they are written.");
+const MISSED = t("A turn has ended that is not shown here completely. Reload the page to see it.");
 const RECONNECTING = t("Reconnecting…");
 
 class DebugView extends HTMLElement {
@@ -25,14 +26,18 @@ class DebugView extends HTMLElement {
   #frames = find(this, ".frames-live", HTMLElement);
   #state = find(this, ".debug-state", HTMLElement);
   #conversation = this.dataset.conversation ?? "";
+  /** The newest turn that had ended when this page was made: it is shown as stored. */
+  #storedTurn = this.dataset.turn || undefined;
   #closingMessage = "";
+  #hasMissed = false;
   #sequence = new Sequence();
   #watchedAt = -Infinity;
+  #again = 0;
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
     opened: () => this.#watch(),
     received: (events) => events.filter(isDebugPageEvent).forEach((event) => this.#apply(event)),
     silent: () => this.#say(RECONNECTING),
-    recovered: () => this.#say(LIVE),
+    recovered: () => this.#sayLive(),
     lost: () => this.#say(RECONNECTING),
     ended: (code) => this.#end(code),
   });
@@ -44,14 +49,15 @@ class DebugView extends HTMLElement {
   }
 
   #watch() {
-    this.#say(LIVE);
+    clearTimeout(this.#again);
     this.#watchedAt = performance.now();
     this.#connection.send({ type: "watch", conversation: this.#conversation });
   }
 
   /** Frames are missing. Each request is counted as an access, so there must be no more than necessary. */
   #watchAgain() {
-    if (performance.now() - this.#watchedAt > REWATCH_MS) this.#watch();
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => this.#watch(), Math.max(0, this.#watchedAt + REWATCH_MS - performance.now()));
   }
 
   /** @param {DebugPageEvent} event */
@@ -64,6 +70,8 @@ class DebugView extends HTMLElement {
     switch (event.type) {
       case "chatui:debug.snapshot":
         this.#sequence.resume(event.turn, event.sequence_number);
+        clearTimeout(this.#again);
+        this.#sayLive();
         return event.frames.forEach((frame) => this.#show(frame));
       case "chatui:frame.opened":
         return void this.#open(event.message_id, event.header, event.why_hidden);
@@ -81,6 +89,8 @@ class DebugView extends HTMLElement {
         this.#closingMessage = refusal(event.code);
         return;
       case "chatui:idle":
+        this.#hasMissed ||= (event.turn ?? undefined) !== this.#storedTurn;
+        return this.#sayLive();
       case "chatui:title":
       case "chatui:ping":
       case "chatui:alive":
@@ -123,8 +133,7 @@ class DebugView extends HTMLElement {
    */
   #hide(message, header, why) {
     const frame = this.#frame(message);
-    if (!frame) return;
-    relabel(frame, header, why);
+    if (frame) relabel(frame, header, why);
   }
 
   /**
@@ -148,20 +157,11 @@ class DebugView extends HTMLElement {
    */
   #close(message, terminator, code) {
     const frame = this.#frame(message);
-    if (!frame) return;
-    const mark = seek(frame, ".frame-mark-live", HTMLElement);
-    if (mark) mark.textContent = t("finished, reload to see it as stored");
-    if (!mark) return;
-    const took = (performance.now() - (this.#openedAt.get(message) ?? performance.now())) / 1000;
-    const seconds = number(took, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-    const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
-    const facts = [
-      terminator && t("took %(seconds)s s", { seconds }),
-      tn("%(n)s character", "%(n)s characters", length),
-      terminator && t("ends with %(sign)s", { sign: terminator }),
-      code,
-    ];
-    find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
+    const mark = frame && seek(frame, ".frame-mark-live", HTMLElement);
+    if (!frame || !mark) return;
+    mark.textContent = t("finished, reload to see it as stored");
+    const seconds = (performance.now() - (this.#openedAt.get(message) ?? performance.now())) / 1000;
+    sumUp(frame, seconds, terminator, code);
   }
 
   /** @param {string} message */
@@ -176,6 +176,10 @@ class DebugView extends HTMLElement {
   #end(code) {
     this.#say(this.#closingMessage || t("You no longer have access to the debug view."));
     if (code !== TOO_MANY) (this.closest("main") ?? this).replaceChildren(this.#state);
+  }
+
+  #sayLive() {
+    this.#say(this.#hasMissed ? MISSED : LIVE);
   }
 
   /** @param {string} sentence */

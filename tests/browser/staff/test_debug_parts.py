@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import INSTRUCTIONS, PEOPLE
@@ -303,6 +303,29 @@ def test_live_frames_are_compared_and_found_as_well(visits: Visits, demo: Server
     assert final.locator(".frame-seen pre").inner_text() == final.locator(".frame-there pre").inner_text() != ""
     page.get_by_role("combobox", name="Role").select_option("tool")
     expect(page.locator(".frame:visible")).to_have_count(1)
+
+
+def test_a_turn_that_ended_before_the_page_followed_it_is_announced(visits: Visits, demo: Server) -> None:
+    chat = chat_with(visits, demo, "Say hello.")
+    page = debug(visits, demo, chat)
+    held: list[tuple[WebSocketRoute, str | bytes]] = []
+
+    def hold(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: held.append((server, message)))
+
+    page.route_web_socket(re.compile("/ws/"), hold)
+    page.reload()
+    chat.ask_and_wait("Make a plan.")
+    chat.settle()
+    expect(page.locator(".debug-state")).to_have_text("Waiting for live frames…")
+    for server, message in held:
+        server.send(message)
+    expect(page.locator(".debug-state")).to_have_text("A turn has ended that is not shown here completely. Reload the page to see it.")
+    fresh = page.context.new_page()
+    fresh.goto(page.url)
+    expect(fresh.locator(".debug-state")).to_have_text("Live: new frames appear as they are written.")
+    expect(fresh.locator(".debug-group:visible")).to_have_count(page.locator(".debug-group:visible").count() + 1)
 
 
 @pytest.mark.extended

@@ -140,6 +140,13 @@ def test_a_turn_is_a_question_and_answer_with_state_times_and_usage(talk: Talk, 
     assert turn.has_request and turn.fault is None
 
 
+def test_the_page_knows_the_newest_turn_if_that_has_ended(talk: Talk, answered: Turn, grace: User) -> None:
+    assert talk.view(grace).newest_turn == answered.pk
+    running = talk.turn(talk.ask("And now?"), "running")
+    Turn.objects.filter(pk=running.pk).update(started_at=talk.started_at + timedelta(minutes=1))
+    assert talk.view(grace).newest_turn is None
+
+
 def test_each_frame_has_its_offset_duration_and_size(talk: Talk, answered: Turn, grace: User) -> None:
     question, *rest = talk.view(grace).groups[1].frames
     assert (question.offset, question.took) == (None, None), "it was there before the turn"
@@ -257,7 +264,7 @@ def test_a_branch_or_frame_of_another_conversation_is_not_found(key: object, tal
 
 
 def test_an_empty_conversation_has_no_groups(talk: Talk, grace: User) -> None:
-    assert talk.view(grace) == View((), (), 0)
+    assert talk.view(grace) == View((), (), 0, None)
 
 
 def test_a_request_is_shown_raw_or_formatted(talk: Talk, answered: Turn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import timedelta
 
 import pytest
@@ -11,12 +12,14 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
+from chatui import wire
 from chatui.audit_log.record import Visitor
-from chatui.live import consumer
+from chatui.live import commands, consumer
 from chatui.live.commands import Following
 from chatui.live.outbox import Outbox
-from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, DebugRequest, User
+from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, DebugRequest, Turn, User
 from chatui.models.keys import new_key
+from chatui.models.turn import TurnState
 from chatui.permissions import debug_requests
 from chatui.turns import running
 from renderer.gate import Audience
@@ -194,6 +197,43 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
         assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == consumer.CLOSE_FORBIDDEN
         assert how == "another turn" or "CANARY-AFTER" not in "".join(watcher.raw)
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.asyncio
+async def test_a_turn_that_begins_while_access_is_checked_is_not_missed(
+    is_over: bool, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, begun, check = threading.Event(), threading.Event(), commands.watch
+
+    def slow(visitor: Visitor, command: wire.Watch) -> Following:
+        following = check(visitor, command)
+        checked.set()
+        begun.wait(20)
+        return following
+
+    monkeypatch.setattr(commands, "watch", slow)
+    gate = asyncio.Event()
+    conversation = str((await Conversation.objects.acreate(owner=ada)).pk)
+    await open_debug_view(grace, conversation)
+    async with BrowserSocket(ada) as owner_socket, BrowserSocket(grace) as watcher:
+        await watcher.send("watch", conversation=conversation)
+        await asyncio.to_thread(checked.wait, 20)
+        backend.script = [*frame(ANALYSIS, "a thought"), gate, *answer()]
+        await owner_socket.send_message("A question", conversation=conversation)
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        if is_over:
+            gate.set()
+            await owner_socket.until(*ENDS)
+            while not await Turn.objects.filter(state=TurnState.COMPLETED).aexists():
+                await asyncio.sleep(0.02)
+        begun.set()
+        last = (await watcher.until("chatui:debug.snapshot", "chatui:idle"))[-1]
+        gate.set()
+        assert last["turn"] == str((await Turn.objects.aget()).pk)
+        assert is_over or [each["text"].strip() for each in last["frames"]] == ["a thought"]
+        if not is_over:
+            await owner_socket.until(*ENDS)
 
 
 async def granted(streams: int) -> None:

@@ -23,6 +23,7 @@ useCatalogue({
     "A file is still being read. You can send the message when that is done.": "Eine Datei wird noch gelesen. Sie können die Nachricht senden, wenn das abgeschlossen ist.",
     "A message can have at most %(count)s files.": "Eine Nachricht kann höchstens %(count)s Dateien haben.",
     "A tool waits for your decision.": "Ein Werkzeug wartet auf Ihre Entscheidung.",
+    "A turn has ended that is not shown here completely. Reload the page to see it.": "Ein Durchgang ist zu Ende, der hier nicht vollständig gezeigt wird. Laden Sie die Seite neu, um ihn zu sehen.",
     "A user's message belongs on the final channel, but this one is on another.": "Eine Benutzernachricht gehört auf den Kanal „final“, diese ist aber auf einem anderen.",
     "A user's message has no intent, but this one declares one.": "Eine Benutzernachricht hat keine Absicht (intent), diese gibt aber eine an.",
     "About %(share)s of what the model can read at once": "Etwa %(share)s dessen, was das Modell auf einmal lesen kann",

@@ -23,6 +23,7 @@ useCatalogue({
     "A file is still being read. You can send the message when that is done.": "파일을 아직 읽고 있습니다. 끝나면 메시지를 보낼 수 있습니다.",
     "A message can have at most %(count)s files.": "메시지 하나에 파일은 %(count)s개까지 넣을 수 있습니다.",
     "A tool waits for your decision.": "도구가 결정을 기다리고 있습니다.",
+    "A turn has ended that is not shown here completely. Reload the page to see it.": "여기에 완전히 표시되지 않은 턴이 끝났습니다. 페이지를 새로 고치면 볼 수 있습니다.",
     "A user's message belongs on the final channel, but this one is on another.": "사용자의 메시지는 final 채널에 있어야 하는데, 이 메시지는 다른 채널에 있습니다.",
     "A user's message has no intent, but this one declares one.": "사용자의 메시지에는 의도(intent)가 없는데, 이 메시지에는 있습니다.",
     "About %(share)s of what the model can read at once": "모델이 한 번에 읽을 수 있는 양의 약 %(share)s",

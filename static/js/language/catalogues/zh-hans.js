@@ -23,6 +23,7 @@ useCatalogue({
     "A file is still being read. You can send the message when that is done.": "仍在读取文件。完成后即可发送消息。",
     "A message can have at most %(count)s files.": "一条消息最多可添加 %(count)s 个文件。",
     "A tool waits for your decision.": "有工具正在等待您的决定。",
+    "A turn has ended that is not shown here completely. Reload the page to see it.": "有一个回合已结束，但此处显示不完整。请重新加载页面以查看。",
     "A user's message belongs on the final channel, but this one is on another.": "用户的消息应在 final 通道上，而这条在另一个通道上。",
     "A user's message has no intent, but this one declares one.": "用户的消息没有意图（intent），而这条声明了意图。",
     "About %(share)s of what the model can read at once": "约占模型一次可读内容的 %(share)s",
