@@ -186,3 +186,20 @@ def test_notices_are_sorted_by_when_the_view_was_opened_the_latest_first(ada: Us
     assert [each.conversation_title for each in access_notices.all_for(ada)] == ["approved late", "opened", "approved early"]
     news = access_notices.news(ada)
     assert news is not None and (news.notice.conversation_title, news.others) == ("approved late", 2)
+
+
+@pytest.mark.usefixtures("_notified")
+def test_a_conversation_shows_only_its_own_notices_and_only_to_its_owner(ada: User, grace: User, conversation: Conversation) -> None:
+    other = Conversation.objects.create(owner=ada, title="Another")
+    opened_by(grace, conversation)
+    assert [notice.url for notice in access_notices.undismissed(ada, conversation)] == [f"/c/{conversation.pk}/"]
+    assert access_notices.undismissed(ada, other) == [] == access_notices.undismissed(grace, conversation)
+
+
+@pytest.mark.usefixtures("_notified")
+def test_dismissing_again_does_not_change_when_a_notice_was_dismissed(ada: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    DebugRequest.objects.update(owner_dismissed_at=an_hour_ago)
+    access_notices.dismiss(ada, conversation.pk)
+    assert DebugRequest.objects.get().owner_dismissed_at == an_hour_ago

@@ -327,3 +327,22 @@ def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> Non
     attempts.acknowledge(Visitor(grace, "", "page"), first.id)
     assert attempts.unacknowledged()[0].person == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
     assert AuditEvent.objects.get().detail == f"attempts on {day}: 5"
+
+
+def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, grace: User, conversation: Conversation) -> None:
+    for person in (bela, sam):
+        for _ in range(5):
+            attempt(person, conversation.pk)
+    first, second = attempts.unacknowledged()
+    attempts.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
+    assert [warning.person for warning in attempts.unacknowledged()] == [second.person]
+    assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person
+
+
+def test_an_attempt_that_has_a_line_is_counted_there_although_the_limit_of_lines_is_reached(bela: User, conversation: Conversation) -> None:
+    attempt(bela, conversation.pk)
+    for _ in range(attempts.LISTED_OF_PERSON):
+        attempt(bela, uuid4())
+    attempt(bela, conversation.pk)
+    first = CountedLine.objects.get(line=AuditEvent.objects.get(conversation_id=conversation.pk).number)
+    assert first.counts == {"more": 1}

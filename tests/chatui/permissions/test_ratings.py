@@ -99,3 +99,9 @@ def test_an_export_with_hidden_channels_needs_every_permission_and_no_approval(m
         assert (line.code, line.action, line.actor) == ("E-PERM-VISIBILITY", ratings.HIDDEN_EXPORT, staff)
         assert ratings.exporter(visitor(staff)) == staff, "without hidden channels"
     assert AuditEvent.objects.count() == (missing not in ("", "export_ratings"))
+
+
+def test_a_preamble_is_no_answer_to_rate(turn: Turn, ada: User) -> None:
+    preamble = written(turn, Header("assistant", channel="commentary", intent="preamble"))
+    assert preamble.is_visible and not can_rate(ada, preamble)
+    assert can_rate(ada, written(turn)), "the premise"

@@ -73,6 +73,11 @@ def test_what_only_staff_may_read_is_refused_to_everybody_else(reads: Callable[[
             reads(person)
 
 
+def test_staff_who_may_read_get_their_own_account_back() -> None:
+    root = User(username="root", is_staff=True, is_superuser=True)
+    assert access.audit_reader(root) is usage_reading.usage_reader(root) is administration.require_part(root) is root
+
+
 def test_requests_are_counted_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"debug_approval": True})
     for person in (None, User(is_staff=False), User(is_staff=True, is_active=False)):

@@ -137,3 +137,10 @@ def test_a_document_to_search_brings_its_tool_unless_the_demo_answers(ada: User,
         assert FIND.name not in permitted.tools_in(ada, row, is_demo=False).offered
     ToolRule.objects.create(conversation=turn.conversation, tool=FIND.name, is_allowed=False)
     assert FIND.name not in permitted.tools_in(ada, turn.conversation, is_demo=False).offered
+
+
+def test_tools_of_the_server_are_excluded_only_in_the_conversation_in_which_ours_were_used(ada: User, turn: Turn) -> None:
+    other = completed(ada)
+    ToolCall.objects.create(turn=other, call_id="1", tool="look_up")
+    assert permitted.server_tools_combine_with((), turn.conversation)
+    assert not permitted.server_tools_combine_with((), other.conversation)

@@ -11,6 +11,7 @@ import pytest_django
 from django.test import Client
 from django.utils import timezone
 
+from chatui.accounts import profile
 from chatui.audit_log.record import Visitor
 from chatui.models import AuditEvent, Conversation, OpenedPage, ShareLink, Turn, User
 from chatui.models.message import Author
@@ -188,3 +189,16 @@ def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Li
     leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
     assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
     assert len(share_links.links(ada)) == ShareLink.objects.count() == 3
+
+
+def test_the_form_offers_the_times_and_the_name_that_readers_would_see(ada: User, conversation: Conversation) -> None:
+    link_to(conversation)
+    form = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode())
+    assert re.findall(r'<option value="(-?\d+)"', form) == [str(days) for days in share_links.days_to_choose()] != []
+    assert f"my name, {profile.shown_name(ada)}<" in form
+
+
+def test_revoking_the_links_of_a_conversation_on_the_page_is_recorded_as_done_there(ada: User, conversation: Conversation) -> None:
+    link_to(conversation)
+    signed_in(ada).post(f"/c/{conversation.pk}/share/revoke/")
+    assert list(AuditEvent.objects.filter(action__contains="revoke").values_list("way", flat=True)) == ["page"]

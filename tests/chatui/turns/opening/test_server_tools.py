@@ -241,3 +241,10 @@ async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backen
 
     monkeypatch.setattr(writer, "run", busy)
     assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
+
+
+async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
+    started, other = await begin(ada, ask()), await begin(ada, ask(text="Another"))
+    await database_sync_to_async(server_tools._mark_used)(started.turn)
+    marked = [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)]
+    assert marked == [started.turn.pk] and await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()
