@@ -643,6 +643,7 @@ def test_function_words_have_no_stem() -> None:
 def test_a_step_read_from_its_stored_frame_is_as_it_was_shown(line: str) -> None:
     frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
     assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
+    assert summary_frame.steps_of("Others\n- First\n-Others\n- Second") == ["First", "Second"]
 
 
 def test_a_stored_step_is_plain_text() -> None:

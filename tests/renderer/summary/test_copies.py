@@ -198,3 +198,15 @@ def test_a_line_shown_before_is_checked_together_with_the_new_one() -> None:
     lines = ["Compared the ant with the bee and the cat", "Compared the dog, elk and fox"]
     assert [check(line, hidden, seen).reason for line in lines] == [None, None]
     assert check(lines[1], hidden, seen, lines[:1]).reason is Reason.COPY
+
+
+def test_a_copy_with_others_between_its_words_may_begin_with_the_first_word() -> None:
+    apart = " ".join(word for pair in zip(SHORT[:5], OTHERS, strict=False) for word in pair)
+    assert is_copy(apart, " ".join(SHORT[:5]), "") == (False, True)
+    assert is_copy(apart.partition(" ")[2], " ".join(SHORT[:5]), "") == (False, False), "four are too few"
+
+
+def test_words_in_reverse_order_are_a_cipher() -> None:
+    hidden, line = hidden_text(" ".join(ANIMALS)), " ".join(reversed(ANIMALS[:4]))
+    assert copies.is_encoded(line, hidden, seen_text())
+    assert not copies.is_encoded(line.rpartition(" ")[0], hidden, seen_text()), "three are too few"

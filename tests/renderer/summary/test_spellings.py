@@ -173,3 +173,8 @@ def test_latin_letters_may_spell_a_chinese_name(text: str, word: str, may: bool)
 def test_the_first_sounds_of_chinese_characters() -> None:
     assert pinyin.firsts("李红 abc 山") == {"l", "h", "lh", "s"}
     assert pinyin.firsts("啊座齉") == {"a", "z", "?", "az", "z?"}
+
+
+def test_the_first_sign_of_each_letter_in_gb_2312_has_that_letter() -> None:
+    signs = zip("啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝", "abcdefghjklmnopqrstwxyz", strict=True)
+    assert [(sign, letter) for sign, letter in signs if pinyin.firsts(sign) != {letter}] == []
