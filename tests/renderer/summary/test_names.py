@@ -304,3 +304,10 @@ def test_what_a_line_quotes_must_be_visible(line: str, seen: str, found: bool) -
 @for_each([(ENGLISH, True), (GERMAN, False)])
 def test_a_capitalized_plain_word_of_the_instructions_is_no_name_in_german(question: str, is_name: bool) -> None:
     assert has_name("Winter", instructions="We never mention Winter to them.", seen=question) is is_name
+
+
+@for_each(["Wind", "Land", "Park", "Plan"])
+def test_a_common_noun_of_the_instructions_is_a_name_except_in_german_which_capitalizes_all_nouns(word: str) -> None:
+    instructions = f"We write for {word} and for others."
+    assert has_name(f"Checked the {word.lower()} here", "", instructions)
+    assert not has_name(f"Das {word} hier", "", instructions, seen=GERMAN)
