@@ -195,3 +195,15 @@ async def test_a_line_may_come_after_a_long_silence() -> None:
     await wait_a_little()
     await summary.show_first()
     await summary.summarizing.aclose()
+
+
+@pytest.mark.asyncio
+async def test_a_line_that_waits_when_a_turn_ends_without_an_answer_is_shown_and_stored_and_no_later_one_is() -> None:
+    summary = Summary()
+    await summary.show_first()
+    summary.take(*written(SECOND))
+    assert [text for _, text, _ in summary.stored()] == [f"- {FIRST}\n- {SECOND}"] and summary.shown == [FIRST, SECOND]
+    summary.take(*written(THIRD))
+    await wait_a_little()
+    await summary.summarizing.aclose()
+    assert summary.shown == [FIRST, SECOND]
