@@ -40,7 +40,11 @@ class Source:
 
 @cache
 def _parsed(source: Source) -> ast.Module:
-    return ast.parse(source.text, filename=source.path)
+    try:
+        return ast.parse(source.text, filename=source.path)
+    except SystemError:
+        # Python 3.11 counts the depth of a tree for all threads together, so it can be wrong if another one parses at the same time.
+        return ast.parse(source.text, filename=source.path)
 
 
 @cache

@@ -27,7 +27,7 @@ from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANSWER, TOOL_LINE
 from renderer.frames import Frame, Terminator
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, store
 from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.calls.calling import call, calls
@@ -244,7 +244,7 @@ async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backen
 
 
 async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
-    started, other = await begin(ada, ask()), await begin(ada, ask(text="Another"))
+    started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
     await database_sync_to_async(server_tools._mark_used)(started.turn)
     marked = [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)]
     assert marked == [started.turn.pk] and await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()
