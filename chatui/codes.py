@@ -60,6 +60,7 @@ class ProductCode(ErrorCode):
     OTHER_RELEASE = "E-X-OTHER-RELEASE"
     TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
     WITHHELD = "E-X-WITHHELD"
+    WRONG_HOST = "E-X-WRONG-HOST"
 
     @property
     def sentence(self) -> str:
@@ -133,4 +134,5 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.OTHER_RELEASE: noop("The server was updated. Reload this page; your text is kept."),
     ProductCode.TOO_MANY_PAGES: noop("Too many pages are open. Close some, then reload this one."),
     ProductCode.WITHHELD: noop("Part of this answer was withheld because it looked like the model's private reasoning."),
+    ProductCode.WRONG_HOST: noop("This site is not set up for this address. Its operator can add the host name to CHATUI_HOSTS."),
 }

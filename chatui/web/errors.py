@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import django.db
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -46,10 +46,10 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: 
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400; 413 for a form that is too large to be read."""
+    """400, which names the setting if the host is unknown; 413 for a form that is too large to be read."""
     if isinstance(exception, _TOO_LARGE):
         return refuse(request, ProductCode.FORM_TOO_LARGE, 413)
-    return refuse(request, ProductCode.COMMAND, 400)
+    return refuse(request, ProductCode.WRONG_HOST if isinstance(exception, DisallowedHost) else ProductCode.COMMAND, 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

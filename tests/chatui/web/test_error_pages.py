@@ -40,6 +40,21 @@ def test_a_form_that_is_just_small_enough_is_read() -> None:
     assert Client().post("/sign-in/", {"username": "x" * 1_000_000}).status_code == 200
 
 
+def test_e_x_wrong_host_an_unknown_host_name_is_refused_and_the_setting_is_named() -> None:
+    stranger = Client(headers={"host": "chat.example.net"})
+    response = stranger.get("/sign-in/")
+    assert response.status_code == 400 and "E-X-WRONG-HOST" in text_of(response)
+    assert "Its operator can add the host name to CHATUI_HOSTS." in text_of(response)
+    assert "Back to your conversations" not in text_of(response), "the link would lead to the same page"
+    assert "chat.example.net" not in response.content.decode()
+    assert stranger.get("/v1/models").json()["error"]["message"].endswith("(E-X-WRONG-HOST)")
+
+
+def test_another_bad_request_does_not_name_a_setting(ada: User) -> None:
+    response = signed_in(ada).post("/sign-in/", headers={"content-type": "multipart/form-data; boundary=\n"})
+    assert response.status_code == 400 and "E-X-COMMAND" in text_of(response) and "CHATUI_HOSTS" not in text_of(response)
+
+
 def test_an_address_that_does_not_accept_the_method_is_a_page(ada: User) -> None:
     for client in (Client(), signed_in(ada)):
         response = client.get("/sign-out/")
