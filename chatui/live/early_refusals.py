@@ -1,5 +1,5 @@
 """Refuses an API request or upload before its body is read, if it is too long, gives no length, or has escapes in its address. Also builds
-the reply to a request whose body arrives too slowly."""
+the reply to a request whose body arrives too slowly, and says how much is read of the bodies of all other requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from chatui.env import environment
+from chatui.transfer.other_products import reading
 
 PROGRAMS = b"/v1/"
 """The path prefix of the API."""
 
 FILES = b"/files/"
 """The path prefix for uploads."""
+
+IMPORT = b"/import/"
+"""The only page with a form that may have a large file."""
 
 SERVER_ERRORS = 500
 """Statuses from this one on are server errors."""
@@ -41,6 +45,15 @@ def refusal_of(path: bytes, length: int | None) -> bytes:
     if max_bytes is None or (length is not None and length <= max_bytes):
         return b""
     return _refused(411) if length is None else _refused(413, f"The body may have {max_bytes} bytes.")
+
+
+def max_bytes_read(path: bytes) -> int:
+    """How much of a body at this address is read; the rest is dropped as it arrives. Always more than its reader accepts, so that it is
+    refused there with a page that says why: a browser would not show a reply that comes before it has sent everything.
+    """
+    decoded = unquote_to_bytes(path)
+    allowed = reading.MAX_BYTES if decoded == IMPORT else _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return allowed + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def too_slow() -> bytes:

@@ -28,7 +28,7 @@ from chatui.delivery.bus import bus
 from chatui.env import environment
 from chatui.live import channel, open_files
 from chatui.live.consumer import CLOSE_RESTART
-from chatui.live.early_refusals import PROGRAMS, SERVER_ERRORS, error_object, refusal_of
+from chatui.live.early_refusals import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
 from chatui.tracing import starting
 from chatui.turns import running
 
@@ -46,6 +46,8 @@ MAX_TRACES_SECONDS = 3.0
 """The most time to send the remaining spans, if that much is left."""
 GARBAGE_OBJECTS = 10_000
 """How many net new objects trigger a collection of the youngest generation."""
+BODY_PIECE = 256 * 1024
+"""How many bytes of a request's body are passed on at a time. Daphne's 8 KB make thousands of steps of a large file."""
 _ROOT_PATH = b"Daphne-Root-Path"
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
 
@@ -59,6 +61,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     def run(self) -> None:
         """See Daphne."""
         self._ports = []
+        self.request_buffer_size = BODY_PIECE
         open_files.raise_limit()
         # Called after the factories are created, and before the reactor runs.
         self.ready_callable = self._prepare
@@ -115,10 +118,17 @@ def _connection(build: Callable[[object], Any], address: object) -> Any:
 
 
 class _Request(WebRequest):  # type: ignore[misc]
-    """Daphne's request. It also refuses requests before their body is read, and closes the connection of a reply that fails midway, so
-    that its reader sees that it is cut and does not wait for the rest."""
+    """Daphne's request. It also refuses requests before their body is read, reads no body without end, and closes the connection of a reply
+    that fails midway, so that its reader sees that it is cut and does not wait for the rest."""
 
     _is_refused = False
+    _received = 0
+    _max_bytes = 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """See Daphne. Twisted would also parse every posted form: on the event loop, with a parser for mails, which takes half a minute for
+        8 MB of line ends. Django parses what it needs, in a thread."""
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """See Twisted. The head has been read, but nothing of the body."""
@@ -126,14 +136,27 @@ class _Request(WebRequest):  # type: ignore[misc]
         # A client could reach another path than the one that was checked here and by a proxy: Daphne accepts this header from anybody as a
         # prefix of the path. This product is always at the root of its host.
         self.requestHeaders.removeHeader(_ROOT_PATH)
-        if refusal := refusal_of(self.channel._path.partition(b"?")[0], length):
+        path = self.channel._path.partition(b"?")[0]
+        self._max_bytes = max_bytes_read(path)
+        if refusal := refusal_of(path, length):
             self._is_refused = True
             self.channel.transport.write(refusal)
             self.channel.loseConnection()
 
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted, which would fill the disk with a body without end."""
+        if kept := data[: max(self._max_bytes - self._received, 0)]:
+            super().handleContentChunk(kept)
+        self._received += len(data)
+
     def process(self) -> Any:
         """See Daphne. Twisted also calls this after a refusal, if there is no body to wait for."""
-        return None if self._is_refused else super().process()
+        if self._is_refused:
+            return None
+        if self._received > self._max_bytes:
+            # If the client gave no length, Django would take what was kept for the whole.
+            self.requestHeaders.setRawHeaders(b"content-length", [str(self._received).encode()])
+        return super().process()
 
     def handle_reply(self, message: Any) -> None:
         """See Daphne, which buffers without a limit. A program that does not read is disconnected before it fills the memory."""

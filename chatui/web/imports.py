@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -59,19 +61,32 @@ def import_page(request: HttpRequest) -> HttpResponse:
     """The form; after a valid upload, the new conversation, or a report of the import."""
     if request.method == "POST":
         _imports.check(str(person_of(request).pk))
-    form = ImportForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
+    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+    if request.method == "POST":
         try:
-            return _import(request, form.cleaned_data["file"].read(reading.MAX_BYTES + 1))
+            if form.is_valid():
+                return _import(request, form.cleaned_data["file"].read(reading.MAX_BYTES + 1))
+            _refuse_cut(request)
         except ImportRefusedError as error:
+            form.errors.pop("file", None)
             form.add_error("file", _sentence(error))
     return render(request, "account/import.html", {"form": form}, status=400 if form.errors else 200)
+
+
+def _refuse_cut(request: HttpRequest) -> None:
+    """Refuse a request that is so long that the server dropped its end, and with it the file."""
+    if int(request.headers.get("Content-Length") or 0) > reading.MAX_BYTES:
+        _refuse_size()
+
+
+def _refuse_size() -> NoReturn:
+    refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": reading.MAX_BYTES // (1024 * 1024)})
 
 
 def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     person = person_of(request)
     if len(data) > reading.MAX_BYTES:
-        refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": reading.MAX_BYTES // (1024 * 1024)})
+        _refuse_size()
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     row = imports.import_transcript(person, data).conversation

@@ -1,5 +1,5 @@
 """Limits of HTTP connections: a head has a minute, a body must keep a minimum rate, and a client that does not read is dropped
-before it fills the memory. A request refused after its head reaches no view, and no header changes which address is read."""
+before it fills the memory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import os
 import resource
 import time
 from io import BytesIO
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
-from daphne.http_protocol import HTTPFactory as DaphneFactory
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection
@@ -22,7 +20,7 @@ from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.http import HTTPFactory, Request
 
-from chatui.live import channel, open_files, server
+from chatui.live import open_files, server
 from chatui.live.channel import HEAD_SECONDS, MIN_BYTES, protocol
 from tests.support.served import Server
 
@@ -280,51 +278,3 @@ def test_a_connection_with_too_much_unsent_data_is_dropped() -> None:
         server.give_up_slow(stuck)
         assert stuck.is_aborted is is_given_up
     server.give_up_slow(object())
-
-
-class Application:
-    """Replaces Daphne's server, and records incoming requests."""
-
-    proxy_forwarded_address_header = None
-    root_path = server_name = ""
-    request_buffer_size = 8192
-
-    def __init__(self) -> None:
-        self.scopes: list[dict[str, Any]] = []
-
-    def protocol_connected(self, protocol: object) -> None:
-        pass
-
-    protocol_disconnected = protocol_connected
-
-    def create_application(self, protocol: object, scope: dict[str, Any]) -> SimpleQueue[object]:
-        self.scopes.append(scope)
-        return SimpleQueue()
-
-
-def sent(data: bytes) -> tuple[Application, StringTransport]:
-    application = Application()
-    factory: Any = DaphneFactory(application)
-    factory.reactor = factory._reactor = Clock()
-    factory.protocol = channel.protocol
-    connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
-    connection.makeConnection(transport)
-    connection.dataReceived(data)
-    connection.connectionLost(Failure(ConnectionDone()))
-    return application, transport
-
-
-@pytest.mark.parametrize("length", [b"", b"Content-Length: 0\r\n", b"Content-Length: 2\r\n", b"Content-Length: 99999999\r\n"])
-@pytest.mark.parametrize("more", [b"", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\nConnection: Upgrade\r\n"])
-def test_an_early_refusal_reaches_no_view(length: bytes, more: bytes) -> None:
-    application, transport = sent(b"POST /v1/responses/x%2Fcancel HTTP/1.1\r\nHost: here\r\n" + length + more + b"\r\n{}")
-    assert transport.value().startswith(b"HTTP/1.1 404 ") and transport.disconnecting
-    assert application.scopes == []
-
-
-def test_an_accepted_request_keeps_its_whole_address() -> None:
-    for name in (b"Daphne-Root-Path", b"daphne-root-path", b"DAPHNE-ROOT-PATH"):
-        application, _ = sent(b"GET /static/x/admin/ HTTP/1.1\r\nHost: here\r\n" + name + b": /static/x\r\n\r\n")
-        [scope] = application.scopes
-        assert (scope["path"], scope["root_path"]) == ("/static/x/admin/", "")
-        assert all(b"root-path" not in header for header, _ in scope["headers"])

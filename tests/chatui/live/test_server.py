@@ -1,16 +1,28 @@
-"""The WebSocket server: compression offers, and pages of another release."""
+"""The server: compression offers, pages of another release, and requests that are refused or cut before they reach a view.
+
+A request refused after its head reaches no view, no header changes which address is read, and no body is parsed on the event loop or kept
+beyond what its reader accepts."""
 
 from __future__ import annotations
 
 import hashlib
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
-from twisted.internet.error import ConnectionLost
+from daphne.http_protocol import HTTPFactory
+from django.conf import settings
+from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.task import Clock
 from twisted.internet.tcp import Connection
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+from twisted.web import http
 
 from chatui import wire
-from chatui.live import consumer
+from chatui.live import channel, consumer, server
+from chatui.live.early_refusals import max_bytes_read
 from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
 from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
@@ -18,6 +30,10 @@ from tests.tools import wire_types
 
 CONTRACTS = {7: "bb58226f1ffb04d4"}
 """The digest of the contract for the newest version only; a change that older pages accept changes just the digest."""
+MIB = 1024 * 1024
+PAGE = 2 * MIB
+"""What is kept of the body of a page's request."""
+FORM = b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nHello\r\n--x--\r\n'
 
 
 def test_only_bounded_deflate_is_accepted() -> None:
@@ -93,3 +109,113 @@ def _protocol() -> _Protocol:
     protocol = _Protocol()
     protocol.send_queue, protocol.peer, protocol.logOctets, protocol.state = [], "", False, None
     return protocol
+
+
+class Application:
+    """Replaces Daphne's server, and records incoming requests."""
+
+    proxy_forwarded_address_header = None
+    root_path = server_name = ""
+    request_buffer_size = 8192
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[str, Any]] = []
+        self.messages: SimpleQueue[dict[str, Any]] = SimpleQueue()
+
+    def protocol_connected(self, protocol: object) -> None:
+        pass
+
+    protocol_disconnected = protocol_connected
+
+    def create_application(self, protocol: object, scope: dict[str, Any]) -> SimpleQueue[dict[str, Any]]:
+        self.scopes.append(scope)
+        return self.messages
+
+    @property
+    def body(self) -> bytes:
+        """Everything that arrived of bodies since this was last read."""
+        return b"".join(self.messages.get_nowait().get("body", b"") for _ in range(self.messages.qsize()))
+
+
+def sent(*pieces: bytes) -> tuple[Application, StringTransport]:
+    """The application and the connection after these pieces have arrived and the client has left."""
+    application = Application()
+    factory: Any = HTTPFactory(application)
+    factory.reactor = factory._reactor = Clock()
+    factory.protocol = channel.protocol
+    connection, transport = server._connection(factory.buildProtocol, None), StringTransport()
+    connection.makeConnection(transport)
+    for piece in pieces:
+        connection.dataReceived(piece)
+    connection.connectionLost(Failure(ConnectionDone()))
+    return application, transport
+
+
+@pytest.mark.parametrize("length", [b"", b"Content-Length: 0\r\n", b"Content-Length: 2\r\n", b"Content-Length: 99999999\r\n"])
+@pytest.mark.parametrize("more", [b"", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\nConnection: Upgrade\r\n"])
+def test_an_early_refusal_reaches_no_view(length: bytes, more: bytes) -> None:
+    application, transport = sent(b"POST /v1/responses/x%2Fcancel HTTP/1.1\r\nHost: here\r\n" + length + more + b"\r\n{}")
+    assert transport.value().startswith(b"HTTP/1.1 404 ") and transport.disconnecting
+    assert application.scopes == []
+
+
+def test_an_accepted_request_keeps_its_whole_address() -> None:
+    for name in (b"Daphne-Root-Path", b"daphne-root-path", b"DAPHNE-ROOT-PATH"):
+        application, _ = sent(b"GET /static/x/admin/ HTTP/1.1\r\nHost: here\r\n" + name + b": /static/x\r\n\r\n")
+        [scope] = application.scopes
+        assert (scope["path"], scope["root_path"]) == ("/static/x/admin/", "")
+        assert all(b"root-path" not in header for header, _ in scope["headers"])
+
+
+def posted(path: bytes, body: bytes, *headers: bytes) -> bytes:
+    """A request whose length is known."""
+    lines = [b"POST %b HTTP/1.1" % path, b"Host: here", b"Content-Length: %d" % len(body), *headers, b"", body]
+    return b"\r\n".join(lines)
+
+
+def chunked(path: bytes, pieces: list[bytes]) -> list[bytes]:
+    """A request whose length is not known before its end."""
+    head = b"POST %b HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n" % path
+    return [head, *(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces), b"0\r\n\r\n"]
+
+
+@pytest.mark.parametrize("kind", [b"multipart/form-data; boundary=x", b"multipart/form-data", b"application/x-www-form-urlencoded"])
+def test_a_posted_form_is_not_parsed_on_the_event_loop(kind: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: object) -> None:
+        raise AssertionError("Twisted parsed it")
+
+    for parser in ("_getMultiPartArgs", "parse_qs"):
+        monkeypatch.setattr(http, parser, parse)
+    application, transport = sent(posted(b"/sign-in/", FORM, b"Content-Type: " + kind))
+    assert application.body == FORM
+    assert transport.value() == b"", "Django answers malformed forms as well, with a page"
+
+
+@pytest.mark.parametrize("path", [b"/", b"/sign-in/", b"/import", b"/import/x", b"/%69mport/x", b"/scim/v2/Users"])
+def test_a_body_without_end_is_dropped_beyond_the_limit_and_its_real_length_is_passed_on(path: bytes) -> None:
+    application, _ = sent(*chunked(path, [b"x" * MIB] * 5))
+    assert application.body == b"x" * PAGE
+    assert (b"content-length", b"%d" % (5 * MIB)) in application.scopes[0]["headers"], (
+        "so Django refuses it, and does not read a part of it"
+    )
+
+
+def test_a_body_of_known_length_is_dropped_beyond_the_limit() -> None:
+    application, _ = sent(posted(b"/sign-in/", b"x" * (PAGE + 1)))
+    assert len(application.body) == PAGE
+    assert [value for name, value in application.scopes[0]["headers"] if name == b"content-length"] == [b"%d" % (PAGE + 1)]
+
+
+@pytest.mark.parametrize("size", [0, 1, PAGE])
+def test_a_body_within_the_limit_is_whole_and_its_head_unchanged(size: int) -> None:
+    application, _ = sent(*chunked(b"/sign-in/", [b"x" * size] if size else []))
+    assert len(application.body) == size
+    assert b"content-length" not in dict(application.scopes[0]["headers"])
+
+
+def test_more_is_kept_where_files_are_accepted_and_always_more_than_is_accepted() -> None:
+    assert max_bytes_read(b"/import/") == max_bytes_read(b"/%69mport/") == 33 * MIB
+    assert max_bytes_read(b"/files/") == 21 * MIB
+    assert max_bytes_read(b"/v1/responses") == PAGE > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    application, _ = sent(*chunked(b"/import/", [b"x" * MIB] * 3))
+    assert len(application.body) == 3 * MIB

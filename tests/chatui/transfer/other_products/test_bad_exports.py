@@ -296,6 +296,16 @@ def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:
     assert list(json_items.items(b'[{"a": 1}, ')) == [b'{"a": 1}']
 
 
+@pytest.mark.parametrize(("more", "sentence"), [(0, "This field is required."), (1, "larger than 32 MB")])
+def test_an_upload_whose_end_the_server_dropped_is_too_large_and_has_one_error(ada: User, more: int, sentence: str) -> None:
+    field, file = (b"--x\r\nContent-Disposition: form-data; name=%b\r\n\r\n1" % name for name in (b"a", b"file; filename=f"))
+    kept = field + b"\r\n" + file
+    request: Any = {"wsgi.input": io.BytesIO(kept), "CONTENT_LENGTH": str(reading.MAX_BYTES + more)}
+    response = signed_in(ada).generic("POST", "/import/", b"", "multipart/form-data; boundary=x", **request)
+    assert response.status_code == 400 and len(response.context["form"].errors["file"]) == 1
+    assert sentence in response.content.decode()
+
+
 @pytest.mark.slow
 def test_uploads_of_anonymous_visitors_have_a_lower_limit(ada: User) -> None:
     export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000

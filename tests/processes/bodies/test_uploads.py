@@ -8,21 +8,20 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from tests.chatui.documents import hostile
 from tests.chatui.documents.hostile import Made
+from tests.processes.bodies.waits import control, longest
 from tests.processes.counting import counts_until
 from tests.support import stub
 from tests.support.cases import extended
-from tests.support.served import Deployment, LiveSocket, Server, free_port
+from tests.support.served import Deployment, LiveSocket, Server
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
@@ -44,35 +43,6 @@ headers = {"Cookie": cookie, "X-CSRFToken": token, "X-File-Name": Path(file).nam
 answer = httpx.post(url + "/files/", content=data, headers=headers, timeout=240, trust_env=False)
 print(answer.status_code, answer.json()["ok"])
 """
-
-
-@asynccontextmanager
-async def control(folder: Path) -> AsyncIterator[str]:
-    """An otherwise idle server: its delay is that of the machine."""
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
-        cwd=folder,
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        process.kill()
-        process.wait()
-
-
-async def longest(url: str, end: asyncio.Event) -> float:
-    """The longest time that an address took to answer, in seconds."""
-    took = 0.0
-    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
-        while not end.is_set():
-            started = time.monotonic()
-            assert (await client.get(url)).status_code == 200
-            took = max(took, time.monotonic() - started)
-            await asyncio.sleep(0.02)
-    return took
 
 
 async def gaps(socket: LiveSocket, end: asyncio.Event) -> float:
