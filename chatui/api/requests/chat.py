@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api.errors import invalid, unsupported
 from chatui.api.requests import text_format
 from chatui.api.requests.calls import take_reply, take_tool_calls
+from chatui.api.requests.fields import Metadata, Names
 from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.api.requests.settings import EFFORTS
 from chatui.api.requests.tools import ToolFields
@@ -38,9 +39,9 @@ class ChatRequest(BaseModel):
     reasoning_effort: str | None = None
     reasoning: dict[str, Any] | None = None
     include_reasoning: bool | None = None
-    metadata: dict[str, str] | None = Field(None, max_length=16, repr=False)
+    metadata: Metadata | None = Field(None, repr=False)
     response_format: dict[str, Any] | None = None
-    modalities: list[str] | None = None
+    modalities: Names | None = None
     tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.requests import text_format
 from chatui.api.requests.calls import take_call, take_reply
+from chatui.api.requests.fields import Metadata, Names
 from chatui.api.requests.messages import ParsedMessages, text_of
 from chatui.api.requests.settings import EFFORTS
 from chatui.api.requests.tools import ToolFields
@@ -46,8 +47,8 @@ class ResponsesRequest(BaseModel):
     frequency_penalty: float | None = None
     top_logprobs: int | None = None
     reasoning: Reasoning | None = None
-    include: list[str] | None = None
-    metadata: dict[str, str] | None = Field(None, max_length=16, repr=False)
+    include: Names | None = None
+    metadata: Metadata | None = Field(None, repr=False)
     text: dict[str, Any] | None = None
     tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None

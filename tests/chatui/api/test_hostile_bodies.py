@@ -6,8 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
+from chatui.api.bodies import MAX_JSON_MARKS, read_json
+from chatui.api.errors import ApiError
+from chatui.api.requests.chat import ChatRequest
 from chatui.api.requests.messages import MAX_MESSAGES
+from chatui.api.requests.responses import ResponsesRequest
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
 from chatui.live.early_refusals import refusal_of
@@ -117,6 +122,33 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
 )
 async def test_an_oversized_body_is_refused_unread_however_its_path_is_written(path: bytes, length: int | None, is_refused: bool) -> None:
     assert bool(refusal_of(path, length)) is is_refused
+
+
+async def test_a_body_of_more_values_than_can_be_read_at_once_is_refused_whatever_is_in_its_strings() -> None:
+    texts = json.dumps({"input": ",[{" * MAX_JSON_MARKS})
+    assert read_json(texts.encode()) == json.loads(texts)
+    # The outer brackets, the name and the comma behind each value but the last count as well.
+    fits = json.dumps({"input": [1] * (MAX_JSON_MARKS - 2)}).encode()
+    assert len(read_json(fits)["input"]) == MAX_JSON_MARKS - 2
+    for body in (fits.replace(b"[1,", b"[1, 1,"), b'{"input": ' + b"[" * MAX_JSON_MARKS, b'{"a": "", ' * MAX_JSON_MARKS):
+        with pytest.raises(ApiError) as refused:
+            read_json(body)
+        assert (refused.value.status, refused.value.code) == (413, "body_too_large")
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (ResponsesRequest, {"include": [1] * 9}),
+        (ChatRequest, {"modalities": [1] * 9}),
+        (ResponsesRequest, {"metadata": dict.fromkeys("abcdefghi", 1)}),
+        (ChatRequest, {"metadata": dict.fromkeys("abcdefghi", 1)}),
+    ],
+)
+async def test_only_the_first_wrong_item_of_a_field_is_looked_for(model: type[BaseModel], fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        model.model_validate({"model": None, "input": "", "messages": [], **fields})
+    assert refused.value.error_count() == 1
 
 
 async def test_a_stored_answer_has_only_what_the_stream_had(program: Program, backend: ScriptedBackend) -> None:
