@@ -141,8 +141,9 @@ class Prose:
             return self._stop(at)
         self._code.begin_word()
         if self._doubt and self._doubt.place == "span" and self._code.place != "span":
+            is_long = self._doubt.size + at > MAX_SPAN_CHARS
             self._take(past)
-            return self._believe()
+            return self._distrust() if is_long else self._believe()
         return past
 
     def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
