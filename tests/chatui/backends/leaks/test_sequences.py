@@ -22,7 +22,8 @@ MESSAGE = f"{HEADER}x{END}"
     f"{START}<|constrain|>json<|message|>x{END} so",
     f"{HEADER}<think>x</think>{END} so",
     f"{MESSAGE}<b> so",
-    f"{HEADER}{'x' * 1900}{END} so",
+    f"{HEADER}{'x' * (2000 - len(HEADER + END))}{END} so",
+    f"{MESSAGE}<\u200bb> so",
 ])  # fmt: skip
 def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
     end = max(text.rindex(stop) + len(stop) for stop in (END, "<|return|>", "<|call|>") if stop in text)
@@ -41,6 +42,9 @@ def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
     f"{START}{END} so",
     f"{START}<|return|> so",
     f"{HEADER}{'x' * 2100}",
+    f"{HEADER}{'x' * (2001 - len(HEADER + END))}{END} so",
+    f"{MESSAGE}<|foo|> so",
+    f"{MESSAGE} \\<|foo|> so",
 ])  # fmt: skip
 def test_anything_else_is_no_example(text: str) -> None:
     assert example_in(text, is_end=False) == example_in(text, is_end=True) == 0
@@ -81,6 +85,11 @@ def test_the_beginning_of_a_message_may_become_an_example(text: str) -> None:
     "Use <|channel|>. So",
     "Use <|start|> so",
     "Use <|channel|> fine so",
+    "Use <|channel|> finally so",
+    "Use <|channel|> analysisx so",
+    "Hi <|end|> s",
+    "Hi <|end|> start so",
+    f"Then {START} to={'x' * (200 - len(START) - 15)}<|message|> begins it.",
     "Use <|start|> assisted so",
     "Hi <|foo|> so",
     "Use the <|end|> analysis token so",
@@ -135,6 +144,14 @@ def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     ("Hi.<|channel|>analysisx SECRET", "Hi."),
     ("<|channel|> SECRET", ""),
     ("<|start|> SECRET", ""),
+    ("Hi <|end|> start|>assistantSECRET", "Hi "),
+    (f"Then {START} to={'x' * (201 - len(START) - 15)}<|message|> begins it. SECRET", "Then "),
+    (f"SECRET.{END} SECRET. So{START}<|channel|>final<|message|>SECRET", ""),
+    (f"SECRET.{END}{' ' * 90}{START}<|channel|>final<|message|>Hi", "Hi"),
+    (f"SECRET.{END}{START}{' ' * 90}<|channel|>final<|message|>Hi", "Hi"),
+    (f"{'SECRET ' * 9}{END}{START}<|channel|>final<|message|>Hi", "Hi"),
+    (f"As:\n{MESSAGE}<|foo|> SECRET", "As:\n"),
+    (f"As:\n{MESSAGE.replace('x', 'SECRET' * 400)} so", "As:\n"),
 ])  # fmt: skip
 def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
