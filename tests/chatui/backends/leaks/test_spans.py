@@ -192,6 +192,20 @@ def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:
 
 
 @for_each([
+    ('{"a": 1} assistantfinalHi', '{"a": 1} #{assistantfinal}^Hi', '{"a": 1} #{!assistantfinalHi}'),
+    ('{"a": 1}</think>analysis x.assistantfinalHi', '{"a": 1}#{!</think>}{analysis x.assistantfinal}^Hi', None),
+    ('{"a": 1}</think>analysis x', '{"a": 1}#{!</think>analysis x}', '{"a": 1}#{!</think>analysis x}'),
+    ('{"a": 1}<|call|>', '{"a": 1}{!<|call|>}', '{"a": 1}{!<|call|>}'),
+    ('{"a": 1}<|return|>', '{"a": 1}', '{"a": 1}'),
+    ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so', '{"a": 1}{!<think>x</think>} so'),
+    (f'{{"a": 1}}{FINAL}Hi', f'{{"a": 1}}#{{{FINAL}}}^Hi', f'{{"a": 1}}#{{{FINAL}}}^Hi'),
+])  # fmt: skip
+def test_signs_after_data_count_and_those_of_stripped_markers_only_in_a_complete_answer(text: str, result: str, cut: str | None) -> None:
+    assert judged(text) == result
+    assert cut is None or judged(text, complete=False) == cut
+
+
+@for_each([
     ("finalHi", "Hi"),
     ("final*Hi*", "*Hi*"),
     (" final4", " 4"),
@@ -218,6 +232,8 @@ def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: st
     ("x.assistantanalysisy.assistantfinalHi", "{!x.}{assistantanalysisy.assistantfinal}^Hi"),
     ("Hi<think>x</think>analysisy.assistantfinalHo", "{!Hi<think>x</think>analysisy.}{assistantfinal}^Ho"),
     ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer: y</think>}Hi"),
+    ("commentary to=functions.x {}", "{!commentary to=functions.x {}}"),
+    ("Thinking: x\nAnswer: Hi.<|call|>", "{!Thinking: x\nAnswer:} Hi.{!<|call|>}"),
 ])  # fmt: skip
 def test_a_whole_answer_hides_what_would_be_withdrawn(text: str, result: str) -> None:
     assert judged(text, whole=True) == result
