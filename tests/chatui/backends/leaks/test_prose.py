@@ -6,6 +6,7 @@ from chatui.backends.leak_guard import LeakGuard
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 
+SPREAD = "\u200b" * 16
 DETAILS = "<details><summary>More</summary>"
 
 
@@ -45,6 +46,11 @@ def test_text_that_only_resembles_a_sign_is_shown_whole(text: str) -> None:
     ("The tag\n<think>SECRET</think> Hi", "The tag\n Hi"),
     ("Hi `<think>x `<think>SECRET", "Hi `<think>x `"),
     ("Hi.\n```\n<think>SECRET\n\n    <think>SECRET", "Hi.\n```\n"),
+    ("Hi\u200bsassistantanalysisSECRET", ""),
+    ("สวัสดีค่ะassistantanalysisSECRET", ""),
+    (f"{SPREAD.join('Hi.assistantanalysis')}SECRET", ""),
+    ("Hi.|start|>assistantSECRET", "Hi."),
+    ("Hi|\u200bst\u200bart|>assistantSECRET", "Hi"),
 ])  # fmt: skip
 def test_a_sign_hides_the_same_text_however_it_arrives(text: str, shown: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
