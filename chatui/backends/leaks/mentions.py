@@ -105,7 +105,7 @@ def _is_quoted(line: str, after: str) -> bool:
 
 def _stands_in_a_sentence(line: str, after: str, *, whole: bool) -> bool:
     """Whether it is next to a noun such as "tag", linked to another sign, or before the end of a sentence."""
-    if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
+    if _NOUN_BEFORE.search(line) or ((after or whole) and _LINKED_BEFORE.search(line) and not _is_glued(after)):
         return True
     noun = _NOUN_AFTER.match(after)
     # The noun may still become a longer word.

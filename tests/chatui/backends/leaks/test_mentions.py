@@ -101,6 +101,14 @@ def test_a_noun_after_a_tag_may_still_become_a_longer_word(noun: str) -> None:
         assert verdict(kind, "Hi ", f" {noun} ") is verdict(kind, "Hi ", f" {noun}.") is True
 
 
+@for_each(["Hi <b> and ", "Hi </b>, ", "Hi <b>/", "Hi [INST] → "])
+def test_a_linked_tag_is_mentioned_only_if_no_word_is_glued_to_it(line: str) -> None:
+    for kind in TAGS:
+        assert verdict(kind, line, "") is verdict(kind, line, "\u200b") is None
+        assert verdict(kind, line, "SECRET") is False
+        assert verdict(kind, line, "", is_end=True) is verdict(kind, line, " so") is True
+
+
 @for_each(["tag so", "Format the text", "Mode", "control tokens", "Block"])
 def test_a_word_glued_to_a_tag_does_not_name_it(after: str) -> None:
     for kind in TAGS:
