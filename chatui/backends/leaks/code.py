@@ -91,10 +91,6 @@ class Code:
         self._at_head, self.is_blank = True, True
         self._span, self._span_counts = 0, True
 
-    def begin_word(self) -> None:
-        """The line is not empty."""
-        self.is_blank = False
-
     def distrust(self, place: str) -> None:
         """Text that looked like code was not, and is read again from a sign in its line on. ``place``: the kind of code."""
         match place:

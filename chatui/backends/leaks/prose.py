@@ -96,8 +96,6 @@ class Prose:
         if trigger is None:
             end = len(view) if is_end else len(view) - leak_patterns.undecided(view[at:])
             return self._stop(end)
-        if trigger.start() > at:
-            self._code.begin_word()
         return self._at_trigger(view, trigger, is_end=is_end)
 
     def _at_head(self, at: int, past: int) -> int:
@@ -116,7 +114,6 @@ class Prose:
             return self._at_line_end(at)
         if view[at] == "`":
             return self._at_backticks(at, is_end=is_end)
-        self._code.begin_word()
         sign = leak_patterns.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
             return self._stop(at)
@@ -134,12 +131,10 @@ class Prose:
 
     def _at_backticks(self, at: int, *, is_end: bool) -> int | None:
         if self._buffer[at] != "`":
-            self._code.begin_word()
             return at + 1
         past = self._code.backticks(self._buffer, at, is_end=is_end, before=self._before)
         if past is None:
             return self._stop(at)
-        self._code.begin_word()
         if self._doubt and self._doubt.place == "span" and self._code.place != "span":
             is_long = self._doubt.size + at > MAX_SPAN_CHARS
             self._take(past)
@@ -170,15 +165,12 @@ class Prose:
     def _found(self, sign: Sign, *, withdraws: bool) -> Found:
         self._take(sign.start)
         rest, self._buffer, self._before = self._buffer, "", " "
-        name = rest[: sign.end - sign.start] if sign.kind is Kind.SPECIAL else sign.name
-        return Found(sign.kind, name, sign.end - sign.start, rest, withdraws)
+        return Found(sign.kind, sign.name, sign.end - sign.start, rest, withdraws)
 
     # Releasing and buffering
 
     def _stop(self, at: int) -> int | None:
         """Undecided: the text up to ``at`` is released, the rest stays buffered."""
-        if self._buffer[:at].rpartition("\n")[2].strip():
-            self._code.begin_word()
         self._take(at)
         doubt = self._doubt
         if doubt and doubt.place == "span" and doubt.size > MAX_SPAN_CHARS:
