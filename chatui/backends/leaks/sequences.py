@@ -91,7 +91,7 @@ def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
     """Whether text follows, rather than another token or nothing; None if more text is needed."""
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
         return False if is_end else None
-    following = leak_patterns.sign_at(rest, 0, is_end=is_end) if rest[0] in "<\\&|" else None
+    following = leak_patterns.sign_at(rest, 0, is_end=is_end)
     if isinstance(following, leak_patterns.Wait):
         return None
     return not (following and following.kind is Kind.SPECIAL)

@@ -137,3 +137,4 @@ def test_the_beginning_of_a_line_is_held_until_it_is_certain(text: str, past: in
 def test_a_run_of_backticks_is_held_until_two_characters_follow(text: str, past: int | None) -> None:
     assert Code().backticks(text, 0, is_end=False) == past
     assert Code().backticks(text, 0, is_end=True) is not None
+    assert Code().backticks(f"{'x' * 200}{text}", 200, is_end=False) == (past and past + 200)

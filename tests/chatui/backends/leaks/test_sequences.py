@@ -44,6 +44,7 @@ def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
     f"{HEADER}{'x' * 2100}",
     f"{HEADER}{'x' * (2001 - len(HEADER + END))}{END} so",
     f"{MESSAGE}<|foo|> so",
+    f"{MESSAGE}start|>assistant so",
     f"{MESSAGE} \\<|foo|> so",
 ])  # fmt: skip
 def test_anything_else_is_no_example(text: str) -> None:
@@ -84,6 +85,7 @@ def test_the_beginning_of_a_message_may_become_an_example(text: str) -> None:
     "Use <|channel|> so",
     "Use <|channel|>. So",
     "Use <|start|> so",
+    "Use:\n<|start|> so is it",
     "Use <|channel|> fine so",
     "Use <|channel|> finally so",
     "Use <|channel|> analysisx so",
