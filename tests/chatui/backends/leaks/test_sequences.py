@@ -22,7 +22,6 @@ MESSAGE = f"{HEADER}x{END}"
     f"{START}<|constrain|>json<|message|>x{END} so",
     f"{HEADER}<think>x</think>{END} so",
     f"{MESSAGE}<b> so",
-    f"{HEADER}{'x' * (2000 - len(HEADER + END))}{END} so",
     f"{MESSAGE}<\u200bb> so",
 ])  # fmt: skip
 def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
@@ -41,14 +40,23 @@ def test_a_whole_message_with_text_after_it_is_an_example(text: str) -> None:
     f"{HEADER}x<|message|>{END} so",
     f"{START}{END} so",
     f"{START}<|return|> so",
-    f"{HEADER}{'x' * 2100}",
-    f"{HEADER}{'x' * (2001 - len(HEADER + END))}{END} so",
     f"{MESSAGE}<|foo|> so",
     f"{MESSAGE}start|>assistant so",
     f"{MESSAGE} \\<|foo|> so",
 ])  # fmt: skip
 def test_anything_else_is_no_example(text: str) -> None:
     assert example_in(text, is_end=False) == example_in(text, is_end=True) == 0
+
+
+def test_an_example_has_at_most_two_thousand_characters() -> None:
+    body = 2000 - len(HEADER + END)
+    assert [example_in(f"{HEADER}{'x' * length}{END} so", is_end=False) for length in (body, body + 1)] == [2000, 0]
+    assert [example_in(f"{HEADER}{'x' * length}", is_end=False) for length in (2000 - len(HEADER), 2001 - len(HEADER))] == [None, 0]
+    for length, is_shown in ((body, True), (body + 1, False)):
+        text = f"As:\n{HEADER}{'x' * length}{END} so"
+        for size in (len(text), 499):
+            shown = guarded([text[at : at + size] for at in range(0, len(text), size)])
+            assert shown == (text if is_shown else "As:\n")
 
 
 @for_each(
@@ -153,7 +161,6 @@ def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     (f"SECRET.{END}{START}{' ' * 90}<|channel|>final<|message|>Hi", "Hi"),
     (f"{'SECRET ' * 9}{END}{START}<|channel|>final<|message|>Hi", "Hi"),
     (f"As:\n{MESSAGE}<|foo|> SECRET", "As:\n"),
-    (f"As:\n{MESSAGE.replace('x', 'SECRET' * 400)} so", "As:\n"),
 ])  # fmt: skip
 def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
