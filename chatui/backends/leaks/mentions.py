@@ -100,7 +100,7 @@ def _is_quoted(line: str, after: str) -> bool:
     if closing is None:
         return False
     pair = _SMALL_PAIR.match(after)
-    return (after[:1] != "" and after[0] in closing) or bool(pair and pair["close"] in closing)
+    return after.startswith(tuple(closing)) or bool(pair and pair["close"] in closing)
 
 
 def _stands_in_a_sentence(line: str, after: str, *, whole: bool) -> bool:
@@ -111,7 +111,7 @@ def _stands_in_a_sentence(line: str, after: str, *, whole: bool) -> bool:
     # The noun may still become a longer word.
     if (noun and (whole or noun.end() < len(after))) or _LINKED_AFTER.match(after):
         return True
-    return after[:1] != "" and after[0] in _PUNCTUATION and bool(_SPEAKS_ON.search(line))
+    return after.startswith(tuple(_PUNCTUATION)) and bool(_SPEAKS_ON.search(line))
 
 
 def _of_special(line: str, after: str) -> bool | None:
