@@ -51,16 +51,17 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
     if not has_text:
         return _EMITTED
     rest = view[sign.end : sign.end + _HEADER_CHARS]
-    if sign.name == "channel" and not is_end and _CHANNEL_MAYBE.match(rest):
+    maybe = {"channel": _CHANNEL_MAYBE, "start": _ROLE_MAYBE}.get(sign.name)
+    if maybe and not is_end and maybe.match(rest):
         return _WAITING
     if sign.name == "channel" and _CHANNEL_WORD.match(rest):
-        return _of_header(view, sign, line, is_begun=True, is_end=is_end)
-    if sign.name == "start" and (_ROLE.match(rest) or (not is_end and _ROLE_MAYBE.match(rest))):
-        if _ROLE.match(rest) and _may_be_example(line):
+        return _of_header(view, sign, line, is_end=is_end)
+    if sign.name == "start" and _ROLE.match(rest):
+        if _may_be_example(line):
             return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
         if _SPEAKS_ON.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
             return header
-        return _of_header(view, sign, line, is_begun=bool(_ROLE.match(rest)), is_end=is_end)
+        return _of_header(view, sign, line, is_end=is_end)
     if sign.name in _ENDINGS:
         return _of_ending(view, sign, line, is_end=is_end)
     return _of_lone(view, sign, line, is_end=is_end)
@@ -79,7 +80,7 @@ def example_in(view: str, *, is_end: bool) -> int | None:
             break
         elif sign.start and (body_at or sign.name not in ("channel", "constrain")):
             return 0
-    if not 0 < ended_at <= _MAX_EXAMPLE_CHARS:
+    if not ended_at or ended_at > _MAX_EXAMPLE_CHARS:
         return 0 if is_end or len(view) > _MAX_EXAMPLE_CHARS else None
     has_text = _begins_with_text(view[ended_at:].lstrip(), is_end=is_end)
     if has_text is None:
@@ -99,18 +100,16 @@ def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
 
 def _may_be_example(line: str) -> bool:
     """Whether it is at the start of a line, or announced."""
-    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith((":", "：")) or line[-1:] in QUOTES
+    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith(":") or line[-1:] in QUOTES
 
 
-def _of_header(view: str, sign: Sign, line: str, *, is_begun: bool, is_end: bool) -> Special:
-    if not is_begun:
-        return _WAITING
+def _of_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     return _quoted_header(view, sign, line, is_end=is_end) or _emitted(view, sign, is_end=is_end)
 
 
 def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special | None:
     """A header in quotation marks, with nothing after it."""
-    closing = QUOTES.get(line[-1:]) if line else None
+    closing = QUOTES.get(line[-1:])
     if not closing:
         return None
     inside = re.match(rf"[^\n]{{0,{_HEADER_CHARS}}}?(?=[{re.escape(closing)}])", view[sign.start : sign.start + _HEADER_CHARS])

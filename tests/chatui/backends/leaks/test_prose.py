@@ -50,6 +50,7 @@ def test_text_that_only_resembles_a_sign_is_shown_whole(text: str) -> None:
     ("สวัสดีค่ะassistantanalysisSECRET", ""),
     (f"{SPREAD.join('Hi.assistantanalysis')}SECRET", ""),
     ("Hi.|start|>assistantSECRET", "Hi."),
+    ("Hi <|end|> <think>SECRET</think> so", "Hi <|end|>  so"),
     ("Hi|\u200bst\u200bart|>assistantSECRET", "Hi"),
 ])  # fmt: skip
 def test_a_sign_hides_the_same_text_however_it_arrives(text: str, shown: str) -> None:

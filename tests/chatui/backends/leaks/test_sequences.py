@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.leaks.sequences import example_in
+from chatui.backends.leaks.leak_patterns import signs_in
+from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 
@@ -121,6 +122,8 @@ def test_special_tokens_in_a_sentence_are_shown(text: str) -> None:
     (f'He wrote "{START} SECRET" once.', 'He wrote "'),
     (f'He wrote "{START}\nSECRET"', 'He wrote "'),
     (f'He wrote "{START}{"SECRET " * 60}"', 'He wrote "'),
+    (f'He wrote "{START} SECRET', 'He wrote "'),
+    ('He wrote "<|channel|>analysis SECRET', 'He wrote "'),
     (f"Then {HEADER}SECRET", "Then "),
     (f"Then {HEADER} SECRET", "Then "),
     (f"Then {HEADER}", "Then "),
@@ -175,13 +178,56 @@ def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: 
     ("Use <|channel|> fine so is it", "Use <|channel|> fine so is it"),
     ("Use <|foo|> so", "Use <|foo|> so"),
     ("Hi <|end|> so", "Hi <|end|> so"),
+    ("Hi <|end|>~", "Hi <|end|>~"),
+    ("Use <|start|> userx", "Use "),
     ("Hi <|end|> st", "Hi "),
     ("Hi <|end|> start so", "Hi <|end|> start so"),
     ("Use <|start|> assist", "Use "),
     ("Use <|start|> so is it", "Use <|start|> so is it"),
     (f'He wrote "{HEADER}', 'He wrote "'),
     (f"Then {HEADER} ", "Then "),
+    (f'He wrote "{START}<|message|>x\ny{END}" once. ', f'He wrote "{START}<|message|>x\ny{END}" once. '),
+    (f'He wrote "{START}<|message|>{"x" * 250}{END}" once. ', f'He wrote "{START}<|message|>{"x" * 250}{END}" once. '),
 ])  # fmt: skip
 def test_a_special_token_is_held_only_until_it_is_certain(text: str, released: str) -> None:
     guard = LeakGuard()
     assert "".join(span.text for span in guard.feed(text) if span.visible) == released
+
+
+@pytest.mark.parametrize(("begun", "line", "certain"), [
+    (f"{START} x", 'He wrote "', Verdict.EXAMPLE),
+    (f"{START} x", "Then ", Verdict.EMITTED),
+    (f"{START} x", "Hi.", Verdict.EMITTED),
+    ("<|channel|>analysis x", 'He wrote "', Verdict.EMITTED),
+    (f"{END}x", "Hi.", Verdict.EMITTED),
+    (f"{END}<", "Hi.", Verdict.EMITTED),
+])  # fmt: skip
+def test_a_row_of_tokens_is_held_for_two_hundred_characters(begun: str, line: str, certain: Verdict) -> None:
+    def verdict(length: int, *, is_end: bool = False) -> Verdict:
+        view = f"{begun:x<{length}}"
+        return judge_special(view, next(signs_in(view)), line, has_text=True, is_end=is_end).verdict
+
+    assert [verdict(199), verdict(200)] == [Verdict.WAIT, certain]
+    assert verdict(199, is_end=True) is certain, "no more text comes"
+
+
+def test_a_header_in_a_sentence_is_not_held_over_the_end_of_a_line() -> None:
+    view = f"{START}\n<|channel|>analysis<"
+    assert judge_special(view, next(signs_in(view)), "Then ", has_text=True, is_end=False).verdict is Verdict.EMITTED
+
+
+def test_a_stop_token_is_held_while_two_hundred_blanks_follow() -> None:
+    def verdict(blanks: int, line: str, *, is_end: bool = False) -> Verdict:
+        view = f"{END}{' ' * blanks}"
+        return judge_special(view, next(signs_in(view)), line, has_text=True, is_end=is_end).verdict
+
+    assert [verdict(blanks, "Hi.") for blanks in (199, 200)] == [Verdict.WAIT, Verdict.EMITTED]
+    assert [verdict(blanks, "Hi ") for blanks in (199, 200)] == [Verdict.WAIT, Verdict.MENTION]
+    assert [verdict(9, line, is_end=True) for line in ("Hi.", "Hi ", " ")] == [Verdict.EMITTED, Verdict.MENTION, Verdict.EMITTED]
+
+
+def test_how_much_text_arrived_before_a_row_of_tokens_changes_nothing() -> None:
+    text = "so it is " * 40
+    assert guarded([f'{text}"{START}', '" once.']) == f'{text}"{START}" once.'
+    assert guarded([f"{text}{START}<|chan", "nel|>analysis<|message|> begins it."]) == f"{text}{HEADER} begins it."
+    assert guarded([f"{text}{END}{START}", "<|channel|>final<|message|>Hi"]) == "Hi"
