@@ -179,6 +179,7 @@ def test_special_tokens_that_the_model_emitted_end_the_answer(text: str, shown: 
     ("Use <|foo|> so", "Use <|foo|> so"),
     ("Hi <|end|> so", "Hi <|end|> so"),
     ("Hi <|end|>~", "Hi <|end|>~"),
+    ("Hi <|end|> a", "Hi <|end|> "),
     ("Use <|start|> userx", "Use "),
     ("Hi <|end|> st", "Hi "),
     ("Hi <|end|> start so", "Hi <|end|> start so"),
@@ -229,5 +230,5 @@ def test_a_stop_token_is_held_while_two_hundred_blanks_follow() -> None:
 def test_how_much_text_arrived_before_a_row_of_tokens_changes_nothing() -> None:
     text = "so it is " * 40
     assert guarded([f'{text}"{START}', '" once.']) == f'{text}"{START}" once.'
-    assert guarded([f"{text}{START}<|chan", "nel|>analysis<|message|> begins it."]) == f"{text}{HEADER} begins it."
+    assert guarded([f"{text}{START}<|channel|>analysis<", "|message|> begins it."]) == f"{text}{HEADER} begins it."
     assert guarded([f"{text}{END}{START}", "<|channel|>final<|message|>Hi"]) == "Hi"
