@@ -174,5 +174,5 @@ def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
             word = _CHANNEL_WORD.match(view, at)
             if not is_end and _CHANNEL_MAYBE.match(view, at):
                 return _WAITING
-            return Special(Verdict.EMITTED, withdraws=bool(word) and str(word and word[1]).lower() == "final")
+            return Special(Verdict.EMITTED, withdraws=word is not None and word[1].lower() == "final")
     return _WAITING if not is_end and len(view) - sign.start < _HEADER_CHARS else _EMITTED
