@@ -192,7 +192,6 @@ class LeakGuard:
         self._prose = Prose()
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
-        self._buffered = ""
 
     def _with_withdrawal(self, judged: list[Span]) -> list[Span]:
         """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""

@@ -231,4 +231,4 @@ def test_how_much_text_arrived_before_a_row_of_tokens_changes_nothing() -> None:
     text = "so it is " * 40
     assert guarded([f'{text}"{START}', '" once.']) == f'{text}"{START}" once.'
     assert guarded([f"{text}{START}<|channel|>analysis<", "|message|> begins it."]) == f"{text}{HEADER} begins it."
-    assert guarded([f"{text}{END}{START}", "<|channel|>final<|message|>Hi"]) == "Hi"
+    assert guarded([f"{text}{END}<|start|>tool", "<|channel|>final<|message|>SECRET"]) == ""

@@ -38,7 +38,9 @@ def judged(text: str, *, complete: bool = True, whole: bool = False, resumes: bo
         guard = LeakGuard(whole=whole, resumes=resumes, follows=follows)
         spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
         assert not (whole and spans), "nothing is shown before the whole text was judged"
-        found.add(written(spans + guard.finish(complete=complete)))
+        spans += guard.finish(complete=complete)
+        assert all(span.text or span.withdraws or span.is_withheld for span in spans), "no span is without effect"
+        found.add(written(spans))
     [result] = found
     return result
 
@@ -66,6 +68,13 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
             for follows in (True, False):
                 assert judged(text, complete=complete, whole=whole, follows=follows) == text
             assert judged(text, complete=complete, whole=whole, resumes=True) == text
+
+
+@for_each(SHOWN)
+def test_nothing_is_reported_as_missing_from_a_harmless_text(text: str) -> None:
+    for whole in (True, False):
+        guard = LeakGuard(whole=whole, follows=True)
+        assert not any(span.is_withheld or span.withdraws or span.begins for span in guard.feed(text) + guard.finish(complete=True))
 
 
 @for_each([
@@ -98,6 +107,10 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
     ("<|start_response|>Hi<|end_response|>", "{<|start_response|>}Hi{<|end_response|>}"),
     ("x<|start_response|>Hi", "x#{!<|start_response|>}Hi"),
     ("x<|content|>Hi", "x#{!<|content|>}Hi"),
+    *((f"Hi `</think>{begun}", f"Hi `#{{!</think>}}{begun}") for begun in ("ana", "Think", "{", "fina", "\n")),
+    (f"{'x ' * 498}<think>y</think>Hi", f"{'x ' * 498}{{!<think>y</think>}}Hi"),
+    (f"{'x ' * 510}<think>{'y ' * 510}</think>z", f"{'x ' * 510}{{!<think>{'y ' * 510}</think>}}z"),
+    ("Hi.<think>x</think> <|channel|> so", "Hi.{!<think>x</think>} <|channel|> so"),
 ])  # fmt: skip
 def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, result: str) -> None:
     assert judged(text) == judged(text, complete=False) == result
@@ -162,6 +175,7 @@ def test_what_follows_a_token_is_judged_in_the_same_way_for_a_cut_answer(text: s
     ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi", "{!Thinking: x. assistantfinalHi}"),
     ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}", None),
     ("Analysis: the end|> token", "{!Analysis: the end|> token}", None),
+    ("Analysis: the <|end token", "{!Analysis: the <|end token}", None),
     ("Thinking: x.assistantfinalHi\nAnswer: y", "{Thinking: x.assistantfinal}^Hi\nAnswer: y", None),
     ("thinking\nx", "{!thinking\nx}", "{!thinking\nx}"),
     ("Analysis: x<think>y</think>", "Analysis: x{!<think>y</think>}", "{!Analysis: x<think>y</think>}"),
@@ -289,6 +303,7 @@ def test_a_whole_text_with_a_sign_withdraws_the_earlier_text_too(text: str, resu
     ("final<|message|>Hi", "{!final<|message|>Hi}"),
     ("<think>x</think>Hi", "{<think>x</think>}Hi"),
     ("x</think>Hi", "x#{!</think>}Hi"),
+    ("Hi `</think>ana", "Hi `#{!</think>}ana"),
 ])  # fmt: skip
 def test_in_a_continuation_a_word_alone_is_no_sign(text: str, result: str) -> None:
     assert judged(text, resumes=True) == judged(text, resumes=True, complete=False) == result
