@@ -11,7 +11,6 @@ _FENCE = re.compile(r"`{3,60}|~{3,60}")
 _UNDECIDED = re.compile(rf"[ \t>*+.)\d-]{{0,{_LEAD_CHARS}}}(?:`{{0,40}}|~{{0,40}})\Z")
 _INFO_CHARS = 120
 _MAX_RUN = 80
-_RUN = re.compile(rf"`{{1,{_MAX_RUN}}}")
 MAX_SPAN_CHARS = 400
 """Longer code spans do not count: a stray backtick must not turn a whole page into code."""
 
@@ -67,12 +66,10 @@ class Code:
 
     def backticks(self, text: str, at: int, *, is_end: bool, before: str = " ") -> int | None:
         """Read a run of backticks; returns where it ends, None if more text is needed. ``before``: the character before ``text``."""
-        match = _RUN.match(text, at)
-        end = match.end() if match else at + 1
+        run = text[at : at + _MAX_RUN]
+        end = at + len(run) - len(run.lstrip("`"))
         if end >= len(text) - 1 and end - at < _MAX_RUN and not is_end:
             return None
-        if self.fence:
-            return end
         before, after = text[at - 1 : at] if at else before, text[end : end + 1]
         length = end - at
         if self._span == length:

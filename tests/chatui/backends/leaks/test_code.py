@@ -36,6 +36,10 @@ TAG = "<think>SECRET</think>"
     f"- Hi\n\n>Hi\n\n    {TAG}\nHi",
     f"- Hi\n\nHi\n\n    {TAG}\nHi",
     f"Hi `<think>{'x' * 393}` so",
+    f"Hi\n\n\n    {TAG}\nHi",
+    f"Hi\nSo `{TAG}` it\nis `{TAG}`.",
+    f"Hi\n\n```\na\n\n```\n    {TAG}\nHi",
+    f"Hi\n```\na `x\n```\nHi `{TAG}` so",
 ])  # fmt: skip
 def test_tags_in_code_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4

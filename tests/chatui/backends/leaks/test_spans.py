@@ -170,6 +170,8 @@ def test_what_follows_a_token_is_judged_in_the_same_way_for_a_cut_answer(text: s
     ("Thinking: x\nAnswer: Hi", "{!Thinking: x\nAnswer:} Hi", "{!Thinking: x\nAnswer: Hi}"),
     ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer:} y#{!</think>}Hi", "{!Thinking: x\nAnswer: y</think>Hi}"),
     ("Thinking: x\nAnswer: y <think>z</think>.", "{!Thinking: x\nAnswer:} y {!<think>z</think>}.", None),
+    ("Thinking: x\nAnswer: analysis of it", "{!Thinking: x\nAnswer:} analysis of it", None),
+    ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana", "{!Thinking: x\nAnswer: ana}"),
     ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi", None),
     (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}", f"{{!Thinking: x{FINAL}Hi}}"),
     ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi", "{!Thinking: x. assistantfinalHi}"),
