@@ -153,9 +153,10 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
 
 
 def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
-    if is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end):
-        return Special(Verdict.MENTION, sign.end)
-    return _emitted(view, sign, is_end=is_end)
+    mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
+    if mention is None:
+        return _WAITING
+    return Special(Verdict.MENTION, sign.end) if mention else _emitted(view, sign, is_end=is_end)
 
 
 def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
