@@ -103,7 +103,7 @@ class Prose:
         if doubt and doubt.place == "fence" and not self._code.fence:
             self._take(past)
             return self._believe()
-        if doubt and doubt.place == "indent" and not self._code.is_indented and not self._code.is_blank:
+        if doubt and doubt.place == "indent" and not self._code.is_indented:
             self._take(at)
             return self._believe() if _is_balanced("".join(doubt.parts)) else self._distrust()
         return past

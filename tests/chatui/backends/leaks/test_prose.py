@@ -58,7 +58,17 @@ def test_a_sign_hides_the_same_text_however_it_arrives(text: str, shown: str) ->
     assert guarded([text], whole=True) == shown
 
 
-@for_each(["See [the box ", "Hi <b class=x", "Hi <|open|> and so on. ", "Hi ◁so", "Hi <channel> so ", f"{DETAILS}a</details> so "])
+@for_each(
+    [
+        "See [the box ",
+        "Hi <b class=x",
+        "Hi <|open|> and so on. ",
+        "Hi ◁so",
+        "Hi \uff40 so ",
+        "Hi <channel> so ",
+        f"{DETAILS}a</details> so ",
+    ]
+)
 def test_text_that_cannot_become_a_sign_is_not_held(text: str) -> None:
     guard = LeakGuard()
     assert "".join(span.text for piece in text for span in guard.feed(piece)) == text

@@ -91,6 +91,7 @@ def test_nothing_is_reported_as_missing_from_a_harmless_text(text: str) -> None:
     ("<think>x<|end|>y<|channel|>z</think>Hi", "{<think>x<|end|>y<|channel|>z</think>}Hi"),
     ("<think>x<|start_response|>y</think>Hi", "{<think>x<|start_response|>y</think>}Hi"),
     ("<think>x assistantfinalSECRET</think>Hi", "{<think>x assistantfinalSECRET</think>}Hi"),
+    ("<analysis>x.assistantanalysisy</analysis>Hi", "{<analysis>x.assistantanalysisy</analysis>}Hi"),
     ("<think>x `</think>` y</think>Hi", "{<think>x `</think>` y</think>}Hi"),
     ("<think>```\n</think>\nHi", "{<think>```\n</think>}\nHi"),
     ("Hi.<think>x</think> So", "Hi.{!<think>x</think>} So"),
