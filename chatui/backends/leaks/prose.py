@@ -12,7 +12,7 @@ from chatui.backends.leaks.code import MAX_SPAN_CHARS, Code
 from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
-from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
+from chatui.backends.leaks.sequences import Verdict, begins_final, example_in, judge_special
 
 _LINE_CHARS = 240
 
@@ -225,7 +225,8 @@ class Prose:
         doubt = self._doubt
         self._take(len(self._buffer))
         text = "".join(doubt.parts) if doubt else ""
-        end = example_in(folded(text), is_end=is_end)
+        view = folded(text)
+        end = example_in(view, is_end=is_end)
         if end is None:
             return None
         self._doubt = None
@@ -233,9 +234,8 @@ class Prose:
             self._buffer, self._before = text[end:], text[end - 1]
             self._release(text[:end])
             return -1
-        sign = leak_patterns.sign_at(folded(text), 0, is_end=True)
         self._buffer = text
-        return self._found(sign if isinstance(sign, Sign) else Sign(Kind.SPECIAL, "start", 0, len(text)), withdraws=False)
+        return self._found(next(leak_patterns.signs_in(view)), withdraws=begins_final(view))
 
     def _line_before(self, view: str, at: int) -> str:
         here = view[max(at - _LINE_CHARS, 0) : at]

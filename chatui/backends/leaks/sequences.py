@@ -98,6 +98,13 @@ def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
     return not (following and following.kind is Kind.SPECIAL)
 
 
+def begins_final(view: str) -> bool:
+    """Whether the message that begins here is a final one, so that the text before it was not the answer."""
+    tokens = [sign for sign in leak_patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is Kind.SPECIAL]
+    word = _CHANNEL_WORD.match(view, tokens[1].end) if len(tokens) > 1 and tokens[1].name == "channel" else None
+    return word is not None and word[1].lower() == "final"
+
+
 def _may_be_example(line: str) -> bool:
     """Whether it is at the start of a line, or announced."""
     return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith(":") or line[-1:] in QUOTES
