@@ -79,8 +79,7 @@ class LeakGuard:
             held, self._buffered = "".join(self._parts) + self._buffered, ""
             self._parts = []
             spans += self._read(held, is_end=False)
-        if self._state in (_State.OPEN, _State.TAG):
-            spans += self._read("", is_end=True)
+        spans += self._read("", is_end=True)
         parts, self._parts = "".join(self._parts), []
         return [*spans, *self._with_withdrawal(self._judged(parts, complete=complete))] if self._state is _State.BUFFERED else spans
 
@@ -193,7 +192,6 @@ class LeakGuard:
         self._prose = Prose()
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
-        self._buffered = ""
 
     def _with_withdrawal(self, judged: list[Span]) -> list[Span]:
         """If there is raw output after another message of the completion, that is withdrawn: it may have been raw output, too."""
@@ -206,7 +204,7 @@ class LeakGuard:
         if self._is_unprovable:
             return [Span(False, text, is_withheld=True)]
         if is_data:
-            return self._of_data(text)
+            return self._of_data(text, complete=complete)
         if label and not judgement.is_collapsed(text) and (spans := self._after_label(text, label, complete=complete)):
             return spans
         beginning = bare(folded(text)).lstrip()
@@ -216,17 +214,17 @@ class LeakGuard:
         if not complete:
             # Perhaps prose that happens to begin with the word, but a cut answer cannot be distinguished from reasoning.
             return [Span(False, text, is_withheld=True)]
-        return self._of_prose(text)
+        return self._of_prose(text, complete=True)
 
-    def _of_prose(self, text: str) -> list[Span]:
-        """Scan a complete answer with a doubtful beginning like any other."""
+    def _of_prose(self, text: str, *, complete: bool) -> list[Span]:
+        """Scan an answer with a doubtful beginning like any other, now that all of it is there."""
         self._state, self._prose = _State.OPEN, Prose()
         spans = [*self._read(text, is_end=False)]
         if self._state is _State.BUFFERED:
             # It contains a sign, after which nothing is provably the answer. Judging it by its beginning again would start over.
             text, self._parts = "".join(self._parts), []
-            return [*spans, *judgement.judge(text, complete=True)]
-        return [*spans, *self.finish(complete=True)]
+            return [*spans, *judgement.judge(text, complete=complete)]
+        return [*spans, *self.finish(complete=complete)]
 
     def _after_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
         """The spans after a label; empty if the label seems to be a heading of an honest answer."""
@@ -236,10 +234,10 @@ class LeakGuard:
             return [Span(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]
         return [Span(False, text, is_withheld=True)] if label.is_raw or not complete else []
 
-    def _of_data(self, text: str) -> list[Span]:
+    def _of_data(self, text: str, *, complete: bool) -> list[Span]:
         shown = structured.visible_of(text)
         if shown is None:
-            return self._of_prose(text)
+            return self._of_prose(text, complete=complete)
         rest = LeakGuard(whole=True)
         return [Span(False, text, is_withheld=True), *rest.feed(shown), *rest.finish(complete=True)]
 

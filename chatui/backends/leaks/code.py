@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-_HEAD = re.compile(r"(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*)(?P<run>`{3,60}|~{3,60})?")
-_UNDECIDED = re.compile(r"[ \t>*+.)\d-]{0,60}(?:`{0,40}|~{0,40})\Z")
+_LEAD_CHARS = 60
+"""A line's beginning is read no further, whether or not more of it has arrived."""
+_LEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*")
+_FENCE = re.compile(r"`{3,60}|~{3,60}")
+_UNDECIDED = re.compile(rf"[ \t>*+.)\d-]{{0,{_LEAD_CHARS}}}(?:`{{0,40}}|~{{0,40}})\Z")
 _INFO_CHARS = 120
 _MAX_RUN = 80
-_RUN = re.compile(rf"`{{1,{_MAX_RUN}}}")
 MAX_SPAN_CHARS = 400
 """Longer code spans do not count: a stray backtick must not turn a whole page into code."""
 
@@ -46,30 +48,28 @@ class Code:
 
     def head(self, text: str, at: int, *, is_end: bool) -> int | None:
         """Read the beginning of a line; returns where to continue, None if more text is needed."""
-        match = _HEAD.match(text, at)
-        if match is None or (not is_end and _UNDECIDED.match(text, at)):
+        lead = _LEAD.match(text, at, at + _LEAD_CHARS)
+        if lead is None or (not is_end and _UNDECIDED.match(text, at)):
             return None
-        run = match["run"]
-        if run and self.is_trusted:
-            rest = text[match.end() : match.end() + _INFO_CHARS]
+        fence = _FENCE.match(text, lead.end())
+        if fence and self.is_trusted:
+            rest = text[fence.end() : fence.end() + _INFO_CHARS]
             info, newline, _ = rest.partition("\n")
             if not newline and not is_end and len(rest) < _INFO_CHARS and "`" not in info:
                 return None
-            if self._takes_fence(run, info):
+            if self._takes_fence(fence[0], info):
                 self._at_head = self.is_blank = False
-                return match.end()
+                return fence.end()
         self._at_head = False
-        self._see_line(match["lead"], text[match.end("lead") : match.end("lead") + 1])
-        return match.end("lead")
+        self._see_line(lead[0], text[lead.end() : lead.end() + 1])
+        return lead.end()
 
     def backticks(self, text: str, at: int, *, is_end: bool, before: str = " ") -> int | None:
         """Read a run of backticks; returns where it ends, None if more text is needed. ``before``: the character before ``text``."""
-        match = _RUN.match(text, at)
-        end = match.end() if match else at + 1
+        run = text[at : at + _MAX_RUN]
+        end = at + len(run) - len(run.lstrip("`"))
         if end >= len(text) - 1 and end - at < _MAX_RUN and not is_end:
             return None
-        if self.fence:
-            return end
         before, after = text[at - 1 : at] if at else before, text[end : end + 1]
         length = end - at
         if self._span == length:
@@ -87,10 +87,6 @@ class Code:
         self._has_lines = self._has_lines or not self.is_blank
         self._at_head, self.is_blank = True, True
         self._span, self._span_counts = 0, True
-
-    def begin_word(self) -> None:
-        """The line is not empty."""
-        self.is_blank = False
 
     def distrust(self, place: str) -> None:
         """Text that looked like code was not, and is read again from a sign in its line on. ``place``: the kind of code."""
@@ -127,4 +123,5 @@ class Code:
         is_item = bool(lead.strip(" \t>"))
         is_deep = not is_item and ">" not in lead and ("\t" in lead or len(lead) >= 4)
         self.is_indented = is_deep and not self._in_list and (after_blank or self.is_indented)
-        self._in_list = is_item or (self._in_list and bool(lead.strip(">")))
+        # Without a blank line before it, text at the margin continues the item's paragraph.
+        self._in_list = is_item or (self._in_list and (not after_blank or bool(lead.strip(">"))))

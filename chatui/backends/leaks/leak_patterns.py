@@ -110,20 +110,25 @@ _PREFIXES = frozenset(
     for prefix in (word[:length] for length in range(1, len(word) + 1))
 )
 _MAX_PREFIX_CHARS = max(map(len, _PREFIXES))
+_MAX_SPREAD_CHARS = 17 * (_MAX_PREFIX_CHARS + 2)
 _MAX_WAITING = 240
 
 
 def undecided(text: str) -> int:
     """How many characters at the end of folded text may be the beginning of a sign, before its trigger."""
-    end = text[-64:]
-    if match := BEGUN.search(end):
+    if match := BEGUN.search(text[-64:]):
         return len(match[0])
-    if ZERO in end:
-        word = re.search(r"[\w|\u200b]*\Z", end)
-        return len(word[0]) if word and bare(word[0]).lower() in _PREFIXES | {""} else 0
-    if end.endswith("|"):
-        return 1 + undecided_word(end[:-1])
-    return undecided_word(end)
+    end = text[-_MAX_SPREAD_CHARS:]
+    letters = bare(end)
+    length = int(letters.endswith("|"))
+    length += undecided_word(letters[: len(letters) - length])
+    if not length:
+        return 0
+    if letters[:-length].endswith("|"):
+        length += 1
+    # Invisible characters may stand between the letters.
+    places = [place for place, character in enumerate(end) if character != ZERO]
+    return len(end) - places[-length]
 
 
 def undecided_word(end: str) -> int:
@@ -146,7 +151,7 @@ def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
     if first in "aAcC" and not is_end and _CALL_MAYBE.match(text, at):
         return WAIT
     if first in "aA":
-        return WAIT if not is_end and _is_collapsed_begun(text[at : at + 60]) else None
+        return WAIT if not is_end and _is_collapsed_begun(bare(text[at : at + _MAX_SPREAD_CHARS])) else None
     special = _SPECIAL.match(text, at)
     if special and not (special["c"] and special.end() == len(text) and not is_end):
         return _special(text, special, is_end=is_end)
@@ -168,7 +173,7 @@ def signs_in(text: str) -> Iterator[Sign]:
 
 
 def _is_collapsed_begun(text: str) -> bool:
-    rest = bare(text)[len("assistant") :].lstrip()
+    rest = text[len("assistant") :].lstrip()
     return len(text) < 60 and any(name.startswith(rest) for name in ("analysis", "commentary", "final"))
 
 

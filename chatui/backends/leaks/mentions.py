@@ -36,14 +36,16 @@ _JOIN = (
     r"|,?\s(?:and|or|to|through|until|then|followed by|and then|with|und|oder|bis|et|ou|à|y|o|u|e|a|и|или|до|i|lub|och|eller|en|of)"
     r"\s(?:the |a |an |das |der |le |la |el |o )?)"
 )
-_NOUN = (
+_LATIN_NOUN = (
     r"(?:(?:closing |opening |special |control |end |start |stop |reasoning |thinking )?"
     r"(?:tags?|tokens?|markers?|elements?|blocks?|sections?|labels?|delimiters?|markup|wrappers?|pairs?|syntax|format|channels?|strings?|prefix(?:es)?|headers?"
     r"|sequences?|symbols?|mode|nodes?|Tags?|Marken?|Markierung(?:en)?|Blöcke?n?|Block|Abschnitte?|Zeichen(?:folge)?|balises?|jetons?|marqueurs?|etiquetas?|marcadores?|bloques?"
-    r"|marcas?|marcador|тег\w*|токен\w*|блок\w*|маркер\w*|znacznik\w*)\b|标签|標籤|标记|標記|令牌|タグ|トークン|マーカー|要素|태그|토큰|标识)"
+    r"|marcas?|marcador|тег\w*|токен\w*|блок\w*|маркер\w*|znacznik\w*)\b)"
 )
-_NOUN_BEFORE = re.compile(rf"(?:{_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z", re.IGNORECASE)
-_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{0,2}})(?:{_NOUN})", re.IGNORECASE)
+_CJK_NOUN = "(?:标签|標籤|标记|標記|令牌|タグ|トークン|マーカー|要素|태그|토큰|标识)"
+_NOUN_BEFORE = re.compile(rf"(?:{_LATIN_NOUN}|{_CJK_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z", re.IGNORECASE)
+# A word glued to the sign is no noun beside it: reasoning begins like that.
+_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{1,2}}{_LATIN_NOUN}|[\s-]{{0,2}}{_CJK_NOUN})", re.IGNORECASE)
 _LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*<[|/])")
 _LINKED_BEFORE = re.compile(rf"{_MARK}{_QUOTE}{_JOIN}{_QUOTE}\Z")
 _SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*</[\w:-]{2,30}>(?P<close>.)", re.DOTALL)
@@ -69,15 +71,15 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
         case Kind.COLLAPSED:
             verdict = _of_collapsed(line, after)
         case _:
-            verdict = _of_tag(line, after)
-            if not verdict and sign.kind is Kind.CLOSING and _SPOKEN_OF.search(line) and _GOES_ON.match(after):
+            verdict = _of_tag(line, after, whole=whole)
+            if sign.kind is Kind.CLOSING and _SPOKEN_OF.search(line) and _GOES_ON.match(after):
                 return True
     if verdict or whole:
         return bool(verdict)
     return None if verdict is None else False
 
 
-def _of_tag(line: str, after: str) -> bool | None:
+def _of_tag(line: str, after: str, *, whole: bool) -> bool | None:
     """For a tag. None if there is no evidence yet, but more text could provide it."""
     if _is_quoted(line, after):
         return True
@@ -85,7 +87,7 @@ def _of_tag(line: str, after: str) -> bool | None:
         return False
     if _BULLET.fullmatch(line):
         return bool(_EXPLAINED.match(after)) or (None if len(after) < 3 else False)
-    if _stands_in_a_sentence(line, after):
+    if _stands_in_a_sentence(line, after, whole=whole):
         return True
     return False if _is_glued(after) and line[-1:] not in QUOTES else None
 
@@ -98,16 +100,18 @@ def _is_quoted(line: str, after: str) -> bool:
     if closing is None:
         return False
     pair = _SMALL_PAIR.match(after)
-    return (after[:1] != "" and after[0] in closing) or bool(pair and pair["close"] in closing)
+    return after.startswith(tuple(closing)) or bool(pair and pair["close"] in closing)
 
 
-def _stands_in_a_sentence(line: str, after: str) -> bool:
+def _stands_in_a_sentence(line: str, after: str, *, whole: bool) -> bool:
     """Whether it is next to a noun such as "tag", linked to another sign, or before the end of a sentence."""
-    if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
+    if _NOUN_BEFORE.search(line) or ((after or whole) and _LINKED_BEFORE.search(line) and not _is_glued(after)):
         return True
-    if _NOUN_AFTER.match(after) or _LINKED_AFTER.match(after):
+    noun = _NOUN_AFTER.match(after)
+    # The noun may still become a longer word.
+    if (noun and (whole or noun.end() < len(after))) or _LINKED_AFTER.match(after):
         return True
-    return after[:1] != "" and after[0] in _PUNCTUATION and bool(_SPEAKS_ON.search(line))
+    return after.startswith(tuple(_PUNCTUATION)) and bool(_SPEAKS_ON.search(line))
 
 
 def _of_special(line: str, after: str) -> bool | None:

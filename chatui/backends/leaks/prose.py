@@ -12,7 +12,7 @@ from chatui.backends.leaks.code import MAX_SPAN_CHARS, Code
 from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
-from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
+from chatui.backends.leaks.sequences import Verdict, begins_final, example_in, judge_special
 
 _LINE_CHARS = 240
 
@@ -96,8 +96,6 @@ class Prose:
         if trigger is None:
             end = len(view) if is_end else len(view) - leak_patterns.undecided(view[at:])
             return self._stop(end)
-        if trigger.start() > at:
-            self._code.begin_word()
         return self._at_trigger(view, trigger, is_end=is_end)
 
     def _at_head(self, at: int, past: int) -> int:
@@ -105,7 +103,7 @@ class Prose:
         if doubt and doubt.place == "fence" and not self._code.fence:
             self._take(past)
             return self._believe()
-        if doubt and doubt.place == "indent" and not self._code.is_indented and not self._code.is_blank:
+        if doubt and doubt.place == "indent" and not self._code.is_indented:
             self._take(at)
             return self._believe() if _is_balanced("".join(doubt.parts)) else self._distrust()
         return past
@@ -116,7 +114,6 @@ class Prose:
             return self._at_line_end(at)
         if view[at] == "`":
             return self._at_backticks(at, is_end=is_end)
-        self._code.begin_word()
         sign = leak_patterns.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
             return self._stop(at)
@@ -134,15 +131,14 @@ class Prose:
 
     def _at_backticks(self, at: int, *, is_end: bool) -> int | None:
         if self._buffer[at] != "`":
-            self._code.begin_word()
             return at + 1
         past = self._code.backticks(self._buffer, at, is_end=is_end, before=self._before)
         if past is None:
             return self._stop(at)
-        self._code.begin_word()
         if self._doubt and self._doubt.place == "span" and self._code.place != "span":
+            is_long = self._doubt.size + at > MAX_SPAN_CHARS
             self._take(past)
-            return self._believe()
+            return self._distrust() if is_long else self._believe()
         return past
 
     def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
@@ -169,15 +165,12 @@ class Prose:
     def _found(self, sign: Sign, *, withdraws: bool) -> Found:
         self._take(sign.start)
         rest, self._buffer, self._before = self._buffer, "", " "
-        name = rest[: sign.end - sign.start] if sign.kind is Kind.SPECIAL else sign.name
-        return Found(sign.kind, name, sign.end - sign.start, rest, withdraws)
+        return Found(sign.kind, sign.name, sign.end - sign.start, rest, withdraws)
 
     # Releasing and buffering
 
     def _stop(self, at: int) -> int | None:
         """Undecided: the text up to ``at`` is released, the rest stays buffered."""
-        if self._buffer[:at].rpartition("\n")[2].strip():
-            self._code.begin_word()
         self._take(at)
         doubt = self._doubt
         if doubt and doubt.place == "span" and doubt.size > MAX_SPAN_CHARS:
@@ -232,7 +225,8 @@ class Prose:
         doubt = self._doubt
         self._take(len(self._buffer))
         text = "".join(doubt.parts) if doubt else ""
-        end = example_in(folded(text), is_end=is_end)
+        view = folded(text)
+        end = example_in(view, is_end=is_end)
         if end is None:
             return None
         self._doubt = None
@@ -240,9 +234,8 @@ class Prose:
             self._buffer, self._before = text[end:], text[end - 1]
             self._release(text[:end])
             return -1
-        sign = leak_patterns.sign_at(folded(text), 0, is_end=True)
         self._buffer = text
-        return self._found(sign if isinstance(sign, Sign) else Sign(Kind.SPECIAL, "start", 0, len(text)), withdraws=False)
+        return self._found(next(leak_patterns.signs_in(view)), withdraws=begins_final(view))
 
     def _line_before(self, view: str, at: int) -> str:
         here = view[max(at - _LINE_CHARS, 0) : at]

@@ -51,14 +51,17 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
     if not has_text:
         return _EMITTED
     rest = view[sign.end : sign.end + _HEADER_CHARS]
-    if sign.name == "channel" and (_CHANNEL_WORD.match(rest) or (not is_end and _CHANNEL_MAYBE.match(rest))):
-        return _of_header(view, sign, line, is_begun=bool(_CHANNEL_WORD.match(rest)), is_end=is_end)
-    if sign.name == "start" and (_ROLE.match(rest) or (not is_end and _ROLE_MAYBE.match(rest))):
-        if _ROLE.match(rest) and _may_be_example(line):
+    maybe = {"channel": _CHANNEL_MAYBE, "start": _ROLE_MAYBE}.get(sign.name)
+    if maybe and not is_end and maybe.match(rest):
+        return _WAITING
+    if sign.name == "channel" and _CHANNEL_WORD.match(rest):
+        return _of_header(view, sign, line, is_end=is_end)
+    if sign.name == "start" and _ROLE.match(rest):
+        if _may_be_example(line):
             return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
         if _SPEAKS_ON.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
             return header
-        return _of_header(view, sign, line, is_begun=bool(_ROLE.match(rest)), is_end=is_end)
+        return _of_header(view, sign, line, is_end=is_end)
     if sign.name in _ENDINGS:
         return _of_ending(view, sign, line, is_end=is_end)
     return _of_lone(view, sign, line, is_end=is_end)
@@ -77,29 +80,43 @@ def example_in(view: str, *, is_end: bool) -> int | None:
             break
         elif sign.start and (body_at or sign.name not in ("channel", "constrain")):
             return 0
-    if not ended_at:
+    if not ended_at or ended_at > _MAX_EXAMPLE_CHARS:
         return 0 if is_end or len(view) > _MAX_EXAMPLE_CHARS else None
-    rest = view[ended_at:].lstrip()
+    has_text = _begins_with_text(view[ended_at:].lstrip(), is_end=is_end)
+    if has_text is None:
+        return None
+    return ended_at if has_text else 0
+
+
+def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
+    """Whether text follows, rather than another token or nothing; None if more text is needed."""
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
-        return 0 if is_end else None
-    following = leak_patterns.sign_at(rest, 0, is_end=True) if rest[0] in "<\\&|" else None
-    return 0 if isinstance(following, Sign) and following.kind is Kind.SPECIAL else ended_at
+        return False if is_end else None
+    following = leak_patterns.sign_at(rest, 0, is_end=is_end)
+    if isinstance(following, leak_patterns.Wait):
+        return None
+    return not (following and following.kind is Kind.SPECIAL)
+
+
+def begins_final(view: str) -> bool:
+    """Whether the message that begins here is a final one, so that the text before it was not the answer."""
+    tokens = [sign for sign in leak_patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is Kind.SPECIAL]
+    word = _CHANNEL_WORD.match(view, tokens[1].end) if len(tokens) > 1 and tokens[1].name == "channel" else None
+    return word is not None and word[1].lower() == "final"
 
 
 def _may_be_example(line: str) -> bool:
     """Whether it is at the start of a line, or announced."""
-    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith((":", "：")) or line[-1:] in QUOTES
+    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith(":") or line[-1:] in QUOTES
 
 
-def _of_header(view: str, sign: Sign, line: str, *, is_begun: bool, is_end: bool) -> Special:
-    if not is_begun:
-        return _WAITING
+def _of_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     return _quoted_header(view, sign, line, is_end=is_end) or _emitted(view, sign, is_end=is_end)
 
 
 def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special | None:
     """A header in quotation marks, with nothing after it."""
-    closing = QUOTES.get(line[-1:]) if line else None
+    closing = QUOTES.get(line[-1:])
     if not closing:
         return None
     inside = re.match(rf"[^\n]{{0,{_HEADER_CHARS}}}?(?=[{re.escape(closing)}])", view[sign.start : sign.start + _HEADER_CHARS])
@@ -113,7 +130,7 @@ def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special
 
 def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
     """A whole header inside a sentence that continues after it, as no message body does."""
-    header = _WHOLE_HEADER.match(view, sign.start)
+    header = _WHOLE_HEADER.match(view, sign.start, sign.start + _HEADER_CHARS)
     if header:
         rest = view[header.end() : header.end() + 2]
         if len(rest) < 2 and not is_end:
@@ -127,12 +144,14 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     rest = view[sign.end : sign.end + _HEADER_CHARS]
     beginning = rest.lstrip("\u200b \t\r\n")
     if not beginning:
-        if not is_end and len(rest) < 40:
+        if not is_end and len(rest) < _HEADER_CHARS:
             return _WAITING
         # A stop token that a server left at the end of the answer, unless the last sentence mentions it.
         return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
-    if beginning[0] in "<\\&|" or beginning[0] == "s":
-        following = leak_patterns.sign_at(beginning, 0, is_end=is_end) if beginning[0] != "s" or beginning.startswith("start") else None
+    if not is_end and "start".startswith(beginning):
+        return _WAITING
+    if beginning[0] in "<\\&|" or beginning.startswith("start"):
+        following = leak_patterns.sign_at(beginning, 0, is_end=is_end)
         if isinstance(following, leak_patterns.Wait):
             return _WAITING
         if following and following.kind is Kind.SPECIAL:
@@ -161,9 +180,7 @@ def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
             return _EMITTED
         if found and found.name == "channel":
             word = _CHANNEL_WORD.match(view, at)
-            if word is None and not is_end and _CHANNEL_MAYBE.match(view, at):
+            if not is_end and _CHANNEL_MAYBE.match(view, at):
                 return _WAITING
-            return Special(Verdict.EMITTED, withdraws=bool(word) and str(word and word[1]).lower() == "final")
-    can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and not re.search(r"[.!?]\s", view[sign.end :])
-    is_header = sign.name in ("start", *_ENDINGS)
-    return _WAITING if can_grow and is_header and len(view) - sign.end < 60 else _EMITTED
+            return Special(Verdict.EMITTED, withdraws=word is not None and word[1].lower() == "final")
+    return _WAITING if not is_end and len(view) - sign.start < _HEADER_CHARS else _EMITTED

@@ -30,6 +30,19 @@ TAG = "<think>SECRET</think>"
     f"Hi\n\n    {TAG}",
     f"Hi\n\n    {TAG}\n    <think>{TAG}</think>",
     "Hi\n\n    <think>x <|end|></think>\n\nHi",
+    f"Hi\n\n{' ' * 70}{TAG}\nHi",
+    f"Hi\n\n{' ' * 61}x\n    {TAG}\nHi",
+    f"```\n- x\n```\n\n    {TAG}\nHi",
+    f"- Hi\n\n>Hi\n\n    {TAG}\nHi",
+    f"- Hi\n\nHi\n\n    {TAG}\nHi",
+    f"Hi `<think>{'x' * 393}` so",
+    f"Hi\n\n\n    {TAG}\nHi",
+    f"```\n<think>{'x ' * 220}</think>\n```\nHi",
+    f"Hi\n\n    <think>{'x ' * 220}</think>\n\nHi",
+    "Hi\n\n    <think>x\n\n    y</think>\n\nHi",
+    f"Hi\nSo `{TAG}` it\nis `{TAG}`.",
+    f"Hi\n\n```\na\n\n```\n    {TAG}\nHi",
+    f"Hi\n```\na `x\n```\nHi `{TAG}` so",
 ])  # fmt: skip
 def test_tags_in_code_are_shown(text: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
@@ -44,6 +57,7 @@ def test_tags_in_code_are_shown(text: str) -> None:
     f"The `User`s {TAG} and `x",
     f"Hi `{TAG}``",
     f"Hi `a\n{TAG}`",
+    f"Hi `{TAG}\nHi ` so",
     f"Hi `a `{TAG}` b",
     f"``` a ` b\n{TAG}",
     f"Hi\n    {TAG}\nHi",
@@ -59,6 +73,17 @@ def test_tags_in_code_are_shown(text: str) -> None:
     "Hi `<think> tag ``SECRET </think>Y`` so\nHi",
     f"Hi\n\n    a\n```\nx\n```\n    {TAG}\nHi",
     f"Hi\n\n```\nx\n```\n    {TAG}\nHi",
+    f"Hi\n\n    a\n{'>' * 61}{TAG}\nHi",
+    f"Hi\n\n    a\n{'- ' * 40}{TAG}\nHi",
+    f"{' ' * 61}```\n{TAG}\n```\nHi",
+    f"```\na\n\n    b\n```\n    {TAG}\nHi",
+    f"```\na\n\n~~~\n```\n    {TAG}\nHi",
+    f"- Hi\n```\nx\n```\n\n    {TAG}\nHi",
+    f"- Hi\n  Hi\n\n    {TAG}\nHi",
+    f"- Hi\nHi\n\n    {TAG}\nHi",
+    f"- Hi\n\n  Hi\n\n    {TAG}\nHi",
+    f"Hi `<think>{'SECRET' * 70}` so",
+    f"Hi `<think>SECRET{'x' * 388}` so",
 ])  # fmt: skip
 def test_tags_outside_code_are_hidden(text: str) -> None:
     assert [("SECRET" in guarded(pieces)) for pieces in cuts(text)] == [False] * 4
@@ -109,7 +134,7 @@ def test_the_place_after_a_line(text: str, place: str) -> None:
 @for_each([
     ("", None), ("`", None), ("``", None), ("```", None), ("```py", None), ("- ", None), ("1.", None), ("> ", None), ("   ", None),
     ("~", None), ("a", 0), ("  a", 2), ("- a", 2), ("```py\n", 3), ("~~~\n", 3), ("```" + "x" * 120, 3), ("```" + "x" * 119, None),
-    ("```a`", 0),
+    ("```a`", 0), (" " * 60, None), (" " * 61, 60), (" " * 60 + "```", None), (" " * 60 + "```\n", 63), (">" * 61, 60),
 ])  # fmt: skip
 def test_the_beginning_of_a_line_is_held_until_it_is_certain(text: str, past: int | None) -> None:
     assert Code().head(text, 0, is_end=False) == past
@@ -120,3 +145,4 @@ def test_the_beginning_of_a_line_is_held_until_it_is_certain(text: str, past: in
 def test_a_run_of_backticks_is_held_until_two_characters_follow(text: str, past: int | None) -> None:
     assert Code().backticks(text, 0, is_end=False) == past
     assert Code().backticks(text, 0, is_end=True) is not None
+    assert Code().backticks(f"{'x' * 200}{text}", 200, is_end=False) == (past and past + 200)

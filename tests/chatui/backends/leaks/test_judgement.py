@@ -30,6 +30,7 @@ def shown(text: str, *, complete: bool = True) -> list[str]:
     (f"<|channel|>analysis<|message|>SECRET <|constrain|> and much more<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     (f"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["I look.", "Hello"]),
     (f"<|channel|>commentary<|message|> \n<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"Hello, SECRET.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     ("analysisSECRET.assistantfinalHello", ["Hello"]),
     ("assistantfinal hello", [" hello"]),
 ])  # fmt: skip

@@ -31,7 +31,7 @@ def verdict(kind: Kind, line: str, after: str, *, is_end: bool = False) -> bool 
     ("The tag called `", "x"),
     ("Use the marker: ", "x"),
     ("Hi ", " tags are"),
-    ("Hi", " tag"),
+    ("Hi", " tag."),
     ("Hi ", " and </think>"),
     ("Hi ", ", </b>"),
     ("Hi ", "/<b>"),
@@ -91,6 +91,29 @@ def test_more_text_can_show_that_a_tag_is_mentioned(line: str, after: str) -> No
         assert verdict(kind, line, after) is None
         assert verdict(kind, line, after, is_end=True) is False
         assert verdict(kind, line, f"{after:{LOOK_AHEAD}}") is False, "but only the next few characters can"
+
+
+@for_each(["tag", "block", "mode", "header", "string", "sequence", "标签"])
+def test_a_noun_after_a_tag_may_still_become_a_longer_word(noun: str) -> None:
+    for kind in TAGS:
+        assert verdict(kind, "Hi ", f" {noun}") is None
+        assert verdict(kind, "Hi ", f" {noun}", is_end=True) is True
+        assert verdict(kind, "Hi ", f" {noun} ") is verdict(kind, "Hi ", f" {noun}.") is True
+
+
+@for_each(["Hi <b> and ", "Hi </b>, ", "Hi <b>/", "Hi [INST] → "])
+def test_a_linked_tag_is_mentioned_only_if_no_word_is_glued_to_it(line: str) -> None:
+    for kind in TAGS:
+        assert verdict(kind, line, "") is verdict(kind, line, "\u200b") is None
+        assert verdict(kind, line, "SECRET") is False
+        assert verdict(kind, line, "", is_end=True) is verdict(kind, line, " so") is True
+
+
+@for_each(["tag so", "Format the text", "Mode", "control tokens", "Block"])
+def test_a_word_glued_to_a_tag_does_not_name_it(after: str) -> None:
+    for kind in TAGS:
+        assert verdict(kind, "Hi ", after) is verdict(kind, "Hi ", after, is_end=True) is False
+        assert verdict(kind, "Hi ", "标签是") is True
 
 
 def test_only_a_bullet_before_three_characters_is_decided() -> None:

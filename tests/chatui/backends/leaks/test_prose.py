@@ -6,6 +6,7 @@ from chatui.backends.leak_guard import LeakGuard
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 
+SPREAD = "\u200b" * 16
 DETAILS = "<details><summary>More</summary>"
 
 
@@ -45,13 +46,29 @@ def test_text_that_only_resembles_a_sign_is_shown_whole(text: str) -> None:
     ("The tag\n<think>SECRET</think> Hi", "The tag\n Hi"),
     ("Hi `<think>x `<think>SECRET", "Hi `<think>x `"),
     ("Hi.\n```\n<think>SECRET\n\n    <think>SECRET", "Hi.\n```\n"),
+    ("Hi\u200bsassistantanalysisSECRET", ""),
+    ("สวัสดีค่ะassistantanalysisSECRET", ""),
+    (f"{SPREAD.join('Hi.assistantanalysis')}SECRET", ""),
+    ("Hi.|start|>assistantSECRET", "Hi."),
+    ("Hi <|end|> <think>SECRET</think> so", "Hi <|end|>  so"),
+    ("Hi|\u200bst\u200bart|>assistantSECRET", "Hi"),
 ])  # fmt: skip
 def test_a_sign_hides_the_same_text_however_it_arrives(text: str, shown: str) -> None:
     assert [guarded(pieces) for pieces in cuts(text)] == [shown] * 4
     assert guarded([text], whole=True) == shown
 
 
-@for_each(["See [the box ", "Hi <b class=x", "Hi <|open|> and so on. ", "Hi ◁so", "Hi <channel> so ", f"{DETAILS}a</details> so "])
+@for_each(
+    [
+        "See [the box ",
+        "Hi <b class=x",
+        "Hi <|open|> and so on. ",
+        "Hi ◁so",
+        "Hi \uff40 so ",
+        "Hi <channel> so ",
+        f"{DETAILS}a</details> so ",
+    ]
+)
 def test_text_that_cannot_become_a_sign_is_not_held(text: str) -> None:
     guard = LeakGuard()
     assert "".join(span.text for piece in text for span in guard.feed(piece)) == text

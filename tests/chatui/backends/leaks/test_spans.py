@@ -38,7 +38,9 @@ def judged(text: str, *, complete: bool = True, whole: bool = False, resumes: bo
         guard = LeakGuard(whole=whole, resumes=resumes, follows=follows)
         spans = [span for at in range(0, len(text), size) for span in guard.feed(text[at : at + size])]
         assert not (whole and spans), "nothing is shown before the whole text was judged"
-        found.add(written(spans + guard.finish(complete=complete)))
+        spans += guard.finish(complete=complete)
+        assert all(span.text or span.withdraws or span.is_withheld for span in spans), "no span is without effect"
+        found.add(written(spans))
     [result] = found
     return result
 
@@ -68,6 +70,13 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
             assert judged(text, complete=complete, whole=whole, resumes=True) == text
 
 
+@for_each(SHOWN)
+def test_nothing_is_reported_as_missing_from_a_harmless_text(text: str) -> None:
+    for whole in (True, False):
+        guard = LeakGuard(whole=whole, follows=True)
+        assert not any(span.is_withheld or span.withdraws or span.begins for span in guard.feed(text) + guard.finish(complete=True))
+
+
 @for_each([
     ("<think>x</think>Hi", "{<think>x</think>}Hi"),
     ("[THINK]x[/THINK]Hi", "{[THINK]x[/THINK]}Hi"),
@@ -82,6 +91,7 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
     ("<think>x<|end|>y<|channel|>z</think>Hi", "{<think>x<|end|>y<|channel|>z</think>}Hi"),
     ("<think>x<|start_response|>y</think>Hi", "{<think>x<|start_response|>y</think>}Hi"),
     ("<think>x assistantfinalSECRET</think>Hi", "{<think>x assistantfinalSECRET</think>}Hi"),
+    ("<analysis>x.assistantanalysisy</analysis>Hi", "{<analysis>x.assistantanalysisy</analysis>}Hi"),
     ("<think>x `</think>` y</think>Hi", "{<think>x `</think>` y</think>}Hi"),
     ("<think>```\n</think>\nHi", "{<think>```\n</think>}\nHi"),
     ("Hi.<think>x</think> So", "Hi.{!<think>x</think>} So"),
@@ -98,6 +108,10 @@ def test_a_harmless_text_is_shown_in_every_mode(text: str) -> None:
     ("<|start_response|>Hi<|end_response|>", "{<|start_response|>}Hi{<|end_response|>}"),
     ("x<|start_response|>Hi", "x#{!<|start_response|>}Hi"),
     ("x<|content|>Hi", "x#{!<|content|>}Hi"),
+    *((f"Hi `</think>{begun}", f"Hi `#{{!</think>}}{begun}") for begun in ("ana", "Think", "{", "fina", "\n")),
+    (f"{'x ' * 498}<think>y</think>Hi", f"{'x ' * 498}{{!<think>y</think>}}Hi"),
+    (f"{'x ' * 510}<think>{'y ' * 510}</think>z", f"{'x ' * 510}{{!<think>{'y ' * 510}</think>}}z"),
+    ("Hi.<think>x</think> <|channel|> so", "Hi.{!<think>x</think>} <|channel|> so"),
 ])  # fmt: skip
 def test_what_tags_surround_is_hidden_while_the_answer_is_written(text: str, result: str) -> None:
     assert judged(text) == judged(text, complete=False) == result
@@ -157,11 +171,14 @@ def test_what_follows_a_token_is_judged_in_the_same_way_for_a_cut_answer(text: s
     ("Thinking: x\nAnswer: Hi", "{!Thinking: x\nAnswer:} Hi", "{!Thinking: x\nAnswer: Hi}"),
     ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer:} y#{!</think>}Hi", "{!Thinking: x\nAnswer: y</think>Hi}"),
     ("Thinking: x\nAnswer: y <think>z</think>.", "{!Thinking: x\nAnswer:} y {!<think>z</think>}.", None),
+    ("Thinking: x\nAnswer: analysis of it", "{!Thinking: x\nAnswer:} analysis of it", None),
+    ("Thinking: x\nAnswer: ana", "{!Thinking: x\nAnswer:} ana", "{!Thinking: x\nAnswer: ana}"),
     ("Thinking: x\nAnswer: Thinking: y\nAnswer: Hi", "{!Thinking: x\nAnswer: Thinking: y\nAnswer:} Hi", None),
     (f"Thinking: x{FINAL}Hi", f"{{!Thinking: x{FINAL}Hi}}", f"{{!Thinking: x{FINAL}Hi}}"),
     ("Thinking: x. assistantfinalHi", "{Thinking: x. assistantfinal}^Hi", "{!Thinking: x. assistantfinalHi}"),
     ("Analysis: the <|end|> token", "{!Analysis: the <|end|> token}", None),
     ("Analysis: the end|> token", "{!Analysis: the end|> token}", None),
+    ("Analysis: the <|end token", "{!Analysis: the <|end token}", None),
     ("Thinking: x.assistantfinalHi\nAnswer: y", "{Thinking: x.assistantfinal}^Hi\nAnswer: y", None),
     ("thinking\nx", "{!thinking\nx}", "{!thinking\nx}"),
     ("Analysis: x<think>y</think>", "Analysis: x{!<think>y</think>}", "{!Analysis: x<think>y</think>}"),
@@ -192,6 +209,20 @@ def test_data_is_judged_once_it_is_complete(text: str, result: str) -> None:
 
 
 @for_each([
+    ('{"a": 1} assistantfinalHi', '{"a": 1} #{assistantfinal}^Hi', '{"a": 1} #{!assistantfinalHi}'),
+    ('{"a": 1}</think>analysis x.assistantfinalHi', '{"a": 1}#{!</think>}{analysis x.assistantfinal}^Hi', None),
+    ('{"a": 1}</think>analysis x', '{"a": 1}#{!</think>analysis x}', '{"a": 1}#{!</think>analysis x}'),
+    ('{"a": 1}<|call|>', '{"a": 1}{!<|call|>}', '{"a": 1}{!<|call|>}'),
+    ('{"a": 1}<|return|>', '{"a": 1}', '{"a": 1}'),
+    ('{"a": 1}<think>x</think> so', '{"a": 1}{!<think>x</think>} so', '{"a": 1}{!<think>x</think>} so'),
+    (f'{{"a": 1}}{FINAL}Hi', f'{{"a": 1}}#{{{FINAL}}}^Hi', f'{{"a": 1}}#{{{FINAL}}}^Hi'),
+])  # fmt: skip
+def test_signs_after_data_count_and_those_of_stripped_markers_only_in_a_complete_answer(text: str, result: str, cut: str | None) -> None:
+    assert judged(text) == result
+    assert cut is None or judged(text, complete=False) == cut
+
+
+@for_each([
     ("finalHi", "Hi"),
     ("final*Hi*", "*Hi*"),
     (" final4", " 4"),
@@ -218,6 +249,8 @@ def test_the_rest_of_a_marker_before_the_answer_is_dropped(text: str, result: st
     ("x.assistantanalysisy.assistantfinalHi", "{!x.}{assistantanalysisy.assistantfinal}^Hi"),
     ("Hi<think>x</think>analysisy.assistantfinalHo", "{!Hi<think>x</think>analysisy.}{assistantfinal}^Ho"),
     ("Thinking: x\nAnswer: y</think>Hi", "{!Thinking: x\nAnswer: y</think>}Hi"),
+    ("commentary to=functions.x {}", "{!commentary to=functions.x {}}"),
+    ("Thinking: x\nAnswer: Hi.<|call|>", "{!Thinking: x\nAnswer:} Hi.{!<|call|>}"),
 ])  # fmt: skip
 def test_a_whole_answer_hides_what_would_be_withdrawn(text: str, result: str) -> None:
     assert judged(text, whole=True) == result
@@ -273,6 +306,7 @@ def test_a_whole_text_with_a_sign_withdraws_the_earlier_text_too(text: str, resu
     ("final<|message|>Hi", "{!final<|message|>Hi}"),
     ("<think>x</think>Hi", "{<think>x</think>}Hi"),
     ("x</think>Hi", "x#{!</think>}Hi"),
+    ("Hi `</think>ana", "Hi `#{!</think>}ana"),
 ])  # fmt: skip
 def test_in_a_continuation_a_word_alone_is_no_sign(text: str, result: str) -> None:
     assert judged(text, resumes=True) == judged(text, resumes=True, complete=False) == result
