@@ -103,8 +103,8 @@ _BEGIN = re.compile(
 _CLOSED = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}"
 _END = re.compile(rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}")
 _END_BEGUN = re.compile(rf"{_CLOSED}(?:\.{{1,2}}|[-–—])?\Z")
-_FENCE = re.compile(r"\s{0,3}(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
-_FENCE_BEGUN = re.compile(r"\s{0,3}(?:`{1,2}|~{1,2}|:{1,2})\Z")
+_FENCE = re.compile(r"(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
+_FENCE_BEGUN = re.compile(r"(?:`{1,2}|~{1,2}|:{1,2})\Z")
 _MAX_FENCE_CHARS = 60
 _FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
 
@@ -126,7 +126,7 @@ _ANSWERS = {
 
 
 def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
-    """The label that ``begun``, the folded beginning of an answer, begins with. ``is_end``: no more text comes."""
+    """The label at ``beginning``: an answer's folded beginning without white space before it. ``is_end``: no more text comes."""
     if fence := _FENCE.match(beginning):
         return _of_fence(fence, is_end=is_end)
     if not is_end and _FENCE_BEGUN.match(beginning):
@@ -210,7 +210,7 @@ def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bo
 
 
 def _after_block(view: str) -> int | None:
-    fence = _FENCE.match(view)
+    fence = _FENCE.match(view, len(view) - len(view.lstrip()))
     if fence is None:
         return None
     run = re.escape(fence["run"][0]) + "{" + str(len(fence["run"])) + ",}"
