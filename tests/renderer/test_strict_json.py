@@ -26,7 +26,7 @@ def test_json_is_read(value: object) -> None:
     "text", ["", " ", "{", "{} {}", "NaN", "-Infinity", "'a'", '{"a": NaN}', "[1,]", '"\n"', "\ufeff{}", "01", "[" * 5000]
 )
 def test_text_that_is_not_json_is_refused(text: str) -> None:
-    assert not strict_json.is_json(text)
+    assert strict_json.is_json(text) is strict_json.is_exact(text) is False
 
 
 def test_numbers_that_python_cannot_represent_are_json() -> None:

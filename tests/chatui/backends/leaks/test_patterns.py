@@ -59,3 +59,49 @@ def test_a_token_without_its_first_bar_is_held_until_its_last_one(name: str) -> 
 def test_a_closing_bracket_in_the_same_form_is_found_with_its_place() -> None:
     assert list(signs_in("a [THINK]b[/THINK] c")) == [Sign(Kind.OPENING, "[think", 2, 9), Sign(Kind.CLOSING, "[think", 10, 18)]
     assert list(signs_in("◁think▷b◁/think▷")) == [Sign(Kind.OPENING, "◁think", 0, 7), Sign(Kind.CLOSING, "◁think", 8, 16)]
+
+
+@for_each([
+    "<think/", "<think /", "<think \\", "<think a", "<think a=", "<think a = 'b", '<think x:y-z="1', "<think=x", "</think", "</ think",
+    "<details", "<details open", "<details open ", "<details hidden c=", "<function=f", "<x:invoke a", "< think", "<thin", "<q", "\\<a.b",
+])  # fmt: skip
+def test_a_tag_is_held_while_its_attributes_arrive(begun: str) -> None:
+    assert waits(begun) and not isinstance(sign_at(folded(begun), 0, is_end=True), Wait)
+
+
+@for_each([
+    '<a href="x', "<b class=", "<img ", "<q / ", "<details open c\nx", "<think a b", "<think ?", "<think a<", "<1", "<=", "<>",
+    "< 3 is", f"<{'a' * 61}", f"<think a={'x' * 240}", "<details closed c",
+])  # fmt: skip
+def test_another_tag_is_not_held(begun: str) -> None:
+    assert not waits(begun)
+
+
+def test_a_tag_is_held_for_at_most_240_characters_and_a_name_for_60() -> None:
+    assert waits(f"<think a={'x' * 230}") and not waits(f"<think a={'x' * 231}")
+    assert waits(f"<{'a' * 60}")
+
+
+@for_each(
+    [
+        "<details open class='thinking'>",
+        "<details hidden data-x=thought>",
+        '<think a="1" b=2 open>',
+        "< think >",
+        "<think\n a='b' />",
+        "<think/>",
+    ]
+)
+def test_a_tag_with_attributes_opens_however_it_arrives(tag: str) -> None:
+    end = "</details>" if "details" in tag else "</think>"
+    assert judged(f"Hi.{tag}x{end} So") == f"Hi.{{!{tag}x{end}}} So"
+
+
+@for_each(["<|open|>", "<|open|>thin", "<|close|>response", "<|open|>tool<|sep"])
+def test_tokens_of_a_tag_that_never_ends_hide_what_follows_them(begun: str) -> None:
+    assert waits(begun) and judged(f"Hi.{begun}") == f"Hi.{{!{begun}}}"
+
+
+@for_each(["Hi.<|open|>", "Hi.<channel|>", "Hi.assistant to=x ", "Hi.[THIN", "Hi.<thin", "Hi <details><summ", "Hi.<think|"])
+def test_no_text_is_lost_if_it_ends_in_the_beginning_of_a_sign(text: str) -> None:
+    assert "".join(judged(text).split("{!")).replace("#", "").rstrip("}") == text
