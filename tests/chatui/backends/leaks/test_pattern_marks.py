@@ -1,0 +1,106 @@
+"""The forms of each sign of raw output: every character, space and number that its pattern allows, and those that it does not."""
+
+from __future__ import annotations
+
+from tests.chatui.backends.leaks.test_spans import judged
+from tests.support.cases import for_each
+
+ZERO = "\u200b"
+BACKSLASHES = "\\" * 8
+
+
+def is_sign(sign: str) -> bool:
+    """Whether everything after the sign is hidden, however it arrives; else all is shown."""
+    result, text = judged(f"Hi.{sign}x"), f"Hi.{sign}x"
+    assert result in (text, f"Hi.{{!{sign}x}}", f"Hi.#{{!{sign}x}}"), result
+    return result != text
+
+
+@for_each([
+    *(f"<|a{character}b|>" for character in (*".:/|-_1é", ZERO)),
+    *("<|im_start>", "<|/end|>", "<| end |>", "<|END|>", f"<|{'a' * 60}|>", "<end|>", "< end |>", "</end|>", "<|start|"),
+    *("<| start |", "<|START|"),
+    *(f"{begin}hannel|>" for begin in ("c", "C")),
+    *(f"st{ZERO}art|>", f"<|st{ZERO}art|>", f"<{ZERO * 16}|end|>", f"<|{ZERO * 16}end|>", f"<|end{ZERO * 16}|>", f"<|end|{ZERO * 16}>"),
+    *(r"\<|end|\>", r"\<\|end\|\>", BACKSLASHES.join(("", "<", "|end", "|", ">")), r"\<end\|\>"),
+    *("&lt;|end|&gt;", r"\u003c|end|\u003e", "\uff1c\uff5cend\uff5c\uff1e"),
+])  # fmt: skip
+def test_each_form_of_a_special_token_is_one(sign: str) -> None:
+    assert is_sign(sign)
+
+
+@for_each([f"<|{'a' * 61}|>", "<|a b|>", "<|a!|>", "<a|>", "<|a|>", "end|x", "ending|>", "<|ending|", "<||>", "< |end|", "<|end !>"])
+def test_other_texts_are_no_special_token(text: str) -> None:
+    assert not is_sign(text)
+
+
+@for_each([
+    *("<think>", "<  think>", "< think >", "<think  >", "<THINK>", "<think/>", "<think />", "<a:think>", "<a.think>"),
+    *("<a-think>", "<a|think>"),
+    *("<function=my.f:g-h>", f"<function={'a' * 60}>", f"<{'a' * 57}_cot>", f"<th{ZERO}ink>", f"<{ZERO * 16}think>"),
+    f"<think>{ZERO * 16}",
+    *(f"{BACKSLASHES}<think{BACKSLASHES}>", r"\<think\>", r"\<think a=1\>"),
+    *(f"<think {attribute}>" for attribute in ("a=1", 'a=""', "a=''", 'a = "x y"', "x-y:z='1'", "open", "hidden", "open a=1")),
+    *(f"<think a={quote}{'x' * 80}{quote}>" for quote in ("'", '"', "")),
+    f"<think{' a=1' * 6}>", "<think a=1  b=2\n c=3>",
+])  # fmt: skip
+def test_each_form_of_a_tag_is_one(tag: str) -> None:
+    assert is_sign(tag)
+
+
+@for_each([
+    *("<     think>", "<think   >", "<thinkx>", "<think open closed>", "<think a>", "<think a=x y>", "<think a=>", "<1think>"),
+    *("<.think>", "<think!>"),
+    *(f"<think a={quote}{'x' * 81}{quote}>" for quote in ("'", '"', "")),
+    *(f"<think{' a=1' * 7}>", "<think a='<'>", "<think a='\n'>", f"<function={'a' * 61}>", "<think=1>", f"<{'a' * 58}_cot>"),
+])  # fmt: skip
+def test_other_texts_are_no_tag(text: str) -> None:
+    assert not is_sign(text)
+
+
+@for_each([
+    *("[THINK]", "[ THINK ]", "[think] ", "[\nTHINK]", f"[TH{ZERO}INK]", f"[{ZERO * 16}THINK{ZERO * 16}]", r"\[THINK\]"),
+    *(r"\[think\] ", r"[THINK\]"),
+    *("[INST]", "[AVAILABLE_TOOLS]", "[unused16]", "[ UNUSED16 ]", "◁think▷", "◁ think ▷", "◁THINK▷"),
+    f"◁{ZERO * 16}th{ZERO}ink{ZERO * 16}▷",
+])  # fmt: skip
+def test_each_form_of_a_bracket_is_one(sign: str) -> None:
+    assert is_sign(sign)
+
+
+@for_each(
+    ["[/THINK]", "[ / THINK ]", "[/ think]", "[/thinking]", "◁/think▷", "◁ / think ▷", f"[{ZERO}/{ZERO}THINK]", "[unused17]", r"\[/THINK\]"]
+)
+def test_each_closing_bracket_withdraws_what_was_before_it(sign: str) -> None:
+    assert judged(f"x{sign}Hi") == f"x#{{!{sign}}}Hi"
+
+
+@for_each([
+    *("[   THINK]", "[THINK  ]", "[TH]", "[THINKS]", "[Reason] ", "[analysis] ", "[th ink] ", "[1THINK]", "[THINK", "[note] "),
+    *("◁thin▷", "◁ok▷"),
+    *("◁   think▷", "◁think", "[think]:", "[think](", "[think]["),
+])  # fmt: skip
+def test_other_texts_in_brackets_are_no_sign(text: str) -> None:
+    assert not is_sign(text)
+
+
+@for_each([
+    *(f"assistant{name}" for name in ("analysis", "commentary", "final")),
+    *("assistant\nanalysis", "assistant \n\n final", "assistant\n commentary", f"assistant{ZERO * 16}analysis", f"a{ZERO}ssistantfinal"),
+    *(f"{name} to=functions.f json " for name in ("assistant", "commentary", "analysis")),
+    *("assistantto=f json ", "Commentary to=f json ", "analysis to=f code ", "analysis to=f  {", "analysis to=f{"),
+    *("analysis to=f\n{", "analysis to=f JSON{"),
+    *("analysis to=f <|constrain|>", f"analysis to=f<{ZERO}|{ZERO}constrain|>", f"analysis to={'f' * 60}{{"),
+    *("analysis to=f json.", "commentary\nto=f code "),
+])  # fmt: skip
+def test_each_form_of_a_stripped_marker_is_one(sign: str) -> None:
+    assert is_sign(sign)
+
+
+@for_each([
+    *("assistant analysis", "Assistantanalysis", "assistantAnalysis", "assistants", "assistant to the", "commentary to=f"),
+    "analysis to=f jsonx",
+    *("analysis to=f codes", "analysis  to=f{", "analysis to={", "analysis to=f;{", f"analysis to={'f' * 61}{{"),
+])  # fmt: skip
+def test_other_texts_are_no_stripped_marker(text: str) -> None:
+    assert not is_sign(text)
