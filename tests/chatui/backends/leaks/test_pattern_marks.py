@@ -35,6 +35,7 @@ def test_other_texts_are_no_special_token(text: str) -> None:
 
 
 @for_each([
+    *("<think a=\"x'y\">", "<think a='x\"y'>", "<    think>"),
     *("<think>", "<  think>", "< think >", "<think  >", "<THINK>", "<think/>", "<think />", "<a:think>", "<a.think>"),
     *("<a-think>", "<a|think>"),
     *("<function=my.f:g-h>", f"<function={'a' * 60}>", f"<{'a' * 57}_cot>", f"<th{ZERO}ink>", f"<{ZERO * 16}think>"),
@@ -52,7 +53,9 @@ def test_each_form_of_a_tag_is_one(tag: str) -> None:
     *("<     think>", "<think   >", "<thinkx>", "<think open closed>", "<think a>", "<think a=x y>", "<think a=>", "<1think>"),
     *("<.think>", "<think!>"),
     *(f"<think a={quote}{'x' * 81}{quote}>" for quote in ("'", '"', "")),
-    *(f"<think{' a=1' * 7}>", "<think a='<'>", "<think a='\n'>", f"<function={'a' * 61}>", "<think=1>", f"<{'a' * 58}_cot>"),
+    *(f"<think a={quote}{inner}{quote}>" for quote in ("'", '"') for inner in ("x<", "x>y", "x\ny")),
+    *("<think a=x<y>", "<think a=x'y>", '<think a=x"y>'),
+    *(f"<think{' a=1' * 7}>", "<think a='x'y'>", '<think a="x"y">', "<think a='x>", f"<function={'a' * 61}>", "<think=1>", f"<{'a' * 58}_cot>"),
 ])  # fmt: skip
 def test_other_texts_are_no_tag(text: str) -> None:
     assert not is_sign(text)
