@@ -39,7 +39,7 @@ def test_the_depth_is_bounded_and_brackets_in_strings_do_not_count() -> None:
     limit = strict_json.DEPTH_LIMIT
     assert strict_json.is_json("[" * limit + "]" * limit)
     assert not strict_json.is_json("[" * (limit + 1) + "]" * (limit + 1))
-    assert strict_json.is_json(json.dumps(["[{" * 300, '\\"[' * 300]))
+    assert strict_json.is_json(json.dumps(["[{" * 300, '"[' * 900, '\\"[' * 900, "\\[" * 900]))
     assert not strict_json.is_json('["{", "\\\\", ' + "[" * limit + "]" * limit + "]"), "a string ends at its quote"
 
 

@@ -36,7 +36,24 @@ def test_a_token_in_the_form_of_a_tag_hides_what_follows_and_a_closing_tag_of_th
 
 
 @for_each(
-    ["[", "[T", "[thinkin", "[/THIN", r"\[THIN", "[ / rea", "◁", "◁thin", "◁/thin", "[begin final resp", "[\nTHI", "[THINK\n", "[ \t"]
+    [
+        "[",
+        "[T",
+        "[thinkin",
+        "[/THIN",
+        r"\[THIN",
+        "[ / rea",
+        "◁",
+        "◁thin",
+        "◁/thin",
+        "[begin final resp",
+        "[TOOL_CAL",
+        "[inst",
+        "[/IN",
+        "[\nTHI",
+        "[THINK\n",
+        "[ \t",
+    ]
 )
 def test_a_bracket_is_held_wherever_it_is_in_the_text(begun: str) -> None:
     for before in ("", "x" * 30, "x" * 200):
