@@ -87,11 +87,11 @@ _CALL_MAYBE = re.compile(
     re.IGNORECASE,
 )
 _XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
-_XTML_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z\u200b]{0,20}[\s\u200b]{0,6}(?:<[\s|\u200bsep]{0,12})?\Z", re.IGNORECASE)
+_XTML_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z\u200b]{0,20}[\s\u200b]{0,17}\\{0,8}(?:<[\\|\u200bsep]{0,90})?\Z", re.IGNORECASE)
 _CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
-_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,10}\Z", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z]{0,10}\Z", re.IGNORECASE)
 _DETAILS_OF_REASONING = re.compile(
-    r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|thought (?:process|for)|reasoning|chain of thought|raw reasoning)",
+    r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
     re.IGNORECASE,
 )
 _DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)

@@ -108,3 +108,60 @@ def test_each_form_of_a_stripped_marker_is_one(sign: str) -> None:
 ])  # fmt: skip
 def test_other_texts_are_no_stripped_marker(text: str) -> None:
     assert not is_sign(text)
+
+
+@for_each([
+    "<|open|>think<|sep|>", "<|open|> think <|sep|>", "<|OPEN|>THINK<|SEP|>", "<|open|>\nthink\n<|sep|>", f"<|open|>th{ZERO}ink<|sep|>",
+    f"<|open|>{ZERO * 16} think{ZERO * 4} <{ZERO}|{ZERO}sep{ZERO}|{ZERO}>", r"<|open|>think\<\|sep\|\>", r"\<|open|\>think\<|sep|\>",
+])  # fmt: skip
+def test_each_form_of_a_tag_of_three_tokens_is_one(opening: str) -> None:
+    closing = opening.replace("open", "close").replace("OPEN", "CLOSE")
+    assert judged(f"Hi.{opening}x{closing} So") == f"Hi.{{!{opening}x{closing}}} So"
+    assert judged(f"x{closing}Hi") == f"x#{{!{closing}}}Hi"
+
+
+@for_each([
+    "<|open|>think",
+    "<|open|>  think<|sep|>", "<|open|>think x<|sep|>", "<|open|>think|sep|>", "<|open|>tool<|sep|>", f"<|open|>{'a' * 21}<|sep|>",
+    "<|open|><|sep|>", "<|open|>think<|end|>",
+])  # fmt: skip
+def test_tokens_of_a_tag_in_any_other_form_hide_all_that_follows(text: str) -> None:
+    assert judged(f"Hi.{text}x") == f"Hi.{{!{text}x}}"
+
+
+@for_each(["analysis", "commentary", " analysis", "\ncommentary", f"{ZERO * 16}analysis", f"{ZERO * 16} Commentary"])
+def test_the_name_of_a_channel_after_its_token_hides_what_follows(name: str) -> None:
+    for token in ("<channel|>", "<channel>"):
+        assert judged(f"Hi.{token}{name} x") == f"Hi.{{!{token}{name} x}}"
+
+
+@for_each(["  analysis", "Hi", " Hi", "", "\n\nHi", "analyst"])
+def test_a_token_of_gemma_with_another_text_after_it_ends_reasoning(after: str) -> None:
+    assert judged(f"x<channel|>{after}.") == f"x#{{!<channel|>}}{after}."
+    assert judged(f"Hi <channel>{after}. So") == f"Hi <channel>{after}. So", "not a tag of reasoning"
+
+
+@for_each([
+    *(f"<details><summary>{words}</summary>" for words in ("Thinking", "Thoughts", "Thought", "thought process", "Thought for 3 s")),
+    *(f"<details>{space}<summary>Thinking</summary>" for space in ("\n", "    ", "\n  ")),
+    *(f"<details><summary{attributes}>Thinking</summary>" for attributes in (" class='x'", "\tid=x", f" {'x' * 59}")),
+    *(f"<details><summary>{marks}Reasoning</summary>" for marks in ("\U0001f4ad ", "**", "- ", "*" * 12)),
+    "<details><summary>Chain of thought</summary>", "<details><summary>Raw reasoning</summary>", "<DETAILS>\n<SUMMARY>Thinking</SUMMARY>",
+    "<details class='reasoning'>", "<details open data-kind=think>",
+])  # fmt: skip
+def test_details_about_reasoning_are_hidden(opening: str) -> None:
+    end = "</DETAILS>" if "DETAILS" in opening else "</details>"
+    assert judged(f"Hi.{opening}x{end} So") == f"Hi.{{!{opening}x{end}}} So"
+
+
+@for_each([
+    *(f"<details><summary>{words}</summary>" for words in ("More", "My reasoning", "Thoughtful", "Rethinking", "Chain")),
+    f"<details><summary>{'*' * 13}Thinking</summary>", "<details><summary>\n<summary>Thinking</summary>",
+    *("<details>     <summary>Thinking</summary>", "<details>x<summary>Thinking</summary>"),
+    *("<details><summary a\nb>Thinking</summary>", "<details><summary>x Thinking</summary>"),
+    f"<details><summary {'x' * 60}>Thinking</summary>",
+    *("<details><p>Thinking</p>", "<details>", "<details open>", "<details class=more>", "<details><summary><b>Thinking</b></summary>"),
+])  # fmt: skip
+def test_other_details_are_shown(opening: str) -> None:
+    text = f"Hi.{opening}x</details> So"
+    assert judged(text) == text
