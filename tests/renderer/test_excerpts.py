@@ -74,6 +74,9 @@ def test_an_excerpt_has_two_hundred_characters_unless_told_otherwise() -> None:
         ("**bold**text and **", "boldtext and "),
         ("``` code ```", " code "),
         ("a | b |:--|--:| c", "a b c"),
+        ("*a.* *b,* *c:* *d;* *e!* *f?*", "a. b, c: d; e! f?"),
+        ("#\tTitle\n>\tsaid\n #> so", "Title\nsaid\nso"),
+        ("a\t|\tb\t|\t-|", "a b "),
     ],
 )
 def test_an_excerpt_leaves_out_markdown_characters(text: str, expected: str) -> None:

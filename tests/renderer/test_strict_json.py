@@ -26,7 +26,7 @@ def test_json_is_read(value: object) -> None:
     "text", ["", " ", "{", "{} {}", "NaN", "-Infinity", "'a'", '{"a": NaN}', "[1,]", '"\n"', "\ufeff{}", "01", "[" * 5000]
 )
 def test_text_that_is_not_json_is_refused(text: str) -> None:
-    assert not strict_json.is_json(text)
+    assert strict_json.is_json(text) is strict_json.is_exact(text) is False
 
 
 def test_numbers_that_python_cannot_represent_are_json() -> None:
@@ -39,7 +39,48 @@ def test_the_depth_is_bounded_and_brackets_in_strings_do_not_count() -> None:
     limit = strict_json.DEPTH_LIMIT
     assert strict_json.is_json("[" * limit + "]" * limit)
     assert not strict_json.is_json("[" * (limit + 1) + "]" * (limit + 1))
-    assert strict_json.is_json(json.dumps(["[{" * 300, '\\"[' * 300]))
+    assert strict_json.is_json(json.dumps(["[{" * 300, '"[' * 900, '\\"[' * 900, "\\[" * 900]))
+    assert not strict_json.is_json('["{", "\\\\", ' + "[" * limit + "]" * limit + "]"), "a string ends at its quote"
+
+
+def test_only_the_depth_counts_not_how_many_values_there_are_beside_each_other() -> None:
+    limit = strict_json.DEPTH_LIMIT
+    beside = "[], {}, " * 150
+    assert limit == 200
+    assert strict_json.is_json(f"[{beside}{'[' * (limit - 1)}{']' * (limit - 1)}]")
+    assert not strict_json.is_json(f"[{beside}{'[' * limit}{']' * limit}]")
+    for depth, is_accepted in ((limit, True), (limit + 1, False)):
+        assert strict_json.is_json('{"a": ' * depth + "1" + "}" * depth) is is_accepted
+
+
+def test_numbers_beyond_a_double_become_the_largest_one_so_that_they_can_be_written_again() -> None:
+    largest = 1.7976931348623157e308
+    assert strict_json.loads("[1e999, -1e999, 1.5, 1e-999]") == [largest, -largest, 1.5, 0.0]
+    longest = int("9" * 3999)
+    assert strict_json.loads("9" * 3999) == longest and strict_json.loads("9" * 3999, exact=True) == longest
+    assert strict_json.loads("9" * 4000) == largest and strict_json.loads("-" + "9" * 4000) == -largest
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 4000, "-" + "9" * 3999, "1e-999", "0.0" + "0" * 400 + "1", "-20e-400"])
+def test_a_number_that_would_change_is_only_refused_where_that_matters(number: str) -> None:
+    assert strict_json.is_json(number) and not strict_json.is_exact(number)
+    with pytest.raises(strict_json.JsonError, match="number"):
+        strict_json.loads(f"[{number}]", exact=True)
+
+
+@pytest.mark.parametrize("number", ["0.0", "-0.0", "0e5", "0.000e-9", "0", "-7", "1.5", "2e307", "1e-300", "9" * 3999])
+def test_a_number_that_stays_the_same_is_exact(number: str) -> None:
+    assert strict_json.is_exact(number) and strict_json.loads(number, exact=True) == strict_json.loads(number)
+
+
+def test_what_is_not_json_is_not_exact_either_and_the_error_says_where_and_why() -> None:
+    assert not strict_json.is_exact("{") and not strict_json.is_exact('{"a": 1, "a": 1}') and strict_json.is_exact(' {"a": [1]} ')
+    for text, position, hint in (("[1, x]", 4, "not valid"), ("[NaN]", 0, "NaN"), ("[" * 300, 0, "nested"), ("[1] secret", 4, "not valid")):
+        with pytest.raises(strict_json.JsonError, match=hint) as caught:
+            strict_json.loads(text)
+        assert caught.value.position == position and "secret" not in str(caught.value)
+    with pytest.raises(strict_json.JsonError, match="duplicate"):
+        strict_json.loads('[{"a": {"b": 1, "b": 2}}]', exact=True)
 
 
 def test_duplicate_keys_are_refused_on_request() -> None:

@@ -95,26 +95,27 @@ _COMMON = frozenset(("analysis", "reasoning", "commentary"))
 _WORDS = _ANNOUNCED | _PRIVATE | _COMMON
 _MAX_LABEL_CHARS = max(map(len, _WORDS))
 _CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
-_CJK_CHARS = 4
 
 _MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
 _BEGIN = re.compile(
     rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(?<=[a-z])-(?=[a-z])){{0,{_MAX_LABEL_CHARS + 2}}})", re.IGNORECASE
 )
-_END = re.compile(r"[ \t]*[*_\])]{0,4}[ \t]*(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t]|\n))[*_\])]{0,3}")
-_FENCE = re.compile(r"\s{0,3}(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
-_FENCE_BEGUN = re.compile(r"\s{0,3}(?:`{1,2}|~{1,2}|:{1,2})\Z")
+_CLOSED = r"[ \t\r]{0,40}[*_\])]{0,4}[ \t\r]{0,40}"
+_END = re.compile(rf"{_CLOSED}(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t\r\n]))[*_\])]{{0,3}}")
+_END_BEGUN = re.compile(rf"{_CLOSED}(?:\.{{1,2}}|[-–—])?\Z")
+_FENCE = re.compile(r"(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
+_FENCE_BEGUN = re.compile(r"(?:`{1,2}|~{1,2}|:{1,2})\Z")
 _MAX_FENCE_CHARS = 60
 _FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
 
 _HEAD = r"^[>#*_\[(\s-]{0,8}"
-_TAIL = r"[ \t]*[*_\])]{0,4}[ \t]*(?:[:：]|[-–—][ \t]|(?<=[*_\])])(?=[ \t]|\n)|(?=\n))[*_\])]{0,3}"
+_TAIL = r"[ \t]*[*_\])]{0,4}[ \t]*(?:[:：]|[-–—][ \t]|(?<=[*_\])])(?=[ \t\r\n])|(?=\r?\n))[*_\])]{0,3}"
 _HERE = r"here(?:'s|’s| is) my (?:final )?(?:response|answer|reply)[ \t]*[*_]{0,2}:[*_]{0,3}"
 _ANSWERS = {
     Manner.ANNOUNCED: re.compile(_HERE, re.IGNORECASE),
     Manner.PRIVATE: re.compile(
         rf"{_HEAD}(?:(?:my )?(?:final )?(?:answer|response|reply|output)|final(?: channel| message)?|assistant(?: final)?){_TAIL}"
-        rf"|^[ \t]*\.\.\.[ \t]*done thinking\.?[ \t]*$|{_HERE}"
+        rf"|^[ \t]*\.\.\.[ \t]*done thinking\.?[ \t\r]*$|{_HERE}"
         rf"|{_HEAD}(?:最终|最終)?(?:回答|答案|回复|答复|输出){_TAIL}",
         re.IGNORECASE | re.MULTILINE,
     ),
@@ -125,7 +126,7 @@ _ANSWERS = {
 
 
 def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
-    """The label that ``begun``, the folded beginning of an answer, begins with. ``is_end``: no more text comes."""
+    """The label at ``beginning``: an answer's folded beginning without white space before it. ``is_end``: no more text comes."""
     if fence := _FENCE.match(beginning):
         return _of_fence(fence, is_end=is_end)
     if not is_end and _FENCE_BEGUN.match(beginning):
@@ -139,7 +140,9 @@ def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
         return _of_cjk(beginning, head.end(), is_end=is_end)
     after = head.start("words") + len(head["words"].rstrip())
     if words not in _WORDS:
-        may_grow = not is_end and head.end() == len(beginning) and any(known.startswith(written) for known in _WORDS)
+        # A hyphen belongs to the words once the next letter is there.
+        begun = written + beginning[head.end() :].replace("-", " ", 1)
+        may_grow = not is_end and any(known.startswith(begun) for known in _WORDS)
         return UNDECIDED if may_grow else None
     return _of_words(beginning, words, head["markup"], after, is_end=is_end)
 
@@ -167,11 +170,11 @@ def _place(seen: str, end: int) -> int:
 
 
 def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
-    word = fence["word"].lower()
+    word, is_alone = fence["word"].lower(), not fence["rest"].strip("` \t\r")
     if not fence["line"] and not is_end:
-        may_grow = len(fence[0]) < _MAX_FENCE_CHARS and not fence["rest"].strip() and any(known.startswith(word) for known in _FENCED)
+        may_grow = is_alone and len(fence[0]) < _MAX_FENCE_CHARS and any(known.startswith(word) for known in _FENCED)
         return UNDECIDED if may_grow else None
-    is_label = word in _FENCED and not fence["rest"].strip("` \t")
+    is_label = is_alone and word in _FENCED
     return Label(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
 
 
@@ -182,14 +185,15 @@ def _of_cjk(beginning: str, at: int, *, is_end: bool) -> Label | Undecided | Non
         may_grow = not rest or (len(rest) < 2 and rest in "思推")
         # Only markup so far.
         return UNDECIDED if may_grow and not is_end else None
-    if not is_end and len(beginning) - match.end() < 2 and len(match[0]) <= _CJK_CHARS:
+    # The name may still become a longer one.
+    if not is_end and (len(beginning) - match.end() < 2 or _END_BEGUN.match(beginning, match.end())):
         return UNDECIDED
     end = _END.match(beginning, match.end())
     return Label(Manner.PRIVATE, end.end()) if end else None
 
 
 def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bool) -> Label | Undecided | None:
-    if not is_end and len(beginning) - after < _CJK_CHARS and not re.search(r"[:：]\s?|\n", beginning[after:]):
+    if not is_end and _END_BEGUN.match(beginning, after):
         return UNDECIDED
     end = _END.match(beginning, after)
     if end is None:
@@ -206,11 +210,11 @@ def _of_words(beginning: str, words: str, markup: str, after: int, *, is_end: bo
 
 
 def _after_block(view: str) -> int | None:
-    fence = _FENCE.match(view)
+    fence = _FENCE.match(view, len(view) - len(view.lstrip()))
     if fence is None:
         return None
     run = re.escape(fence["run"][0]) + "{" + str(len(fence["run"])) + ",}"
-    end = re.compile(rf"^\s{{0,3}}{run}[ \t]*$\n?", re.MULTILINE).search(view, fence.end())
+    end = re.compile(rf"^\s{{0,3}}{run}[ \t\r]*$\n?", re.MULTILINE).search(view, fence.end())
     return end.end() if end else None
 
 

@@ -82,13 +82,16 @@ _CALL = re.compile(
     rf"(?:assistant|commentary|analysis)\s?to=[\w.]{{1,60}}(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|\s*(?=\{{))",
     re.IGNORECASE,
 )
-_CALL_MAYBE = re.compile(r"(?:assistant|commentary|analysis)\s?(?:t|to|to=[\w.]{0,60}\s{0,2}(?:j|js|jso|c|co|cod)?)?\Z", re.IGNORECASE)
+_CALL_MAYBE = re.compile(
+    r"(?:assistant|commentary|analysis)\s?(?:t|to|to=[\w.]{0,60}\s{0,2}(?:j|js|jso|c|co|cod|\\{0,8}<[\u200b|]{0,33}[constrai]{0,8})?)?\Z",
+    re.IGNORECASE,
+)
 _XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
-_XTML_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z\u200b]{0,20}[\s\u200b]{0,6}(?:<[\s|\u200bsep]{0,12})?\Z", re.IGNORECASE)
+_XTML_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z\u200b]{0,20}[\s\u200b]{0,17}\\{0,8}(?:<[\\|\u200bsep]{0,90})?\Z", re.IGNORECASE)
 _CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
-_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,10}\Z", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z]{0,10}\Z", re.IGNORECASE)
 _DETAILS_OF_REASONING = re.compile(
-    r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|thought (?:process|for)|reasoning|chain of thought|raw reasoning)",
+    r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
     re.IGNORECASE,
 )
 _DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)
@@ -251,8 +254,8 @@ def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
             return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"◁{name}", *match.span())
     elif match := _BRACKET.match(text, at):
         return _bracket(text, match, is_end=is_end)
-    beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ ")
-    may_grow = not is_end and len(text) - at < 60 and "\n" not in text[at:]
+    beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ \t\n")
+    may_grow = not is_end and len(text) - at < 60
     return WAIT if may_grow and (not beginning or beginning in names.BRACKET_PREFIXES) else None
 
 
@@ -297,7 +300,8 @@ def _may_become_one(text: str) -> bool:
     if not name or not name["name"]:
         return rest.strip() in ("", "/")
     if not name["more"]:
-        return len(name["name"]) <= 60
+        word, _, value = name["name"].partition("=")
+        return len(word) <= 61 and len(value) <= 60
     return _attributes_may_follow(name["name"].lower(), name["more"])
 
 
@@ -306,5 +310,5 @@ def _attributes_may_follow(name: str, more: str) -> bool:
         return "|" in more or name in HARMONY or names.may_have_attributes(name) or names.may_be_token(name)
     return (
         names.may_have_attributes(name)
-        and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+(?:\s*=[^<>\n]*)?|\s+(?:open|hidden)(?:\s[^<>\n]*)?", more) is not None
+        and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+\s*(?:=[^<>]*)?|\s+(?:open|hidden)(?:\s[^<>]*)?", more) is not None
     )

@@ -45,7 +45,7 @@ _BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
 _SIGN = re.compile(
     "|".join(
         (
-            rf"[\"'](?:{'|'.join(sorted(_KEYS))})[\"']\s*:",
+            rf"[\"'](?:{'|'.join(sorted(_KEYS)).replace('_', '[_ -]')})[\"']\s*:",
             *(rf"[\"']{name}[\"']\s*:\s*[\"'](?:{'|'.join(values)})[\"']" for name, values in _HIDDEN.items()),
             r"[\"']name[\"']\s*:\s*[\"'][^\"']*[\"']\s*,\s*[\"'](?:arguments|parameters)[\"']",
         )

@@ -89,6 +89,7 @@ def test_the_first_label_that_hides_counts_and_the_caller_can_exclude_some() -> 
     *(({name: 1}, Label(name, is_known=False)) for name in ("reason_step", "x_commentary", "analysis")),
     ({"hidden": 0}, Label("hidden", is_known=False)),
     *(({"segment": word}, Label("segment", is_known=False)) for word in ("thinking", "Analysis", "model.thoughts", "x-private", LONGEST)),
+    *(({"segment": word}, Label("segment", is_known=False)) for word in ("hidden.x", "private-x", "thought_1")),
     ({"x": 1, "segment": "thinking"}, Label("segment", is_known=False)),
 ])  # fmt: skip
 def test_a_label_about_reasoning_around_the_choices_hides(envelope: dict[str, Any], label: Label) -> None:

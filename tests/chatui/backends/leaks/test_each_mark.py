@@ -61,8 +61,9 @@ def test_details_whose_summary_names_reasoning_are_hidden(words: str) -> None:
 
 
 def test_a_block_of_reasoning_below_many_empty_lines_is_hidden() -> None:
-    text = "\n\n\n\n```thinking\nx\n```\nHi"
-    assert judged(text) == f"{{!{text}}}"
+    for before in ("\n\n\n\n", " \u200b\n \n", "\n" * 20):
+        text = f"{before}```thinking\nx\n```\n"
+        assert judged(f"{text}Hi") == f"{{!{text}}}Hi"
 
 
 # Special tokens in a row

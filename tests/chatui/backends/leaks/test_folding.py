@@ -47,6 +47,9 @@ INVISIBLE = "\u115f\u1160\u3164\uffa0\u200b\u200d\u2060\ufeff\u00ad\u0301\u20dd\
     ("\u2460 \u00bd \u00e9", "1 \u00bd \u00e9"),
     ("th\u0456nk \u0456 \u043f\u0456\u0432", "think \u0456 \u043f\u0456\u0432"),
     ("\u0456nk", "ink"),
+    ("X\u0430 \u0430X T\u04bb\u0456NK", "Xa aX ThiNK"),
+    (f"&#{'0' * 7}60;&#x{'0' * 6}3c;", f"<{ZERO * 11}<{ZERO * 11}"),
+    (f"&#{'0' * 8}60;&#x{'0' * 7}3c;", f"&#{'0' * 8}60;&#x{'0' * 7}3c;"),
     ("&lt;&GT;&verbar;&VerticalLine;&Vert ", f"<{ZERO * 3}>{ZERO * 3}|{ZERO * 7}|{ZERO * 13}|{ZERO * 4} "),
     ("&amp;lt;", f"<{ZERO * 7}"),
     ("&#60;&#x3c;", f"<{ZERO * 4}<{ZERO * 5}"),
@@ -60,9 +63,19 @@ def test_look_alikes_and_escapes_are_replaced_in_place(text: str, looks: str) ->
     assert bare(folded(text)) == looks.replace(ZERO, "")
 
 
-@pytest.mark.parametrize("text", ["\\", "\\u", "\\u003", "\\x3", "&", "&l", "&amp;l", "&#6", "&#x3"])
+@pytest.mark.parametrize("text", [
+    *("\\", "\\u", "\\u0", "\\u00", "\\u003", "\\x", "\\x3", "&", "&l", "&amp;l", "&#6", "&#x3", "&#x3c", "&am", "&VerticalLine"),
+    *("\\" * 9, "&" + "amp;" * 4 + "lt", "&#000000124", "&#x00000003C"),
+])  # fmt: skip
 def test_a_begun_escape_may_become_any_character(text: str) -> None:
     assert BEGUN.search(f"Hi {text}") and not BEGUN.search(f"{text} Hi")
+
+
+@pytest.mark.parametrize("text", [
+    *("\\u000", "\\u013", "\\x8", "\\x37", "\\n", "&l;", "&VerticalLines", "&#0000001240", "&" + "amp;" * 5 + "lt", "&1", "&#g"),
+])  # fmt: skip
+def test_another_text_after_a_backslash_or_an_ampersand_is_not_held(text: str) -> None:
+    assert not BEGUN.search(f"Hi {text}")
 
 
 @pytest.mark.parametrize("bar", ["&vert;", "&verbar;", "&VerticalLine;", "&#124;", "&#x7C;", "&vert", "\\u007c"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatui.backends.leaks.labels import Label, Manner, Undecided, answer_after, label_of
+from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
 
 
@@ -121,3 +122,47 @@ def answer(text: str) -> str | None:
 ])  # fmt: skip
 def test_the_answer_begins_after_its_own_label_or_after_the_block(text: str, expected: str | None) -> None:
     assert answer(text) == expected
+
+
+# However it is cut
+
+
+@for_each([
+    ("Thinking    : x\nAnswer: Hi", " Hi"),
+    ("Thinking   -  x\nAnswer: Hi", " Hi"),
+    ("***[Thinking]***: x\n**Answer:** Hi", " Hi"),
+    ("**__Thinking__** - x\nAnswer: Hi", " Hi"),
+    ("**Thinking** \t x\nAnswer: Hi", " Hi"),
+    ("Chain-of-thought: x\nAnswer: Hi", " Hi"),
+    ("This is my chain-of-thought: x. Here's my answer: Hi", " Hi"),
+    ("**思考**：x\n**回答**：Hi", "Hi"),
+    ("思考...x\n回答：Hi", "Hi"),
+    ("思考   ：x\n回答：Hi", "Hi"),
+    ("推理步骤   ：x\n回答：Hi", "Hi"),
+    ("~~~analysis `\nx\n~~~\nHi", "Hi"),
+    ("**Thinking**\r\nx\r\n**Answer**\r\nHi", "\r\nHi"),
+    ("Thinking...\r\nx\r\n...done thinking.\r\nHi", "\nHi"),
+    ("Reasoning steps:\r\nx\r\nFinal Answer\r\nHi", "\r\nHi"),
+    ("```thinking\r\nx\r\n```\r\nHi", "Hi"),
+    (f"Thinking{' ' * 80}: x\nAnswer: Hi", " Hi"),
+])  # fmt: skip
+def test_a_label_hides_the_reasoning_however_it_arrives(text: str, shown: str) -> None:
+    assert judged(text) == f"{{!{text.removesuffix(shown)}}}{shown}"
+
+
+def test_a_word_is_not_held_for_more_than_eighty_spaces() -> None:
+    text = f"Thinking{' ' * 81}: x\nAnswer: Hi"
+    assert judged(text) == text
+    assert isinstance(label_of(text[:88], is_end=False), Undecided) and label_of(text[:89], is_end=False) is None
+
+
+@for_each(["Thinking,", "Thinking**x", "[thinking](", "Chain-,", "chain--", "Chain of x", "思考的人", "```thinking\r", "Analysis.x"])
+def test_a_word_is_released_once_it_is_no_label(begun: str) -> None:
+    assert isinstance(label_of(begun[:-1], is_end=False), Undecided)
+    assert isinstance(label_of(begun, is_end=False), Undecided) is begun.endswith("\r")
+
+
+@for_each(["Thinking:", "Thinking...", "Thinking…", "Thinking\n", "**Thinking**\n", "**Thinking** x", "Thinking - ", "> [thoughts] x"])
+def test_a_label_is_recognized_as_soon_as_its_mark_is_complete(begun: str) -> None:
+    assert isinstance(label_of(begun, is_end=False), Label)
+    assert isinstance(label_of(begun[:-1], is_end=False), Undecided)

@@ -9,6 +9,7 @@ from chatui.backends.leaks import names
 
 @pytest.mark.parametrize(("name", "opening"), [
     ("think", "think"), ("rationale", "rationale"), ("my_thought", "my_thought"), ("seed:think", "seed:think"), ("cot", "cot"),
+    *((f"x_{name}", f"x_{name}") for name in ("thinking", "thoughts", "reasoning", "reflection", "monologue", "scratchpad")),
     ("end_of_thinking", "start_of_thinking"), ("unused95", "unused94"), ("tool_call", "tool_call"), ("toolcalls", "toolcalls"),
     ("ns:tool_results", "ns:tool_results"), ("function=look", "function"), ("function", "function"), ("x:invoke", "x:invoke"),
     ("b", None), ("thinker", None), ("rethink", None), ("functions", None), ("invoked", None), ("answer", None), ("details", None),
@@ -47,7 +48,25 @@ def test_opening_and_closing_tokens_around_reasoning_share_a_name(opening: str, 
 
 def test_an_ordinary_token_is_not_around_reasoning() -> None:
     assert [names.token_of_reasoning(name) for name in ("end_of_text", "image", "begin_answer")] == ["", "", ""]
-    assert not names.is_end("weekend") and not names.is_end("bending_moment")
+    assert not any(map(names.is_end, ("weekend", "bending_moment", "endless", "end-x", "stopping", "suffixes", "think/end")))
+    assert all(map(names.is_end, (":end", "end:", "end_", "x.stop", "/think", "think_close.x")))
+
+
+def test_only_whole_words_of_a_name_say_that_a_token_begins_or_ends() -> None:
+    for name, shared in (
+        ("startup_think", "startupthink"),
+        ("weekend_think", "weekendthink"),
+        ("think.x:y/z", "thinkxyz"),
+        ("2end_think", "2think"),
+    ):
+        assert names.token_of_reasoning(name) == shared
+
+
+@pytest.mark.parametrize(("name", "is_held"), [
+    ("content", True), ("final", True), ("end_answer", True), ("begin_thought", True), ("contents", False), ("b", False),
+])  # fmt: skip
+def test_only_a_token_with_an_effect_is_held(name: str, is_held: bool) -> None:
+    assert names.may_be_token(name) is is_held
 
 
 @pytest.mark.parametrize(("name", "is_sign"), [

@@ -29,6 +29,7 @@ TEXT = {"type": "text", "text": "42"}
     ({"type": "Reasoning", "text": "SECRET"}, ""),
     ({"role": "function", "content": "SECRET"}, ""),
     ({"name": "f", "parameters": {"q": "SECRET"}}, ""),
+    ({"name": "", "arguments": "SECRET"}, ""),
     ({"id": "c", "name": "f", "arguments": "SECRET"}, ""),
     ({"reasoning": "SECRET", "final_answer": "42"}, "42"),
     ({"thinking": "SECRET", "Final Answer": "42"}, "42"),
@@ -39,6 +40,7 @@ TEXT = {"type": "text", "text": "42"}
 ])  # fmt: skip
 def test_only_the_answer_of_a_servers_own_data_is_shown(data: object, shown: str) -> None:
     assert visible_of(json.dumps(data)) == visible_of(f"  {data!r}\n") == shown
+    assert visible_of(json.dumps(data, separators=(",", ":"))) == visible_of(json.dumps(data, indent=2)) == shown
 
 
 @for_each([

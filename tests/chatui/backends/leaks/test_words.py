@@ -165,7 +165,8 @@ LABELS = {
 @for_each(KEYS)
 def test_each_name_of_hidden_text_in_data_hides_it(key: str) -> None:
     assert visible_of(json.dumps({key: "SECRET", "answer": "42"})) == "42"
-    assert visible_of(json.dumps({key.replace("_", "-"): "SECRET", "thinking": "", "answer": "42"})) == "42"
+    for written in (key.replace("_", "-"), key.replace("_", " ").title(), key.upper()):
+        assert visible_of(json.dumps({written: "SECRET", "answer": "42"})) == visible_of(str({written: "SECRET", "answer": "42"})) == "42"
 
 
 @for_each(["final", "final_answer", "answer", "response", "output", "content"])
