@@ -132,3 +132,9 @@ def test_a_future_version_is_the_error_of_a_strict_and_of_a_lenient_reading() ->
             with pytest.raises(FutureVersionError) as caught:
                 read(text)
             assert caught.value.location == BEGINNING
+
+
+@for_each(["version: 2.2\na: \ud800\n", "version: 2.2\na: &x 1\nb: \udfff\n", "\udc00"])
+def test_half_a_surrogate_pair_in_a_header_is_refused_as_any_character_that_yaml_cannot_contain(text: str) -> None:
+    error = refusal(text)
+    assert (error.code, error.location) == ("E-PARSE-HEADER", BEGINNING)
