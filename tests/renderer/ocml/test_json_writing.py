@@ -98,7 +98,7 @@ def test_a_thought_is_folded_into_the_assistants_next_message_and_into_no_other(
 
 
 def test_the_header_is_copied_into_plain_values() -> None:
-    inner = MappingProxyType({"b": [1, {"c": None}, 0.5, "x", True]})
+    inner = MappingProxyType({"b": [1, MappingProxyType({"c": None}), 0.5, "x", True]})
     transcript = Transcript((), "2.2", None, MappingProxyType({"t": inner}), MappingProxyType({"a": inner}))
     values: Any = interchange.to_values(transcript)
     plain = {"b": [1, {"c": None}, 0.5, "x", True]}
