@@ -22,7 +22,7 @@ def values(text: str) -> dict[str, Any]:
 TYPED = ["~", "null", "Null", "NULL", "", "true", "True", "FALSE", "yes", "No", "on", "OFF", "y", "n", "2025-08-08", "2025-08-08 10:00:00"]
 NUMBERS = ["0", "-1", "+1", "010", "0o10", "0x1F", "0b1", "1_000", "1:30", "1.", ".5", "1e3", "1E-3", "-1.5e+3", ".inf", "-.INF", ".nan"]
 MARKS = ["=", "<<", "-", "- a", "a: b", "a #b", "#a", "&a", "*a", "!a", "[a]", "{a}", "|", ">", "%a", "@a", "`a", "---", "...", "?", ":"]
-SIGNS = ["'", '"', "a'b", " a", "a ", "a\nb", "a\n", "\n", "\t", "\r", "\x00", "\x85", "\u2028", "\ufeff", "é", "😀", "a\\b"]
+SIGNS = ["'", '"', "a'b", " a", "a ", "a\nb", "a\n", "\n", "\t", "\r", "\x00", "\x85", "\u2028", "\ufeff", "é", "😀", "\ud7ff", "\ue000"]
 
 
 @for_each([*TYPED, *NUMBERS, *MARKS, *SIGNS])
@@ -64,13 +64,20 @@ def test_a_mapping_is_written_in_its_order_and_without_folded_lines() -> None:
         ("-.0", 0.0),
         ("inf", "inf"),
         ("nan", "nan"),
+        (".Nan", ".Nan"),
+        ("-.nan", "-.nan"),
+        (".iNF", ".iNF"),
         (".", "."),
         ("e3", "e3"),
         ("Null", None),
         ("NULL", None),
         ("nULL", "nULL"),
+        ("true", True),
+        ("True", True),
         ("TRUE", True),
+        ("false", False),
         ("False", False),
+        ("FALSE", False),
         ("tRUE", "tRUE"),
         ("no", "no"),
         ("'1'", "1"),
@@ -110,6 +117,8 @@ def test_a_header_that_is_no_mapping_is_refused_at_its_beginning(text: str) -> N
         ("a: 1\na: 2\n", 5, 2, 1),
         ("a: 1\n? [b]\n: 2\n", 7, 2, 3),
         ("a: !!int 1\n", 3, 1, 4),
+        *((f"a: {number}\n", 3, 1, 4) for number in (".inf", ".Inf", ".INF", "+.inf", "-.INF", ".nan", ".NaN", ".NAN")),
+        *((f"a: {number}\n", 3, 1, 4) for number in ("1e309", "-1e309", "+.1e-999", "0.01e-999", "-1e-400", "1.e-400")),
     ]
 )
 def test_an_error_has_its_place_in_the_original_text(text: str, offset: int, line: int, column: int) -> None:
