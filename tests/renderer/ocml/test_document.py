@@ -11,6 +11,7 @@ from renderer.errors import (
     CallSchemaError,
     ChannelMissingError,
     Code,
+    Location,
     OpenChatMLError,
     ParseHeaderError,
     StreamTruncatedError,
@@ -306,8 +307,14 @@ def test_a_frame_is_hidden_if_any_fault_of_its_header_hides_it_whatever_else_is_
 
 @pytest.mark.parametrize("text", ["", " ", "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>"])
 def test_exactly_one_frame_is_read_as_a_frame(text: str) -> None:
-    with pytest.raises(ParseHeaderError):
+    with pytest.raises(ParseHeaderError, match="exactly one frame") as caught:
         document.parse_frame(text)
+    assert caught.value.location == Location(0, 1, 1)
+
+
+def test_of_a_single_frame_neither_the_body_nor_its_place_among_others_is_checked() -> None:
+    for text in ("<|start|>user<|constrain|>json<|message|>x<|end|>", "<|start|>tool call_id=c name=y<|message|>x<|end|>"):
+        assert document.parse_frame(text).body == "x"
 
 
 def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:

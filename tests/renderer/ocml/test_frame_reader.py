@@ -71,6 +71,10 @@ def test_the_problems_of_a_body_come_before_its_frame_and_its_first_one_is_kept_
         found += reader.finish()
         assert isinstance(found[0], DocumentOpened)
         assert lines(found) == ["'Hi' whole None", *expected]
+    reading = document.read_leniently(whole)
+    events: list[FrameEvent] = [*(ProblemFound(problem) for problem in reading.problems), *reading.finished]
+    assert sorted(lines(events)) == sorted(lines(found)) and isinstance(reading.problems, tuple)
+    assert isinstance(reading.finished, tuple)
     refused = next((number for number, line in enumerate(expected) if line.endswith("refused")), None)
     reader = FrameReader()
     if refused is None:
