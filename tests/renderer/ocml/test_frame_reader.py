@@ -129,3 +129,11 @@ def test_a_header_that_is_too_long_is_kept_as_hidden_text_to_the_end_of_its_fram
         bodies.add(reading.finished[1].frame.body)
     (body,) = bodies
     assert body.replace("<<|", "<|") == text.replace("<<|", "<|"), "what was read as a header keeps its escapes"
+
+
+@for_each([(" \t\r\n \n\t", True), ("", True), ("\x0b", False), ("\x0c", False), ("\xa0", False), ("\u2028", False), ("\x00", False)])
+def test_only_spaces_tabs_and_line_breaks_may_be_between_frames(between: str, is_allowed: bool) -> None:
+    text = f"{HEADER}{FIRST}{between}{FIRST}{between}"
+    for pieces in (text, list(text)):
+        report = document.check(pieces)
+        assert (report.is_clean, report.count, report.frames) == ((True, 0, 2) if is_allowed else (False, 2, 4))
