@@ -248,12 +248,18 @@ def test_a_future_version_stops_a_lenient_reading_too() -> None:
     with pytest.raises(FutureVersionError):
         document.read_leniently("version: 3.0\n<|start|>user<|message|>x<|end|>")
     report = document.check("version: 3.0\n<|start|>user<|message|>x<|end|>")
-    assert (report.frames, report.count, report.is_accepted) == (0, 1, False)
+    assert (report.document, report.frames, report.count, report.is_accepted) == (None, 0, 1, False)
 
 
 def test_problems_before_a_future_version_are_reported_too() -> None:
     report = document.check(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
     assert (report.count, report.refused) == (2, 2)
+    assert [problem.hint for problem in report.problems] == [
+        "the bytes are not valid UTF-8",
+        "this major version of the format is not known",
+    ]
+    with pytest.raises(ParseHeaderError, match="not valid UTF-8"):
+        document.parse(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
 
 
 def test_a_document_can_be_accepted_without_being_clean() -> None:
