@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from renderer import strict_json
 from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
 from renderer.events import violates_constraint
-from renderer.frame_kinds import is_for_people
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import Profile
 from renderer.ocml.frame_header import Fault, fault_of_terminator
@@ -132,12 +131,13 @@ class Pairing:
                 yield CallFault(Code.PARSE_CHANNEL_MISSING, "the profile requires a channel, and the message has none")
             else:
                 yield CallFault(Code.PARSE_HEADER, "the profile does not allow this channel")
-        if recipient is None or is_for_people(recipient) or recipient == Role.ASSISTANT:
+        if recipient is None:
             return
         if recipient.startswith(FUNCTIONS):
             allowed = profile.tool_calls_in
             if channel not in (allowed or {Channel.COMMENTARY.value}):
-                yield CallFault(Code.CALL_SCHEMA, "function calls are not allowed on this channel", 0, False, allowed is not None)
+                hint, is_refused = "function calls are not allowed on this channel", allowed is not None
+                yield CallFault(Code.CALL_SCHEMA, hint, hides=False, is_refused=is_refused)
         elif recipient.split(".")[0] in BUILT_INS and profile.builtins_in is not None and channel not in profile.builtins_in:
             yield CallFault(Code.CALL_SCHEMA, "this built-in tool cannot be called on this channel", hides=False)
 
@@ -163,7 +163,7 @@ def body_faults(frame: Frame) -> Iterator[CallFault]:
     elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may write a letter as an escape
         code = read_reply(frame).error
         if code is not None:
-            yield CallFault(code, _TOOL_ERROR_HINTS[code], 0, False, False)
+            yield CallFault(code, _TOOL_ERROR_HINTS[code], hides=False, is_refused=False)
 
 
 _TOOL_ERROR_HINTS = {
@@ -211,4 +211,4 @@ def _json_or_none(frame: Frame) -> JsonValue:
 
 
 def _flagged(hint: str) -> CallFault:
-    return CallFault(Code.CALL_SCHEMA, hint, 0, False, False)
+    return CallFault(Code.CALL_SCHEMA, hint, hides=False, is_refused=False)

@@ -87,7 +87,7 @@ class DocumentBeginning:
                 self._output.report(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False)
             return document
         except FutureVersionError as error:
-            self._output.failure = self._output.failure or error
+            self._output.failure = error
             return None
         except OpenChatMLError as error:
             self._output.report(error.code, error.hint, error.location or _BEGINNING)

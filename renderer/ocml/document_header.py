@@ -65,7 +65,7 @@ def read(text: str) -> DocumentHeader:
         FutureVersionError: the version's first number is greater than 2.
         ParseHeaderError: the header is too long, is not supported YAML, or breaks a rule. ``location`` says where.
     """
-    if len(text.encode("utf-8")) > DOCUMENT_HEADER_LIMIT:
+    if len(text.encode("utf-8", "surrogatepass")) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long", Location(0, 1, 1))
     values, digits = load(_without_fences(text), text)
     version = digits.get("version")

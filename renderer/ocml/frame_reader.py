@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from renderer.errors import Code, OpenChatMLError, Problem
 from renderer.events import Assembler, Finished, violates_constraint
-from renderer.frames import Frame, Role, Terminator
 from renderer.ocml import calls
 from renderer.ocml.output import DocumentOpened, ProblemFound, ReaderEvent
 from renderer.ocml.reader import Reader
@@ -74,7 +73,7 @@ class FrameReader:
             # If the reader has already flagged the frame, the Assembler did not check it.
             hint = "the body does not match its constraint"
             problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.location))
-        if finished.complete and _may_have_faults(finished.frame):
+        if finished.complete:
             faults = calls.body_faults(finished.frame)
             problems += [Problem(fault.code, fault.hint, finished.location, fault.is_refused) for fault in faults]
         if not problems:
@@ -83,7 +82,3 @@ class FrameReader:
             if problem.is_refused and not self._lenient:
                 raise problem.error()
         return [*(ProblemFound(problem) for problem in problems), replace(finished, error=finished.error or problems[0].code)]
-
-
-def _may_have_faults(frame: Frame) -> bool:
-    return frame.terminator is Terminator.CALL or frame.header.role == Role.TOOL

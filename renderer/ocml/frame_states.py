@@ -249,7 +249,7 @@ class FrameStates:
     def _cut(self, position: int) -> int:
         """Close the open frame as incomplete."""
         self._output.flush()
-        self._output.emit(FrameClosed(None, self._output.error or Code.PARSE_HEADER))
+        self._output.emit(FrameClosed(None, self._output.error))
         self.state = self._between
         return position
 

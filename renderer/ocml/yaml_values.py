@@ -81,7 +81,7 @@ def _is_name(node: yaml.Node) -> bool:
 def _location(text: str, mark: yaml.Mark | None) -> Location:
     if mark is None:
         return Location(0, 1, 1)
-    return Location(len(text[: mark.index].encode("utf-8", "surrogatepass")), mark.line + 1, mark.column + 1)
+    return Location(len(text[: mark.index].encode("utf-8")), mark.line + 1, mark.column + 1)
 
 
 _STRING_TAG = "tag:yaml.org,2002:str"

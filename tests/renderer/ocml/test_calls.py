@@ -49,6 +49,7 @@ def test_a_tool_has_a_name_of_at_most_64_letters_digits_and_signs(tool: str) -> 
         ("python", "JSON", None, {"a": 1}),
         ("python", None, "json", {"a": 1}),
         ("python", None, "text", '{"a": 1}'),
+        ("python", None, "JSON", '{"a": 1}'),
         ("python", "text", "json", '{"a": 1}'),
         ("functions.x", None, None, {"a": 1}),
         ("functions.x", "text", None, '{"a": 1}'),
@@ -87,6 +88,7 @@ ANALYSIS_ONLY = frozenset({"analysis"})
         ("browser.search", "analysis", Profile(builtins_in=ANALYSIS_ONLY), []),
         ("browsers", "commentary", Profile(builtins_in=ANALYSIS_ONLY), []),
         ("functions.python", "commentary", Profile(builtins_in=ANALYSIS_ONLY), []),
+        ("all", "final", Profile(builtins_in=ANALYSIS_ONLY, tool_calls_in=ANALYSIS_ONLY), []),
         ("user", "final", Profile(builtins_in=ANALYSIS_ONLY, tool_calls_in=ANALYSIS_ONLY), []),
         ("assistant", "final", Profile(builtins_in=ANALYSIS_ONLY, tool_calls_in=ANALYSIS_ONLY), []),
         (None, "final", Profile(builtins_in=ANALYSIS_ONLY, tool_calls_in=ANALYSIS_ONLY), []),
@@ -181,6 +183,26 @@ def test_the_envelope_of_a_reply_is_an_object_with_ok() -> None:
 
 def test_the_body_of_a_call_without_json_is_the_argument() -> None:
     assert calls.read_call(call("print(1)", to="python", constrain=None)).arguments == "print(1)"
+    body = ' {"deadline_ms": 5, "tool_calls": [], "a": 1, "a": 2}\n'
+    assert calls.read_call(call(body, constrain="text")) == calls.Call("functions.x", "c1", body, None), "nothing in it has a meaning"
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "hint"),
+    [
+        (Frame(call("{", to=None).header, "{"), CallSchemaError, "not a call"),
+        (call("{", to=None), ParseHeaderError, "without to="),
+        (call("{", to="user"), CallSchemaError, "the recipient must be a tool"),
+        (call("{", to="a/b"), BodyConstraintError, "not valid JSON"),
+        (call("[]", to="a/b"), CallSchemaError, "the tool name"),
+        (call("[]"), CallSchemaError, "not a JSON object"),
+        (call('{"tool_calls": 1, "deadline_ms": 0}'), CallSchemaError, "tool_calls"),
+        (call('{"a": 1, "a": 1, "tool_calls": 1}'), CallSchemaError, "duplicate key"),
+    ],
+)
+def test_of_several_errors_of_a_call_the_first_is_raised(frame: Frame, error: type[OpenChatMLError], hint: str) -> None:
+    with pytest.raises(error, match=hint):
+        calls.read_call(frame)
 
 
 def test_a_call_shows_no_arguments_in_its_repr() -> None:
@@ -247,6 +269,13 @@ def test_e_tool_timeout_and_e_tool_cancelled(value: str, code: str, error: type[
         "E-TOOL-TIMEOUT",
         '{"ok": true, "error": "E-TOOL-TIMEOUT"}',
         '{"error": "E-TOOL-TIMEOUT"}',
+        '{"ok": 0, "error": "E-TOOL-TIMEOUT"}',
+        '{"ok": null, "error": "E-TOOL-TIMEOUT"}',
+        '{"ok": "false", "error": "E-TOOL-TIMEOUT"}',
+        '{"ok": false}',
+        '{"ok": false, "error": {"message": "E-TOOL-TIMEOUT"}}',
+        '{"ok": false, "error": {"code": ["E-TOOL-TIMEOUT"]}}',
+        '{"ok": false, "error": "E-CALL-SCHEMA"}',
         '{"ok": false, "error": "E-X-BUSY"}',
         '{"ok": false, "error": ["E-TOOL-TIMEOUT"]}',
         '{"ok": false',

@@ -44,6 +44,7 @@ def test_lists_are_extended_by_what_frames_use() -> None:
         "x": 1,
         "capabilities": {"roles": ["functions.*", "user", "assistant"], "channels": ["final", "analysis"], "tokens": ["<|start|>"]},
     }
+    assert header["capabilities"] == {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}, "a new header"
     others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
     for other in others:
         assert capabilities.with_used_names(other, frames) == other

@@ -11,6 +11,7 @@ from renderer.errors import (
     CallSchemaError,
     ChannelMissingError,
     Code,
+    Location,
     OpenChatMLError,
     ParseHeaderError,
     StreamTruncatedError,
@@ -247,12 +248,18 @@ def test_a_future_version_stops_a_lenient_reading_too() -> None:
     with pytest.raises(FutureVersionError):
         document.read_leniently("version: 3.0\n<|start|>user<|message|>x<|end|>")
     report = document.check("version: 3.0\n<|start|>user<|message|>x<|end|>")
-    assert (report.frames, report.count, report.is_accepted) == (0, 1, False)
+    assert (report.document, report.frames, report.count, report.is_accepted) == (None, 0, 1, False)
 
 
 def test_problems_before_a_future_version_are_reported_too() -> None:
     report = document.check(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
     assert (report.count, report.refused) == (2, 2)
+    assert [problem.hint for problem in report.problems] == [
+        "the bytes are not valid UTF-8",
+        "this major version of the format is not known",
+    ]
+    with pytest.raises(ParseHeaderError, match="not valid UTF-8"):
+        document.parse(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
 
 
 def test_a_document_can_be_accepted_without_being_clean() -> None:
@@ -306,8 +313,14 @@ def test_a_frame_is_hidden_if_any_fault_of_its_header_hides_it_whatever_else_is_
 
 @pytest.mark.parametrize("text", ["", " ", "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>"])
 def test_exactly_one_frame_is_read_as_a_frame(text: str) -> None:
-    with pytest.raises(ParseHeaderError):
+    with pytest.raises(ParseHeaderError, match="exactly one frame") as caught:
         document.parse_frame(text)
+    assert caught.value.location == Location(0, 1, 1)
+
+
+def test_of_a_single_frame_neither_the_body_nor_its_place_among_others_is_checked() -> None:
+    for text in ("<|start|>user<|constrain|>json<|message|>x<|end|>", "<|start|>tool call_id=c name=y<|message|>x<|end|>"):
+        assert document.parse_frame(text).body == "x"
 
 
 def test_a_reader_that_raised_for_a_body_takes_no_more_text() -> None:

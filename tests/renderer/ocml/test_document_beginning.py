@@ -23,6 +23,8 @@ FRAME = "<|start|>user<|message|>x<|end|>"
         (f" \n\t{FRAME}", {}, 1),
         ("\nversion: 2.2\na: b\n", {"a": "b"}, 0),
         ("version: 2.2\na: |\n <\n", {"a": "<\n"}, 0),
+        (f"version: 2.2\na: |\n <\n{FRAME}", {"a": "<\n"}, 1),
+        (f"version: 2.2\na: |\n b\n\n{FRAME}", {"a": "b\n"}, 1),
     ]
 )
 def test_the_first_frame_begins_at_the_start_of_a_line_however_the_text_is_cut(text: str, extra: dict[str, str], count: int) -> None:

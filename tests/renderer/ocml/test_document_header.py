@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, ParseHeaderError
+from renderer.errors import Code, Location, ParseHeaderError
 from renderer.frames import HEADER_VALUE, Channel, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document, document_header
@@ -319,7 +319,9 @@ def test_a_header_that_cannot_be_read_requires_one_of_the_channels(begin: str) -
 def test_a_document_without_a_header_is_of_version_1(begin: str) -> None:
     text = f"{begin}<|start|>assistant<|message|>x<|end|>"
     assert document.parse(text).version == "1.0" and document.read_strictly(text).document == document_header.LEGACY
-    assert [problem.hint for problem in document.check(begin).problems] == ["there is no document"]
+    (problem,) = document.check(begin).problems
+    assert (problem.code, problem.hint, problem.location) == (Code.PARSE_HEADER, "there is no document", Location(0, 1, 1))
+    assert problem.is_refused
 
 
 @pytest.mark.parametrize(

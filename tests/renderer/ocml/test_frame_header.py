@@ -186,3 +186,21 @@ def test_a_header_is_written_up_to_the_length_that_is_read(length: int) -> None:
             frame_header.write(header)
     else:
         assert frame_header.write(header).endswith("n<|message|>")
+
+
+def test_a_value_is_of_visible_ascii_characters_and_contains_no_token() -> None:
+    visible = [chr(code) for code in range(0x21, 0x7F)]
+    for value in ["".join(visible), *visible, "a<|", "<|end|", "<|End|>", "|end|>", "<end>"]:
+        header = Header("user", name=value)
+        written = frame_header.write(header).removeprefix(Token.START).removesuffix(Token.MESSAGE)
+        assert frame_header.read(written).header == header and not frame_header.read(written).faults
+    for value in ["\x00", "\x1f", " ", "\t", "\n", "\x7f", "\x80", "\xa0", "é", "", *Token, *(f"a{token}b" for token in Token)]:
+        with pytest.raises(ParseHeaderError):
+            frame_header.write(Header("user", name=value))
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x08", "\n", "\r", "\x1f", "\x7f", "\x80", "\x85", "\xa0", "\u2028", "é"])
+def test_a_character_that_is_not_allowed_hides_the_frame_wherever_it_is(character: str) -> None:
+    for raw in (f"{character}user", f"user{character}name=a", f"user name=a{character}", f"assistant<|channel|>final{character}"):
+        foreign = [fault for fault in frame_header.read(raw).faults if "a character" in fault.hint]
+        assert [(fault.at, fault.hides, fault.code) for fault in foreign] == [(raw.index(character), True, Code.PARSE_HEADER)]

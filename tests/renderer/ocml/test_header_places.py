@@ -51,6 +51,29 @@ def test_a_line_of_a_header_that_is_not_supported_is_named(line: str, number: in
     assert document.check(f"{text}{FRAME}").problems[0].location == location
 
 
+@for_each(["\n", "  \r\n\n", "\n---\n", "# é\n", "  \n# a\n\n"])
+def test_what_stands_before_a_header_counts_for_its_places(before: str) -> None:
+    text = f"{before}version: 2.2\na: &x 1\n"
+    for whole in (text, f"{text}\n{FRAME}"):
+        for pieces in (whole, list(whole), [whole[: len(before)], whole[len(before) :]], [whole[:-1], whole[-1]]):
+            (problem,) = document.check(pieces).problems
+            assert problem.location == Location(len(text.encode()) - len("&x 1\n"), before.count("\n") + 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("model: x", "has no version"),
+        ("version:", "has no version"),
+        ("version: [2.2]", "has no version"),
+        ("version: 2", "not major.minor"),
+        ("version: 2.2\nmodel: [a]", "not a name"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_version_or_the_model(text: str, hint: str) -> None:
+    assert hint in refusal(text).hint
+
+
 @for_each(
     [
         "- a",
@@ -132,3 +155,9 @@ def test_a_future_version_is_the_error_of_a_strict_and_of_a_lenient_reading() ->
             with pytest.raises(FutureVersionError) as caught:
                 read(text)
             assert caught.value.location == BEGINNING
+
+
+@for_each(["version: 2.2\na: \ud800\n", "version: 2.2\na: &x 1\nb: \udfff\n", "\udc00"])
+def test_half_a_surrogate_pair_in_a_header_is_refused_as_any_character_that_yaml_cannot_contain(text: str) -> None:
+    error = refusal(text)
+    assert (error.code, error.location) == ("E-PARSE-HEADER", BEGINNING)
