@@ -111,9 +111,9 @@ def test_json_that_is_too_large_to_read_is_json(value: str) -> None:
 
 
 def test_many_json_values_are_read_in_time_that_grows_with_their_length() -> None:
-    one, four = "[]" * 15_000, "[]" * 60_000
-    assert is_json(one) and is_json(four)
-    assert relative_cost(lambda: is_json(four), lambda: is_json(one), pairs=3) < 8
+    short, long = "[]" * 5_000, "[]" * 40_000
+    assert is_json(short)
+    assert relative_cost(lambda: is_json(long), lambda: is_json(short), pairs=3) < 15
 
 
 @pytest.mark.parametrize(
