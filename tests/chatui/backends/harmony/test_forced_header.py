@@ -158,6 +158,8 @@ async def test_a_stream_that_breaks_off_is_not_made_a_call(vocabulary: Vocabular
     cut = SSE_HEAD + sse(vllm(*ids_of(vocabulary, THOUGHT)))
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", cut, stream("vLLM", vocabulary, CITY, CALL))
     assert result.error is not None and len(bodies) == 1 and not result.calls
-    half = SSE_HEAD + sse(vllm(*ids_of(vocabulary, '{"ci')))
-    result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", stream("vLLM", vocabulary, FINAL), half)
-    assert result.error is not None and len(bodies) == 2 and not result.calls
+    for text in ('{"ci', '{"ci<|end|>'):
+        half = SSE_HEAD + sse(vllm(*ids_of(vocabulary, text)))
+        answers = stream("vLLM", vocabulary, FINAL), half, stream("vLLM", vocabulary, CITY, CALL)
+        result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", *answers)
+        assert result.error is not None and len(bodies) == 2 and not result.calls
