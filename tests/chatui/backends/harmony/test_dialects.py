@@ -249,5 +249,6 @@ def test_each_request_asks_for_ids_and_for_the_markers() -> None:
     params: list[Any] = [DIALECTS["SGLang"].payload(each)["sampling_params"] for each in bound]
     assert [(each.get("json_schema"), each.get("regex")) for each in params] == [('{"type": "object"}', None), (None, r"=a\.b|=c")]
     first, second = (DIALECTS["llama.cpp"].payload(each) for each in bound)
-    assert isinstance(first["json_schema"], dict) and first["json_schema"]["type"] == "object" and "grammar" not in first
+    compact = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+    assert first["json_schema"] == {"type": "object", "x-guidance": compact} and "grammar" not in first
     assert (second["grammar"], "json_schema" in second) == ('root ::= "=a.b" | "=c"', False)

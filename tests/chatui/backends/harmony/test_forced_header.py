@@ -32,7 +32,7 @@ from tests.chatui.backends.harmony.test_forced_calls import (
     stream,
     words_in,
 )
-from tests.chatui.backends.structured.test_wire_formats import REFUSED, schema_in
+from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, schema_in
 from tests.support.stub import DONE, SSE_HEAD
 
 FINAL = f"<|channel|>final<|message|>{SECRET}"
@@ -151,6 +151,13 @@ async def test_a_refusal_of_a_free_name_is_not_asked_again(vocabulary: Vocabular
     longer = FunctionTool("weather_now", "Now.")
     result, bodies = await sample(vocabulary, forced(WEATHER, longer), "vLLM", stream("vLLM", vocabulary, FINAL), REFUSED, REFUSED)
     assert result.error is not None and len(bodies) == 2 and words_in(bodies[1]) is None
+
+
+@pytest.mark.asyncio
+async def test_a_failure_that_is_no_refusal_of_the_words_is_not_asked_again(vocabulary: Vocabulary) -> None:
+    name, arguments = stream("vLLM", vocabulary, "=functions.clock", RETURN), stream("vLLM", vocabulary, "{}", CALL)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), BUSY, name, arguments)
+    assert result.error is not None and len(bodies) == 2 and not result.calls
 
 
 @pytest.mark.asyncio

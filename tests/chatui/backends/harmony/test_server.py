@@ -18,7 +18,7 @@ from renderer.frames import Frame, Header
 from renderer.harmony.prompt import Prompt, build
 from renderer.harmony.system_messages import SystemMessage
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
-from tests.chatui.backends.harmony.test_backend import DAY, SGLANG, VLLM, ids_of, sse, vllm
+from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.structured.test_wire_formats import plays
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request
@@ -114,6 +114,15 @@ async def test_the_server_is_asked_again_after_a_minute(monkeypatch: pytest.Monk
         assert await detected.models() == (("found",) if requests == 1 else ())
 
 
+async def test_a_server_that_says_no_context_length_is_asked_for_it_once() -> None:
+    async with stub.running(stub.plays(b""), **LLAMA) as server:
+        backend = back_end(server.url)
+        assert backend.known_context(None) is None, "before anything is known"
+        assert await backend.models() == ("tiny",) and backend.known_context(None) is None
+        assert [request.path for request in server.requests].count("/props") == 1
+        await backend.aclose()
+
+
 async def test_each_exchange_can_be_watched(vocabulary: Vocabulary) -> None:
     seen: list[str] = []
 
@@ -145,7 +154,7 @@ async def test_a_context_length_from_a_refusal_is_that_of_the_default_model(voca
         await backend.aclose()
 
 
-@pytest.mark.parametrize(("size", "kept"), [(500, (False, True)), (5000, (True, True))])
+@pytest.mark.parametrize(("size", "kept"), [(460, (False, True)), (5000, (True, True))])
 async def test_a_question_whose_answer_is_finished_in_words_is_never_left_out(
     vocabulary: Vocabulary, size: int, kept: tuple[bool, bool]
 ) -> None:
