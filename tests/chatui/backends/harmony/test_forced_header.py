@@ -93,13 +93,24 @@ async def test_nothing_behind_the_end_of_a_name_is_read(vocabulary: Vocabulary) 
 
 @pytest.mark.asyncio
 async def test_a_name_that_does_not_end_is_not_read_to_the_end(vocabulary: Vocabulary) -> None:
-    long = SSE_HEAD + sse(*(vllm(*ids_of(vocabulary, "=functions.clock ")) for _ in range(12))) + b"data: {\n\n"
-    short = SSE_HEAD + sse(*(vllm(*ids_of(vocabulary, "=functions.clock ")) for _ in range(11))) + b"data: {\n\n"
-    answers = stream("vLLM", vocabulary, FINAL), long, stream("vLLM", vocabulary, "{}", CALL)
+    def name(chars: int) -> bytes:
+        """A name and white space, and then an event that cannot be read."""
+        return SSE_HEAD + sse(vllm(*ids_of(vocabulary, "=functions.clock".ljust(chars)))) + b"data: {\n\n"
+
+    answers = stream("vLLM", vocabulary, FINAL), name(201), stream("vLLM", vocabulary, "{}", CALL)
     result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers)
     assert (result.error, result.calls) == (None, [("functions.clock", "{}")])
-    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", answers[0], short)
+    result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", answers[0], name(200))
     assert result.error is not None and len(bodies) == 2, "the premise: up to 200 characters, it is"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("before", "retryable"), [("", True), ("=functions.clock", False)])
+async def test_a_failure_within_a_name_can_be_repeated_before_it_begins(vocabulary: Vocabulary, before: str, retryable: bool) -> None:
+    begun = sse(vllm(*ids_of(vocabulary, before))) if before else b""
+    failing = SSE_HEAD + begun + sse({"error": {"code": 500, "message": "x"}})
+    result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", stream("vLLM", vocabulary, FINAL), failing)
+    assert result.error is not None and result.error.retryable is retryable
 
 
 @pytest.mark.asyncio
