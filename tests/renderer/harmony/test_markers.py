@@ -105,6 +105,15 @@ def test_an_empty_message_has_no_text(channel: str, header: Header) -> None:
     assert [*opened, *reader.feed_marker("<|end|>")] == [FrameOpened(header), FrameClosed(Terminator.END)]
 
 
+def test_a_reader_that_has_finished_reads_nothing_more() -> None:
+    reader = Reader(lambda: "c1")
+    assert not reader.ended
+    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("final"), *reader.feed_marker("<|message|>")] == [FrameOpened(ANSWER)]
+    assert reader.finish(Code.PARSE_CHANNEL_MISSING) == [FrameClosed(None, Code.PARSE_CHANNEL_MISSING)]
+    assert reader.ended and reader.open_header is None
+    assert reader.feed_text("x") == reader.feed_marker("<|start|>") == reader.feed_marker("<|message|>") == reader.finish() == []
+
+
 @pytest.mark.parametrize("value", ["1" * 5000, "[" * 100_000, "{} " + "[" * 100_000])
 def test_json_that_is_too_large_to_read_is_json(value: str) -> None:
     assert is_json(value)

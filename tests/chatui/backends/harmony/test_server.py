@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 import httpx
 import pytest
 
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
+from chatui.backends.context.token_budget import weight, weight_of
 from chatui.backends.discovery import Discovered
 from chatui.backends.harmony import backend as backend_module
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -206,3 +208,28 @@ async def test_a_question_must_fit_with_one_token_for_its_answer(vocabulary: Voc
         assert not [request for request in server.requests if request.method == "POST"]
     else:
         assert (result.visible, server.posted["max_tokens"]) == ("Hi", 1)
+
+
+@pytest.mark.parametrize("thoughts", [(), (Frame(Header("assistant", "analysis"), "hidden " * 30),)])
+async def test_how_full_the_context_is_does_not_tell_how_much_was_thought(vocabulary: Vocabulary, thoughts: tuple[Frame, ...]) -> None:
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi there.<|return|>")))
+    async with stub.running(plays(answer), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        ended = (await outcome(backend, sample_request("Hello!", Frame(Header("user"), "Hi."), *thoughts))).ended
+        await backend.aclose()
+    assert ended is not None and ended.context is not None and ended.context.size == 4096
+    assert ended.context.used == int(len(server.posted["prompt"]) - weight_of(thoughts)) + int(weight("Hi there."))
+
+
+async def test_without_a_time_zone_the_date_is_that_of_universal_time(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-1))).astimezone(tz)
+
+    monkeypatch.setattr(backend_module, "datetime", Clock)
+    async with stub.running(stub.plays(b""), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+    assert "Current date: 2026-01-02" in vocabulary.decode([number for number in server.posted["prompt"] if number < 199_998]).decode()
