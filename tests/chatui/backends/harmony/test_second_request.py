@@ -23,7 +23,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_answer import CALL, FINAL, THOUGHT, Chunks, drops, event, folded, read
 from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.harmony.test_forced_calls import WEATHER, forced
-from tests.chatui.backends.structured.test_wire_formats import ANALYSIS, SCHEMA, WANTED, request, sampled, schema_in, streams
+from tests.chatui.backends.structured.test_wire_formats import ANALYSIS, BUSY, SCHEMA, WANTED, request, sampled, schema_in, streams
 from tests.support.sampling import Outcome
 from tests.support.stub import DONE, SSE_HEAD
 
@@ -124,6 +124,14 @@ async def test_a_refusal_in_the_middle_of_the_answer_is_no_refusal_of_the_schema
     result, bodies = await sample(vocabulary, request(), first, failing, second)
     assert result.error is not None and result.error.code is ProductCode.BACKEND_REFUSED
     assert (result.visible, len(bodies)) == ('{"su', 2)
+
+
+@pytest.mark.asyncio
+async def test_a_failure_that_is_no_refusal_of_the_schema_is_not_asked_again(vocabulary: Vocabulary) -> None:
+    first, second = streams("vLLM", vocabulary, ANALYSIS)
+    result, bodies = await sample(vocabulary, request(), first, BUSY, second)
+    assert result.error is not None and result.error.code is ProductCode.BACKEND_BUSY
+    assert (result.visible, len(bodies)) == ("", 2)
 
 
 @pytest.mark.asyncio

@@ -225,7 +225,8 @@ async def test_without_a_time_zone_the_date_is_that_of_universal_time(vocabulary
     class Clock(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Clock:
-            return cls(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-1))).astimezone(tz)
+            here = cls(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-1)))
+            return here.astimezone(tz) if tz else here.replace(tzinfo=None)
 
     monkeypatch.setattr(backend_module, "datetime", Clock)
     async with stub.running(stub.plays(b""), **VLLM) as server:
