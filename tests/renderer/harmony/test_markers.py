@@ -97,6 +97,14 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
     assert reader.feed_text("{") == [FrameText("{")]
 
 
+@pytest.mark.parametrize("sign", [chr(code) for code in range(33, 127)])
+def test_only_a_preamble_that_begins_as_an_object_or_a_list_is_held_back(sign: str) -> None:
+    reader = Reader(lambda: "c1")
+    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")] == []
+    shown = [] if sign in ("{", "[") else [FrameOpened(PREAMBLE), FrameText(sign)]
+    assert (reader.feed_text(sign), reader.feed_text("1")) == (shown, [FrameText("1")] if shown else [])
+
+
 @pytest.mark.parametrize(("channel", "header"), [("final", ANSWER), ("analysis", ANALYSIS), ("commentary", PREAMBLE)])
 def test_an_empty_message_has_no_text(channel: str, header: Header) -> None:
     reader = Reader(lambda: "c1")

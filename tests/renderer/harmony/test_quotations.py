@@ -82,6 +82,15 @@ def test_an_answer_is_the_last_only_if_nothing_is_behind_its_return(after: str, 
     assert seen(f"{A}They want it.<|end|><|end|>{AGAIN}{F}Shown<|return|>{after}") == expected
 
 
+def test_an_answer_that_announces_json_and_is_none_is_an_answer() -> None:
+    assert seen(f"{A}They want it.{NEXT}<|channel|>final <|constrain|>json<|message|>Shown<|return|>") == "Shown"
+
+
+def test_only_what_stands_directly_before_the_last_answer_can_quote_it() -> None:
+    twice = f"{A}They want it{{}}<|end|><|end|>{AGAIN}{A}They want it{{}}{NEXT}{F}Shown<|return|>"
+    assert [seen(twice.format(*signs)) for signs in ((".", "."), (":", "."), (".", ":"))] == ["Shown", "Shown", ""]
+
+
 def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
     [plan, answer, more] = read_completion(f"{C}I look:{NEXT}{F} one{NEXT}{C}two", lambda: "c1")
     assert [done.error for done in (plan, answer, more)] == [None, None, Code.STREAM_TRUNCATED]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +26,8 @@ from tests.chatui.backends.harmony.test_answer import CALL, FINAL, THOUGHT, Chun
 from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.harmony.test_forced_calls import WEATHER, forced
 from tests.chatui.backends.structured.test_wire_formats import ANALYSIS, BUSY, SCHEMA, WANTED, request, sampled, schema_in, streams
-from tests.support.sampling import Outcome
+from tests.support import stub
+from tests.support.sampling import PATIENT, Outcome, outcome, sample_request
 from tests.support.stub import DONE, SSE_HEAD
 
 ANSWER = Header(Role.ASSISTANT, Channel.FINAL)
@@ -115,6 +118,41 @@ def test_a_call_is_not_paused_at_and_stays_one_at_the_limit_of_tokens() -> None:
     answer, raws = read(event(CALL, reason="length"), pause=Pause(is_answer))
     assert not answer.is_paused and [done.frame.terminator for done in folded(raws)] == [Terminator.CALL]
     assert answer.finish()[1] is EndReason.LENGTH
+
+
+def never_ends(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any]:
+    """A server that leaves each response open."""
+    rest = list(answers)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(rest.pop(0))
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    return answer
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("wanted", [request(), replace(forced(WEATHER), answer_format=None)], ids=["format", "call"])
+async def test_a_response_is_closed_where_the_answer_begins_and_where_it_ends(vocabulary: Vocabulary, wanted: SampleRequest) -> None:
+    first, second = (SSE_HEAD + sse(vllm(*ids_of(vocabulary, text))) for text in (f"{THOUGHT}{FINAL}", "{}"))
+    second += sse(vllm(200012 if wanted.must_call else 200002, finish="stop")) + DONE
+    async with stub.running(never_ends(first, second), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        result = await outcome(backend, wanted)
+        await backend.aclose()
+    arguments = [body for _, body in result.calls]
+    assert result.error is None and (result.visible, arguments) == (("", ["{}"]) if wanted.must_call else ("{}", []))
+
+
+@pytest.mark.asyncio
+async def test_a_response_is_closed_where_the_answer_becomes_too_long(vocabulary: Vocabulary) -> None:
+    limits = replace(PATIENT, max_output_chars=len(FINAL) + 2)
+    async with stub.running(never_ends(SSE_HEAD + sse(vllm(*ids_of(vocabulary, f"{FINAL}Hello")))), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=limits), vocabulary=lambda: vocabulary)
+        result = await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+    assert (result.visible, result.finished[-1].error) == ("He", ProductCode.LENGTH)
 
 
 @pytest.mark.asyncio
