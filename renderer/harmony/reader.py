@@ -252,16 +252,18 @@ def _is_call(header: Header) -> bool:
 
 def is_json(text: str) -> bool:
     """Whether ``text`` is one JSON value, or several in a row. True if it is too deep or too large to tell: when in doubt, hide."""
-    decoder, rest = json.JSONDecoder(), text.strip()
+    decoder, values, position = json.JSONDecoder(), text.strip(), 0
     try:
-        while rest:
-            _, end = decoder.raw_decode(rest)
-            rest = rest[end:].lstrip()
+        while position < len(values):
+            # The text is never copied: a model can write hundreds of thousands of values, and everybody would wait.
+            _, position = decoder.raw_decode(values, position)
+            while values[position : position + 1].isspace():
+                position += 1
     except json.JSONDecodeError:
         return False
     except (RecursionError, ValueError):
         return True
-    return bool(text.strip())
+    return bool(values)
 
 
 def _debug_frame(body: str, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:

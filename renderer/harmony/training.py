@@ -54,7 +54,7 @@ def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames up to a question, as a prompt contains them. A final answer is appended while they are selected, so that the reasoning of
     all earlier turns is omitted, even of a turn that ended without an answer.
     """
-    return frames_for_prompt([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
+    return frames_for_prompt([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1]
 
 
 def _pieces(frame: Frame) -> list[Piece]:

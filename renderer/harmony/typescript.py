@@ -17,7 +17,8 @@ _DEPTH_LIMIT = 100
 _SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}
 _INTEGER_RANGE = range(-(2**63), 2**64)
 """Numbers in this range stay integers; others become floating point."""
-_TOO_LARGE = 10**308
+_TOO_LARGE = 2**1024 - 2**970
+"""From here on, an integer is rounded to infinity."""
 
 
 def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:

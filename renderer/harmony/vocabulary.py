@@ -115,5 +115,5 @@ def _cut(text: str) -> Iterator[str]:
     for match in _LONG_SPACE.finditer(text):
         yield text[position : match.end()]
         position = match.end()
-    if position < len(text) or not text:
+    if position < len(text):
         yield text[position:]

@@ -82,7 +82,7 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
     return Prompt(
         _writable(talk),
         _system_message(request, today),
-        DeveloperMessage("\n\n".join(orders) if orders else None, functions, formats) if orders or functions or formats else None,
+        DeveloperMessage("\n\n".join(orders) if orders else None, functions, formats),
         opened(request.cut_answer),
     )
 

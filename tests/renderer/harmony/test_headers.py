@@ -17,6 +17,8 @@ from renderer.harmony.text import fold
 
 FINAL = Header("assistant", "final")
 
+CONTENT_TYPES = ("json", "code", "text", "markdown", "application/json", "text/markdown", "text/plain")
+
 OTHER_AUTHORS = {
     "user": Header("user"),
     "user:ada": Header("user", name="ada"),
@@ -102,7 +104,14 @@ def test_an_unclear_header_of_a_model_is_hidden(written: str) -> None:
         ("<|channel|>final text text", replace(FINAL, content_type="text")),
         ("<|channel|>final<|channel|>final", FINAL),
         ("<|channel|>commentary", Header("assistant", "commentary", intent=Intent.PREAMBLE)),
+        *((f"<|channel|>final {kind}", replace(FINAL, content_type=kind)) for kind in CONTENT_TYPES),
+        ("<|channel|>final<|constrain|>json text", replace(FINAL, content_type="text", constrain="json")),
+        ("<|channel|>final<|constrain|>caf\u00e9", FINAL),
+        ("<|channel|>final<|constrain|>", FINAL),
         ("<|channel|>commentary text", Header("assistant", "commentary", content_type="text")),
+        ("<|channel|>commentary to=all", Header("assistant", "commentary", "all", intent=Intent.PREAMBLE)),
+        ("<|channel|>commentary to=assistant", Header("assistant", "commentary", "assistant")),
+        ("<|channel|>analysis to=user", Header("assistant", "analysis", "user")),
         ("<|channel|>commentary<|constrain|>json", Header("assistant", "commentary", constrain="json")),
         ("<|channel|>commentary to=user", Header("assistant", "commentary", "user", intent=Intent.PREAMBLE)),
     ],
@@ -126,6 +135,36 @@ def test_an_answer_to_a_tool_is_marked_as_an_error() -> None:
 def test_a_header_that_was_repaired_is_marked_as_an_error(written: str) -> None:
     done = read(f"{written}Hi<|end|>")
     assert (done.frame, done.error) == (Frame(FINAL, "Hi", done.frame.terminator), Code.PARSE_HEADER)
+
+
+@pytest.mark.parametrize(
+    ("written", "body"),
+    [
+        ("<|channel|>final Hello\nthere ", "Hello\nthere "),
+        ("<|channel|>final\n\nHello", "Hello"),
+        ("<|channel|>final tomorrow", "tomorrow"),
+        ("<|start|>assistant<|channel|>final Hello", "Hello"),
+        ("<|channel|>final to=user Hello", None),
+        ("<|channel|>final to me", None),
+        ("<|channel|>finally Hello", None),
+        ("<|channel|>final ", None),
+        ("<|channel|>commentary Hello", None),
+        ("<|channel|>analysis final Hello", None),
+        ("<|channel|>final Hello <|refusal|>", None),
+        ("<|channel|>final<|constrain|>json Hello", None),
+        ("<|channel|>commentary<|channel|>final Hello", None),
+        ("<|constrain|>final Hello", None),
+        (" to=user<|channel|>final Hello", None),
+        ("assistant<|channel|>final Hello", None),
+        ("<|start|><|channel|>final Hello", None),
+        ("<|start|>assistantassistant<|channel|>final Hello", None),
+        ("<|start|>user<|channel|>final Hello", None),
+    ],
+)
+def test_only_a_plain_answer_is_read_without_its_message_marker(written: str, body: str | None) -> None:
+    done = read(f"{written}<|end|>")
+    expected = Frame(BROKEN, written) if body is None else Frame(FINAL, body)
+    assert (done.frame, done.complete, done.error) == (expected, True, Code.PARSE_HEADER)
 
 
 def test_a_message_without_its_start_is_marked_as_an_error() -> None:

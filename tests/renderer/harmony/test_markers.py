@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
-from renderer.frames import Header
+from renderer.frames import Header, Terminator
 from renderer.harmony.pieces import pieces_of_text
 from renderer.harmony.reader import Reader, is_json
 from renderer.harmony.text import fold
+from tests.support.cost import relative_cost
 
 FINAL = "<|channel|>final<|message|>"
 THOUGHT = "<|channel|>analysis<|message|>a"
 NEXT = "<|start|>assistant"
+CALL = "<|channel|>commentary to=functions.f<|message|>"
+COMMENTARY = Header("assistant", "commentary")
+CALLED = replace(COMMENTARY, recipient="functions.f", call_id="c1")
 
 ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
     f"{FINAL}Hi<|endoftext|> more<|return|>{NEXT}{FINAL}again<|return|>": [(ANSWER, "Hi", False, Code.STREAM_TRUNCATED)],
@@ -40,6 +46,28 @@ ENDS: dict[str, list[tuple[Header, str, bool, ErrorCode | None]]] = {
     "<|channel|>final Hi<|endoftext|>": [(BROKEN, "<|channel|>final Hi", True, Code.PARSE_HEADER)],
     f"<|channel|>final Hi<|return|>{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, Code.PARSE_HEADER)],
     f"<|channel|>final Hi{NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", False, Code.PARSE_HEADER), (ANSWER, "again", True, None)],
+    f"{THOUGHT}<|end|><|channel|>gossip<|message|>y<|end|>": [
+        (ANALYSIS, "a", True, None),
+        (BROKEN, "<|channel|>gossip<|message|>y", True, Code.PARSE_HEADER),
+    ],
+    f"{THOUGHT}<|end|><|message|>y<|end|>": [(ANALYSIS, "a", True, None), (BROKEN, "<|message|>y", True, Code.PARSE_CHANNEL_MISSING)],
+    f"{THOUGHT}<|end|><|constrain|>{NEXT}{FINAL}Hi<|end|>": [(ANALYSIS, "a", True, None), (ANSWER, "Hi", True, None)],
+    f"{THOUGHT}<|call|>": [(ANALYSIS, "a", True, Code.CALL_SCHEMA)],
+    "<|channel|>analysis to=user<|message|>a<|return|>": [(replace(ANALYSIS, recipient="user"), "a", True, Code.PARSE_HEADER)],
+    "<|channel|>analysis to=assistant<|message|>a<|return|>": [(replace(ANALYSIS, recipient="assistant"), "a", True, Code.PARSE_HEADER)],
+    "<|channel|>commentary<|message|>Hi<|return|>": [(PREAMBLE, "Hi", True, Code.PARSE_HEADER)],
+    "<|channel|>commentary<|message|>Hi<|call|>": [(PREAMBLE, "Hi", True, Code.CALL_SCHEMA)],
+    "<|channel|>commentary<|message|>{}<|return|>": [(COMMENTARY, "{}", True, Code.CALL_SCHEMA)],
+    "<|channel|>commentary<|message|>{": [(COMMENTARY, "{", False, Code.STREAM_TRUNCATED)],
+    "<|channel|>commentary<|message|>": [(PREAMBLE, "", False, Code.STREAM_TRUNCATED)],
+    "<|channel|>commentary<|message|> <|end|>": [(PREAMBLE, " ", True, None)],
+    f"{CALL}x<|call|>": [(CALLED, "x", True, None)],
+    f"{CALL}{{}}<|return|>": [(CALLED, "{}", True, None)],
+    f"{CALL}{{}}": [(CALLED, "{}", True, None)],
+    f"{CALL}{{}}<|message|><|call|>": [(CALLED, "{}", True, Code.PARSE_HEADER)],
+    f"{CALL}{{}}<|message|><|end|>": [(CALLED, "{}", True, Code.PARSE_HEADER)],
+    f"{CALL}x{NEXT}{FINAL}Hi<|end|>": [(CALLED, "x", False, Code.PARSE_HEADER), (ANSWER, "Hi", True, None)],
+    f"{CALL}{{}}<|endoftext|>": [(CALLED, "{}", True, None)],
     f"<|channel|>gossip<|end|>{NEXT}{FINAL}Hi<|end|>": [(BROKEN, "<|channel|>gossip", True, Code.PARSE_HEADER), (ANSWER, "Hi", True, None)],
     f"<|start|><|start|> <|end|>{NEXT}{FINAL}Hi<|end|>": [(ANSWER, "Hi", True, None)],
     f"{FINAL}Hi<|end|> dropped {NEXT}{FINAL}again<|end|>": [(ANSWER, "Hi", True, None), (ANSWER, "again", True, None)],
@@ -67,6 +95,42 @@ def test_a_preamble_is_held_back_until_it_cannot_be_json() -> None:
     assert reader.feed_text(" ") == reader.feed_text("") == []
     assert reader.feed_text("I look.") == [FrameOpened(PREAMBLE), FrameText(" I look.")]
     assert reader.feed_text("{") == [FrameText("{")]
+
+
+@pytest.mark.parametrize("sign", [chr(code) for code in range(33, 127)])
+def test_only_a_preamble_that_begins_as_an_object_or_a_list_is_held_back(sign: str) -> None:
+    reader = Reader(lambda: "c1")
+    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("commentary"), *reader.feed_marker("<|message|>")] == []
+    shown = [] if sign in ("{", "[") else [FrameOpened(PREAMBLE), FrameText(sign)]
+    assert (reader.feed_text(sign), reader.feed_text("1")) == (shown, [FrameText("1")] if shown else [])
+
+
+@pytest.mark.parametrize(("channel", "header"), [("final", ANSWER), ("analysis", ANALYSIS), ("commentary", PREAMBLE)])
+def test_an_empty_message_has_no_text(channel: str, header: Header) -> None:
+    reader = Reader(lambda: "c1")
+    opened = [*reader.feed_marker("<|channel|>"), *reader.feed_text(channel), *reader.feed_marker("<|message|>")]
+    assert reader.feed_text("") == []
+    assert [*opened, *reader.feed_marker("<|end|>")] == [FrameOpened(header), FrameClosed(Terminator.END)]
+
+
+def test_a_reader_that_has_finished_reads_nothing_more() -> None:
+    reader = Reader(lambda: "c1")
+    assert not reader.ended
+    assert [*reader.feed_marker("<|channel|>"), *reader.feed_text("final"), *reader.feed_marker("<|message|>")] == [FrameOpened(ANSWER)]
+    assert reader.finish(Code.PARSE_CHANNEL_MISSING) == [FrameClosed(None, Code.PARSE_CHANNEL_MISSING)]
+    assert reader.ended and reader.open_header is None
+    assert reader.feed_text("x") == reader.feed_marker("<|start|>") == reader.feed_marker("<|message|>") == reader.finish() == []
+
+
+@pytest.mark.parametrize("value", ["1" * 5000, "[" * 100_000, "{} " + "[" * 100_000])
+def test_json_that_is_too_large_to_read_is_json(value: str) -> None:
+    assert is_json(value)
+
+
+def test_many_json_values_are_read_in_time_that_grows_with_their_length() -> None:
+    short, long = "[]" * 5_000, "[]" * 40_000
+    assert is_json(short)
+    assert relative_cost(lambda: is_json(long), lambda: is_json(short), pairs=3) < 15
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,41 @@ def test_response_formats_are_at_the_end_of_the_developer_message() -> None:
     )
 
 
+def test_without_functions_nothing_is_said_about_calling_them(vocabulary: Vocabulary, oracle: Any) -> None:
+    import openai_harmony as oh
+
+    system = oh.SystemContent.new().with_conversation_start_date("2025-06-28")
+    expected = of_oracle(oracle, [ASK], system, oh.DeveloperContent.new().with_instructions("Be brief."))
+    assert build(Prompt([ASK], SystemMessage("2025-06-28"), DeveloperMessage("Be brief.")), vocabulary) == expected
+    assert build(Prompt([ASK], None, DeveloperMessage()), vocabulary) == build(Prompt([ASK]), vocabulary), "an empty message is none"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            SystemMessage(None, None, None, None),
+            ("# Valid channels: analysis, commentary, final. Channel must be included for every message."),
+        ),
+        (SystemMessage(None, "high", None, None, ()), "Reasoning: high"),
+        (SystemMessage("2026-11-24", None, "I am X.", "2025-01", ()), "I am X.\nKnowledge cutoff: 2025-01\nCurrent date: 2026-11-24"),
+        (SystemMessage(None, None, None, None, ("final",), channel_required=False), "# Valid channels: final."),
+        (SystemMessage(None, None, None, None, ()), ""),
+    ],
+)
+def test_the_system_message_says_exactly_this(message: SystemMessage, expected: str) -> None:
+    assert message.text(has_functions=False) == expected
+    calls = "\nCalls to these tools must go to the commentary channel: 'functions'." if message.channels else ""
+    assert message.text(has_functions=True) == f"{expected}{calls}"
+
+
+@pytest.mark.parametrize("name", ["a", "A-b_c.D9", "x" * 64])
+def test_a_tool_may_have_a_name_of_letters_digits_and_some_signs(name: str) -> None:
+    assert DeveloperMessage(functions=[FunctionTool(name)]).text() == (
+        f"# Tools\n\n## functions\n\nnamespace functions {{\n\ntype {name} = () => any;\n\n}} // namespace functions"
+    )
+
+
 @pytest.mark.parametrize("name", ["a b", "<|end|>", "", "x" * 65, "é", "a\n", "f=(_: {})"])
 def test_a_tool_whose_name_is_not_allowed_in_a_header_is_refused(name: str) -> None:
     with pytest.raises(ParseHeaderError):
@@ -242,6 +277,7 @@ def test_a_prompt_that_is_too_long_leaves_out_whole_oldest_turns(vocabulary: Voc
     whole = build_within(Prompt(frames), vocabulary, None)
     assert whole.turns_left_out == 0
     assert build_within(Prompt(frames), vocabulary, len(whole.ids)).ids == whole.ids
+    assert build_within(Prompt(frames), vocabulary, len(whole.ids) - 1).turns_left_out == 1, "one token too many"
     for left_out in range(1, 6):
         expected = build(Prompt([rules, *(frame for turn in turns[left_out:] for frame in turn), ASK]), vocabulary)
         for limit in (len(expected), 1 if left_out == 5 else len(expected)):

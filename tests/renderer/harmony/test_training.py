@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.frames import Channel, Frame, Header, Terminator
+from renderer.frame_kinds import SUMMARY, TOOL_LINE
+from renderer.frames import Channel, Frame, Header, Intent, Terminator
 from renderer.harmony import hip1
 from renderer.harmony.system_messages import SystemMessage
 from renderer.harmony.training import NoExampleError, example
@@ -37,6 +38,33 @@ def test_reasoning_of_earlier_turns_is_left_out_and_that_of_the_last_stays() -> 
 def test_the_tool_loop_of_the_last_turn_is_complete() -> None:
     text = example([ASK, THINK, PLAN, CALL, REPLY, ANSWER], SYSTEM)
     assert text.count("<|call|>") == 1 and THOUGHT in text and '<|message|>{"ok": true}<|end|>' in text
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header("assistant", Channel.ANALYSIS, intent=Intent.DEBUG),
+        Header("assistant", Channel.FINAL, intent=Intent.DEBUG),
+        Header("assistant", Channel.COMMENTARY, intent=Intent.STATUS),
+        SUMMARY,
+        TOOL_LINE,
+    ],
+    ids=str,
+)
+def test_what_the_model_did_not_write_or_wrote_wrongly_is_left_out(header: Header) -> None:
+    other = Frame(header, "left out")
+    assert example([other, ASK, other, THINK, other, ANSWER], SYSTEM) == f"{OPENING}{ASKED}{THOUGHT}{ANSWERED}<|return|>"
+
+
+def test_an_answer_without_a_question_is_an_example_too() -> None:
+    assert example([THINK, ANSWER], SYSTEM) == f"{OPENING}{THOUGHT}{ANSWERED}<|return|>"
+    greeting = [Frame(Header("developer"), "Greet."), ANSWER]
+    assert example(greeting, SYSTEM) == f"{OPENING}<|start|>developer<|message|># Instructions\n\nGreet.<|end|>{ANSWERED}<|return|>"
+
+
+def test_a_frame_that_harmony_would_show_is_written_as_reasoning() -> None:
+    secret = Frame(Header("assistant", Channel.FINAL, intent="other"), "x")
+    assert example([ASK, secret, ANSWER], SYSTEM) == f"{OPENING}{ASKED}{THOUGHT.replace('Simple.', 'x')}{ANSWERED}<|return|>"
 
 
 def test_instructions_become_the_developer_message() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from renderer.harmony.system_messages import DeveloperMessage, FunctionTool
-from renderer.harmony.typescript import literal, type_of
+from renderer.harmony.typescript import Json, literal, type_of
 from tests.support.cases import example_count
 
 WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]
@@ -98,14 +98,118 @@ def test_the_example_of_the_format_guide_is_reproduced() -> None:
 
 def test_a_schema_that_is_too_deep_ends_in_any() -> None:
     nested: dict[str, Any] = {"type": "string"}
+    objects, choices = nested, nested
     for _ in range(5_000):
         nested = {"type": "array", "items": nested}
-    assert type_of(nested).startswith("any[]")
+        objects = {"type": "object", "properties": {"a": objects}}
+        choices = {"oneOf": [choices]}
+    assert type_of(nested) == "any" + "[]" * 101
+    assert type_of(objects).count("a?: ") == type_of(choices).count(" | ") == 101
+    assert "a?: any,\n" in type_of(objects) and type_of(choices).endswith(" | any")
+
+
+PROPERTIES: dict[str, tuple[Json, str]] = {
+    "no schema": (True, "a?: any,\n"),
+    "null": (None, "a?: any,\n"),
+    "a list": (["string"], "a?: any,\n"),
+    "no type": ({}, "a?: any,\n"),
+    "nullable": ({"type": "string", "nullable": True}, "a?: string | null,\n"),
+    "null and nullable": ({"type": ["string", "null"], "nullable": True}, "a?: string | null,\n"),
+    "not really nullable": ({"type": "string", "nullable": "yes"}, "a?: string,\n"),
+    "several types": ({"type": ["integer", 3, "string"]}, "a?: number | string,\n"),
+    "no known type": ({"type": [3]}, "a?: any,\n"),
+    "an array of anything": ({"type": "array"}, "a?: Array<any>,\n"),
+    "an array of words": ({"type": "array", "items": {"type": "string", "enum": ["x"]}}, 'a?: "x"[],\n'),
+    "words": ({"type": "string", "enum": ["x", 3, "y"]}, 'a?: "x" | "y",\n'),
+    "no words": ({"type": "string", "enum": [3]}, "a?: string,\n"),
+    "a word by default": ({"type": "string", "enum": ["x"], "default": "x"}, 'a?: "x", // default: x\n'),
+    "a text by default": ({"type": "string", "default": "x"}, 'a?: string, // default: "x"\n'),
+    "null by default": ({"type": "string", "default": None}, "a?: string, // default: null\n"),
+    "examples": ({"type": "string", "examples": ["x", 3]}, '// Examples:\n// - "x"\na?: string,\n'),
+    "examples of another type": ({"type": "string", "examples": [3]}, "// Examples:\na?: string,\n"),
+    "no examples": ({"type": "string", "examples": []}, "a?: string,\n"),
+    "remarks": ({"type": "string", "title": "T", "description": "D"}, "// T\n//\n// D\na?: string,\n"),
+    "remarks of another type": ({"type": "string", "title": 3, "description": ["D"]}, "a?: string,\n"),
+    "no choice": ({"oneOf": [], "description": "D"}, "// D\na?:\n,\n"),
+    "a choice": (
+        {"oneOf": [{"type": "string"}, {"type": "number", "nullable": True}], "description": "D", "default": "x"},
+        '// D\n// default: "x"\na?:\n | string\n | number | null\n,\n',
+    ),
+    "a choice with remarks": (
+        {"oneOf": [{"type": "string", "description": "E"}, {"type": "number", "description": "F", "default": 3}], "description": "D"},
+        "// D\na?:\n | string\n | number // F default: 3\n,\n",
+    ),
+    "a choice that is described twice": (
+        {"oneOf": [{"type": "string", "description": "D"}, {"type": "number", "description": "D"}], "description": "D"},
+        "a?:\n | string\n | number\n,\n",
+    ),
+    "a choice that is not described": (
+        {"oneOf": [{"type": "string", "description": "E"}, {"type": "number"}]},
+        "a?:\n | string // E\n | number\n,\n",
+    ),
+    "an object": (
+        {"type": "object", "properties": {"b": {"type": "string", "description": "B"}}, "required": ["b", 3], "description": "A"},
+        "// A\na?:     // A\n{\n    // B\n    b: string,\n    },\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_property_is_written_as_openai_harmony_writes_it(name: str, oracle: Any) -> None:
+    schema, written = PROPERTIES[name]
+    parameters = {"type": "object", "properties": {"a": schema}}
+    assert type_of(parameters) == f"{{\n{written}}}"
+    tools = [FunctionTool("t", "", parameters)]
+    assert of_oracle(oracle, tools) == DeveloperMessage(functions=tools).text(), "so the expectation is right"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "written"),
+    [
+        ({"type": "object", "properties": ["a"]}, "{\n}"),
+        ({"type": "object", "properties": {"a": {}}, "required": "a"}, "{\na?: any,\n}"),
+        ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, "{\na: any,\n}"),
+        ({"oneOf": {"type": "string"}, "type": "integer"}, "number"),
+        (
+            {"oneOf": [{"type": "string", "enum": ["x"], "default": "x", "description": "D"}, {"type": "number", "nullable": True}]},
+            '\n | "x" // D default: "x"\n | number | null',
+        ),
+        (True, "any"),
+        (None, "any"),
+    ],
+)
+def test_parameters_of_any_form_are_written(parameters: Json, written: str) -> None:
+    assert type_of(parameters) == written
 
 
 @pytest.mark.parametrize(
     ("number", "written"),
-    [(2**64, "1.8446744073709552e19"), (float("nan"), "null"), (10**400, "null"), (1e-5, "0.00001"), (-1.5e-5, "-0.000015")],
+    [
+        (2**64 - 1, "18446744073709551615"),
+        (2**64, "1.8446744073709552e19"),
+        (-(2**63), "-9223372036854775808"),
+        (-(2**63) - 1, "-9.223372036854776e18"),
+        (10**308, "1e308"),
+        (1 - 2**1024 + 2**970, "-1.7976931348623157e308"),
+        (2**1024 - 2**970, "null"),
+        (10**400, "null"),
+        (float("nan"), "null"),
+        (float("inf"), "null"),
+        (float("-inf"), "null"),
+        (1.5, "1.5"),
+        (-0.0, "-0.0"),
+        (1e16, "1e16"),
+        (1e-4, "0.0001"),
+        (1e-5, "0.00001"),
+        (-1.5e-5, "-0.000015"),
+        (1.5e-7, "1.5e-7"),
+    ],
 )
 def test_an_unusual_number_is_written_as_json_writers_do(number: float, written: str) -> None:
     assert literal(number) == written
+
+
+def test_a_value_is_written_without_spaces() -> None:
+    assert literal([True, None, "é\n", {"a": 1, "b": [2.5, {}]}, []]) == '[true,null,"é\\n",{"a":1,"b":[2.5,{}]},[]]'
+    with pytest.raises(TypeError, match="object is not a JSON value"):
+        literal(object())

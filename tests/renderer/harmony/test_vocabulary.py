@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from renderer.harmony import vocabulary as vocabulary_module
 from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, SPECIAL_IDS, Vocabulary, VocabularyError, marker_name
 from tests.support.cases import example_count
 from tests.support.cost import costs_at_most
@@ -113,6 +115,34 @@ def test_without_its_package_the_vocabulary_says_which_one_is_missing(rank_file:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(VocabularyError, match="tiktoken"):
         Vocabulary.read(rank_file)
+
+
+def test_a_file_that_is_missing_other_or_unreadable_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ranks"
+    with pytest.raises(VocabularyError, match="cannot be read: No such file"):
+        Vocabulary.read(path)
+    for content in (b"", b"YQ== 0", b"YQ==", b"YQ== x", b"Y 0", b"YQ== 0 1"):
+        path.write_bytes(content)
+        with pytest.raises(VocabularyError, match="another digest"):
+            Vocabulary.read(path)
+        monkeypatch.setattr(vocabulary_module, "SHA256", hashlib.sha256(content).hexdigest())
+        if content not in (b"", b"YQ== 0"):
+            with pytest.raises(VocabularyError, match="cannot be read"):
+                Vocabulary.read(path)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("length", [0, 499_999, 500_000, 500_001, 1_000_000, 1_300_000])
+def test_a_long_run_of_space_is_cut_in_pieces_of_half_a_million(length: int) -> None:
+    text = f"a{' ' * length}b{' ' * 3}"
+    parts = list(vocabulary_module._cut(text))
+    assert "".join(parts) == text
+    assert [part.count(" ") for part in parts] == [*[500_000] * (length // 500_000), length % 500_000 + 3]
+    assert list(vocabulary_module._cut(" " * 500_000)) == [" " * 500_000]
+
+
+def test_empty_text_has_no_ids(vocabulary: Vocabulary) -> None:
+    assert (vocabulary.encode(""), vocabulary.decode([])) == ([], b"")
 
 
 @pytest.mark.slow

@@ -248,6 +248,9 @@ def test_each_request_asks_for_ids_and_for_the_markers() -> None:
     assert [DIALECTS["vLLM"].payload(each).get("structured_outputs") for each in bound] == [{"json": schema}, {"choice": list(words)}]
     params: list[Any] = [DIALECTS["SGLang"].payload(each)["sampling_params"] for each in bound]
     assert [(each.get("json_schema"), each.get("regex")) for each in params] == [('{"type": "object"}', None), (None, r"=a\.b|=c")]
+    named: Any = DIALECTS["SGLang"].payload(CompletionRequest([1], 7, schema={"title": "Zoë"}))
+    assert named["sampling_params"]["json_schema"] == '{"title": "Zoë"}', "as long as it is"
     first, second = (DIALECTS["llama.cpp"].payload(each) for each in bound)
-    assert isinstance(first["json_schema"], dict) and first["json_schema"]["type"] == "object" and "grammar" not in first
+    compact = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+    assert first["json_schema"] == {"type": "object", "x-guidance": compact} and "grammar" not in first
     assert (second["grammar"], "json_schema" in second) == ('root ::= "=a.b" | "=c"', False)

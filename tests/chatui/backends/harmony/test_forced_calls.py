@@ -64,6 +64,11 @@ async def sample(words: Vocabulary, request: SampleRequest, dialect: str, *answe
     return await sampled(make_backend, request, *answers, **SERVERS[dialect])
 
 
+def all_text(result: Outcome) -> str:
+    """All that was read, shown or hidden. A frame's own representation leaves its body out."""
+    return result.visible + result.hidden
+
+
 def prompts(bodies: list[Any]) -> list[list[int]]:
     return [body.get("prompt") or body.get("input_ids") for body in bodies]
 
@@ -83,7 +88,7 @@ async def test_other_output_is_dropped_and_replaced_by_a_call(vocabulary: Vocabu
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
     assert result.error is None and result.calls == [("functions.weather", CITY)]
     assert (result.visible, result.hidden.replace(CITY, "")) == ("", "I know it already. " if thought else "")
-    assert SECRET not in str(result.finished)
+    assert SECRET not in all_text(result)
     assert [schema_in(body) for body in bodies] == [None, PARAMETERS]
     before, after = prompts(bodies)
     assert after == [*before, *ids_of(vocabulary, f"{thought}{'<|start|>assistant' if thought else ''}"), *ids_of(vocabulary, HEADER)]
@@ -106,7 +111,7 @@ async def test_a_preamble_before_the_call_stays(vocabulary: Vocabulary, dialect:
     assert (result.visible, result.calls) == ("I look it up.", [("functions.weather", CITY)])
     answers = stream(dialect, vocabulary, f"{before}<|channel|>final<|message|>{SECRET}"), stream(dialect, vocabulary, CITY, CALL)
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers)
-    assert (result.visible, result.calls) == ("I look it up.", [("functions.weather", CITY)]) and SECRET not in str(result.finished)
+    assert (result.visible, result.calls) == ("I look it up.", [("functions.weather", CITY)]) and SECRET not in all_text(result)
     first, second = prompts(bodies)
     assert second == [*first, *ids_of(vocabulary, before), *ids_of(vocabulary, HEADER)]
 
@@ -115,7 +120,7 @@ async def test_a_call_without_its_header_is_no_preamble(vocabulary: Vocabulary) 
     lost = f'<|channel|>commentary<|message|>{{"{SECRET}": 1}}'
     answers = stream("vLLM", vocabulary, lost, RETURN), stream("vLLM", vocabulary, CITY, CALL)
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", *answers)
-    assert (result.visible, result.calls) == ("", [("functions.weather", CITY)]) and SECRET not in str(result.finished)
+    assert (result.visible, result.calls) == ("", [("functions.weather", CITY)]) and SECRET not in all_text(result)
     assert len(bodies) == 2
 
 
@@ -144,7 +149,7 @@ async def test_of_several_functions_the_model_chooses_one(vocabulary: Vocabulary
         stream(dialect, vocabulary, "{}", CALL),
     ]
     result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK, SEARCH), dialect, *answers)
-    assert result.calls == [("functions.clock", "{}")] and SECRET not in str(result.finished)
+    assert result.calls == [("functions.clock", "{}")] and SECRET not in all_text(result)
     first, second, third = prompts(bodies)
     assert second == [*first, *ids_of(vocabulary, f"{THOUGHT}<|start|>assistant"), *ids_of(vocabulary, " to")]
     assert bodies[1].get("n_predict", 80) <= 80
@@ -194,7 +199,7 @@ async def test_names_that_are_prefixes_of_others_are_not_constrained(vocabulary:
 async def test_an_unknown_function_name_is_retried_once_and_then_no_call_is_made(vocabulary: Vocabulary, word: str) -> None:
     final, named = stream("vLLM", vocabulary, f"{THOUGHT}<|channel|>final<|message|>{SECRET}"), stream("vLLM", vocabulary, word, RETURN)
     result, bodies = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", final, named, named)
-    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
+    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in all_text(result)
     assert result.ended is not None and result.ended.reason is EndReason.STOP
 
 
@@ -203,7 +208,7 @@ async def test_an_answer_after_our_header_is_dropped_and_tries_are_counted(vocab
     final = stream("vLLM", vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
     behind = stream("vLLM", vocabulary, f'{{"ci<|end|><|start|>assistant<|channel|>final<|message|>{SECRET}<|return|>')
     result, bodies = await sample(vocabulary, forced(WEATHER), "vLLM", final, behind, behind)
-    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in str(result.finished)
+    assert len(bodies) == 3 and not result.calls and result.visible == "" and SECRET not in all_text(result)
     assert prompts(bodies)[1] == prompts(bodies)[2], "half a call is not sent to the model"
 
 
@@ -217,7 +222,7 @@ async def test_output_after_a_call_is_not_made_a_second_call(vocabulary: Vocabul
     answers = [stream(dialect, vocabulary, text, RETURN) for text in texts]
     result, bodies = await sample(vocabulary, forced(WEATHER), dialect, *answers, stream(dialect, vocabulary, CITY, CALL))
     assert result.calls == [("functions.weather", CITY)] and len(bodies) == len(answers)
-    assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+    assert SECRET not in all_text(result) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
 
 
 @pytest.mark.parametrize("dialect", ["vLLM", "SGLang"])
@@ -228,7 +233,7 @@ async def test_an_answer_after_a_call_is_not_sampled_under_its_schema(vocabulary
     answers = [stream(dialect, vocabulary, each, RETURN) for each in (text, '{"sum":4}')]
     result, bodies = await sample(vocabulary, request, dialect, *answers)
     assert result.calls == [("functions.weather", CITY)] and len(bodies) == 1
-    assert SECRET not in str(result.finished) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
+    assert SECRET not in all_text(result) and result.ended is not None and result.ended.reason is EndReason.TOOL_CALLS
     alone = stream(dialect, vocabulary, f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}")
     result, bodies = await sample(vocabulary, request, dialect, alone, answers[1])
     assert len(bodies) == 2 and result.visible == '{"sum":4}', "the premise: its own answer is"
@@ -245,7 +250,7 @@ async def test_the_longest_name_is_read_completely(vocabulary: Vocabulary) -> No
 async def test_an_unfinished_header_opens_no_answer(vocabulary: Vocabulary) -> None:
     first = stream("vLLM", vocabulary, f"<|channel|>final {SECRET}<|return|>", RETURN)
     result, _ = await sample(vocabulary, forced(WEATHER), "vLLM", first, stream("vLLM", vocabulary, CITY, CALL))
-    assert result.calls == [("functions.weather", CITY)] and SECRET not in str(result.finished)
+    assert result.calls == [("functions.weather", CITY)] and SECRET not in all_text(result)
 
 
 @pytest.mark.parametrize("place", [1, 2])
@@ -253,7 +258,7 @@ async def test_a_server_failure_in_between_leaves_no_open_frame(vocabulary: Voca
     texts = (f"{THOUGHT}<|start|>assistant<|channel|>final<|message|>{SECRET}", "=functions.weather<|channel|>")
     answers = [stream("vLLM", vocabulary, text) for text in texts]
     result, _ = await sample(vocabulary, forced(WEATHER, CLOCK), "vLLM", *answers[:place], BUSY)
-    assert result.error is not None and result.visible == "" and SECRET not in str(result.finished)
+    assert result.error is not None and result.visible == "" and SECRET not in all_text(result)
 
 
 async def test_a_request_without_required_calls_is_answered(vocabulary: Vocabulary) -> None:

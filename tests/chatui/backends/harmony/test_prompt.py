@@ -152,6 +152,14 @@ def test_the_beginning_of_a_cut_answer_is_left_out_last(vocabulary: Vocabulary) 
     assert whole.turns_left_out == 0 and len(whole.ids) > 2000
 
 
+def test_a_cut_answer_that_just_fits_is_whole(vocabulary: Vocabulary) -> None:
+    request = SampleRequest((QUESTION,), cut_answer=Frame(ANSWER, "".join(f"Step {number}. " for number in range(100))))
+    whole = fitted(PromptInput(request, None), vocabulary, DAY).ids
+    assert fitted(PromptInput(request, None, len(whole)), vocabulary, DAY).ids == whole
+    less = fitted(PromptInput(request, None, len(whole) - 1), vocabulary, DAY).ids
+    assert 3 * len(whole) < 4 * len(less) < 4 * len(whole) and less[-20:] == whole[-20:], "and otherwise most of it is kept"
+
+
 def test_a_tool_reply_without_its_tool_is_no_error(vocabulary: Vocabulary) -> None:
     call = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.look", "c1", content_type="json"), "{}", Terminator.CALL)
     reply = Frame(Header(Role.TOOL, Channel.COMMENTARY, "assistant", "c1", name="functions.look"), "Sun.")

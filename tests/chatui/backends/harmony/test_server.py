@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
+import httpx
 import pytest
 
-from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
+from chatui.backends.context.token_budget import weight, weight_of
 from chatui.backends.discovery import Discovered
+from chatui.backends.harmony import backend as backend_module
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
-from renderer.harmony.vocabulary import VocabularyError
-from tests.chatui.backends.harmony.test_backend import SGLANG, VLLM
+from renderer.frames import Frame, Header
+from renderer.harmony.prompt import Prompt, build
+from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
+from tests.chatui.backends.structured.test_wire_formats import plays
 from tests.support import stub
-from tests.support.sampling import PATIENT
+from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.stub import SSE_HEAD
 
 pytestmark = pytest.mark.asyncio
 
@@ -89,3 +100,137 @@ async def test_the_context_is_that_of_the_named_model() -> None:
     backend.use_discovery(Discovered("vLLM", ("a", "b"), (("a", 1000), ("b", 2000))))
     assert [backend.known_context(name) for name in (None, "a", "b", "c")] == [2000, 1000, 2000, 1000]
     assert back_end(UNREACHABLE, "vLLM").known_context("a") is None
+
+
+async def test_the_server_is_asked_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its models may have changed."""
+    for kept, requests in ((backend_module._KEEP_FOUND, 1), (-1.0, 2)):
+        monkeypatch.setattr(backend_module, "_KEEP_FOUND", kept)
+        async with stub.running(stub.plays(b""), **VLLM) as server:
+            backend = back_end(server.url)
+            assert [await backend.models() for _ in range(2)] == [("tiny",)] * 2
+            assert len(server.requests) == requests
+            await backend.aclose()
+        detected = back_end(UNREACHABLE, "vLLM")
+        detected.use_discovery(Discovered("vLLM", ("found",)))
+        assert await detected.models() == (("found",) if requests == 1 else ())
+
+
+async def test_a_server_that_says_no_context_length_is_asked_for_it_once() -> None:
+    async with stub.running(stub.plays(b""), **LLAMA) as server:
+        backend = back_end(server.url)
+        assert backend.known_context(None) is None, "before anything is known"
+        assert await backend.models() == ("tiny",) and backend.known_context(None) is None
+        assert [request.path for request in server.requests].count("/props") == 1
+        await backend.aclose()
+
+
+async def test_each_exchange_can_be_watched(vocabulary: Vocabulary) -> None:
+    seen: list[str] = []
+
+    class Watcher:
+        def asked(self, request: httpx.Request) -> None:
+            seen.append(f"{request.method} {request.url.path}")
+
+        def answered(self, response: httpx.Response) -> None:
+            seen.append(str(response.status_code))
+
+    async with stub.running(stub.plays(sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        backend.watch(Watcher())
+        assert (await outcome(backend, sample_request("Hello!"))).visible == "Hi"
+        await backend.aclose()
+    assert seen == ["GET /v1/models", "200", "POST /v1/completions", "200"]
+
+
+async def test_a_context_length_from_a_refusal_is_that_of_the_default_model(vocabulary: Vocabulary) -> None:
+    refused = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" + json.dumps(
+        {"error": {"message": "This model's maximum context length is 1000 tokens. However, your request has 1200 input tokens."}}
+    )
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
+    async with stub.running(plays(refused.encode(), answer), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        turns = [frame for number in range(6) for frame in (Frame(Header("user"), "word " * 150), Frame(Header("assistant", "final"), "."))]
+        assert (await outcome(backend, sample_request("Hello!", *turns))).visible == "Hi"
+        assert [backend.known_context(name) for name in (None, "tiny", "other")] == [1000, 1000, 4096]
+        await backend.aclose()
+
+
+@pytest.mark.parametrize(("size", "kept"), [(460, (False, True)), (5000, (True, True))])
+async def test_a_question_whose_answer_is_finished_in_words_is_never_left_out(
+    vocabulary: Vocabulary, size: int, kept: tuple[bool, bool]
+) -> None:
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
+    turns = Frame(Header("user"), "first " * 150), Frame(Header("assistant", "final"), "."), Frame(Header("user"), "second " * 250)
+    async with stub.running(plays(answer), models={"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": size}]}) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        request = SampleRequest(turns, cut_answer=Frame(Header("assistant", "final"), ""))
+        assert (await outcome(backend, request)).visible == "Hi"
+        await backend.aclose()
+    text = vocabulary.decode([number for number in server.posted["prompt"] if number < 199_998]).decode()
+    assert ("first" in text, "second" in text) == kept
+
+
+@pytest.mark.parametrize(
+    ("reported", "asked", "expected"),
+    [("tiny", None, "tiny"), ("SECRET", None, "tiny"), (None, None, "tiny"), ("SECRET", "mine", "mine"), ("tiny", "mine", "tiny")],
+)
+async def test_an_answer_names_its_model(vocabulary: Vocabulary, reported: str | None, asked: str | None, expected: str) -> None:
+    chunk = vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")) | ({"model": reported} if reported else {})
+    async with stub.running(stub.plays(sse(chunk)), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        ended = (await outcome(backend, replace(sample_request("Hello!"), model=asked))).ended
+        await backend.aclose()
+    assert ended is not None and ended.model == expected and server.posted["model"] == (asked or "tiny")
+
+
+async def test_an_answer_has_as_many_characters_as_the_limits_say(vocabulary: Vocabulary) -> None:
+    text = "<|channel|>final<|message|>Hello"
+    limits = Limits(first=20, idle=20, overall=60, discover=10, read_interval=0.001, max_output_chars=len(text) - 2)
+    async with stub.running(stub.plays(sse(vllm(*ids_of(vocabulary, text)))), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=limits), vocabulary=lambda: vocabulary)
+        result = await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+    assert result.visible == "Hel" and result.finished[-1].error is ProductCode.LENGTH
+
+
+@pytest.mark.parametrize("failing", [-1, 0, 1])
+async def test_a_question_must_fit_with_one_token_for_its_answer(vocabulary: Vocabulary, failing: int) -> None:
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi<|return|>")))
+    prompt = Prompt([Frame(Header("user"), "word " * 200)], SystemMessage(date=DAY.isoformat()))
+    size = len(build(prompt, vocabulary)) + 1 + failing
+    async with stub.running(plays(answer), models={"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": size}]}) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
+        result = await outcome(backend, sample_request("word " * 200))
+        await backend.aclose()
+    if failing == -1:
+        assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
+        assert not [request for request in server.requests if request.method == "POST"]
+    else:
+        assert (result.visible, server.posted["max_tokens"]) == ("Hi", 1)
+
+
+@pytest.mark.parametrize("thoughts", [(), (Frame(Header("assistant", "analysis"), "hidden " * 30),)])
+async def test_how_full_the_context_is_does_not_tell_how_much_was_thought(vocabulary: Vocabulary, thoughts: tuple[Frame, ...]) -> None:
+    answer = SSE_HEAD + sse(vllm(*ids_of(vocabulary, "<|channel|>final<|message|>Hi there.<|return|>")))
+    async with stub.running(plays(answer), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        ended = (await outcome(backend, sample_request("Hello!", Frame(Header("user"), "Hi."), *thoughts))).ended
+        await backend.aclose()
+    assert ended is not None and ended.context is not None and ended.context.size == 4096
+    assert ended.context.used == int(len(server.posted["prompt"]) - weight_of(thoughts)) + int(weight("Hi there."))
+
+
+async def test_without_a_time_zone_the_date_is_that_of_universal_time(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            here = cls(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-1)))
+            return here.astimezone(tz) if tz else here.replace(tzinfo=None)
+
+    monkeypatch.setattr(backend_module, "datetime", Clock)
+    async with stub.running(stub.plays(b""), **VLLM) as server:
+        backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
+        await outcome(backend, sample_request("Hello!"))
+        await backend.aclose()
+    assert "Current date: 2026-01-02" in vocabulary.decode([number for number in server.posted["prompt"] if number < 199_998]).decode()

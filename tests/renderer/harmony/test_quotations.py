@@ -1,0 +1,128 @@
+"""Harmony as text: which words, signs and white space around a marker make it look quoted, and which do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.errors import Code
+from renderer.events import Finished
+from renderer.frames import Intent
+from renderer.gate import Audience, show, visible
+from renderer.harmony.text import read_answer, read_completion
+
+A = "<|channel|>analysis<|message|>"
+C = "<|channel|>commentary<|message|>"
+F = "<|channel|>final<|message|>"
+NEXT = "<|end|><|start|>assistant"
+PYTHON = "<|channel|>analysis to=python code<|message|>print(1)<|call|>"
+SEARCH = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": 1}<|call|>'
+CUT = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": <|call|>'
+AGAIN = "<|start|>assistant"
+
+OPENING = ["`", "``", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", '"', " '", " ", "\n", "\u3000", "a ` b", 'a " b']
+CLOSING = ["`", "``", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…", "'", "' ", " ", "\n"]
+
+
+def shown(frames: list[Finished]) -> str:
+    return "".join(show(frame, Audience.END_USER) for frame in visible((done.frame for done in frames), Audience.END_USER))
+
+
+def seen(raw: str) -> str:
+    return shown(read_completion(raw, lambda: "c1"))
+
+
+@pytest.mark.parametrize("sign", OPENING)
+@pytest.mark.parametrize("end", ["<|end|>", "<|return|>"])
+def test_a_marker_after_an_opening_sign_is_quoted(sign: str, end: str) -> None:
+    assert seen(f"{A}They want it{sign}{NEXT}{F}SECRET{end}") == ""
+    assert seen(f"{A}They want it.{NEXT}{F}Shown{end}") == "Shown", "the premise"
+
+
+@pytest.mark.parametrize("sign", CLOSING)
+@pytest.mark.parametrize("end", ["<|end|>", "<|return|>"])
+def test_a_marker_before_a_closing_sign_is_quoted(sign: str, end: str) -> None:
+    assert seen(f"{A}They want it.{NEXT}{F}{sign} is SECRET{end}") == ""
+
+
+@pytest.mark.parametrize("last", [".", "!", "?", "”", ")", "]", "}", "…", "word", "users'", "`x` fine", '"x"', "’", "-"])
+def test_a_thought_that_quotes_nothing_may_end_in_any_other_sign(last: str) -> None:
+    assert seen(f"{A}They want {last}{NEXT}{F}Shown<|end|>") == "Shown"
+
+
+@pytest.mark.parametrize("first", ["“Four”", "(4)", "[4]", "{}", "«4»", '"4"', "'s", "'Tis four", ".", "4", "```\n4\n```", "– 4", "lower"])
+def test_an_answer_may_begin_with_any_other_sign(first: str) -> None:
+    assert seen(f"{A}They want it.{NEXT}{F}{first}<|end|>") == first
+
+
+def test_each_pair_of_messages_is_looked_at() -> None:
+    plan = f"{A}They want it{{}}{NEXT}{C}I look.{NEXT}{{}}{F}Shown<|end|>"
+    assert seen(plan.format(".", "")) == "I look.Shown"
+    assert seen(plan.format(":", "")) == ""
+    assert seen(f"{A}They want it.{NEXT}{C}I look:{NEXT}{F}SECRET<|end|>") == ""
+    assert seen(f"{A}They want it.{NEXT}{C}I look.{NEXT}{F}, SECRET<|end|>") == ""
+
+
+@pytest.mark.parametrize(("first", "expected"), [(PYTHON, "I look."), (SEARCH, "I look."), (CUT, "")])
+def test_a_plan_is_hidden_before_two_calls_of_which_the_first_breaks_off(first: str, expected: str) -> None:
+    assert seen(f"{A}They want it.{NEXT}{C}I look.{NEXT}{first}{AGAIN}{SEARCH}") == expected
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"), [("<|end|>", "Shown"), ("<|end|>\n", "Shown"), ("<|end|> so ", ""), ("<|end|>\u200b", "")]
+)
+def test_words_between_messages_make_what_follows_doubtful(between: str, expected: str) -> None:
+    assert seen(f"{A}They want it.{between}{AGAIN}{F}Shown<|end|>") == expected
+    assert seen(f"{A}They want it.{NEXT}{F}Shown{between}") == expected
+
+
+@pytest.mark.parametrize(("after", "expected"), [("", "Shown"), (" \n", "Shown"), ("x", ""), ("<|end|>", ""), (f"{AGAIN}{F}", "")])
+def test_an_answer_is_the_last_only_if_nothing_is_behind_its_return(after: str, expected: str) -> None:
+    assert seen(f"{A}They want it.{NEXT}{F}Shown<|return|>{after}") == expected
+    # The reasoning is not read as regular output, so that only the end of the text counts.
+    assert seen(f"{A}They want it.<|end|><|end|>{AGAIN}{F}Shown<|return|>{after}") == expected
+
+
+def test_an_answer_that_announces_json_and_is_none_is_an_answer() -> None:
+    assert seen(f"{A}They want it.{NEXT}<|channel|>final <|constrain|>json<|message|>Shown<|return|>") == "Shown"
+
+
+def test_only_what_stands_directly_before_the_last_answer_can_quote_it() -> None:
+    twice = f"{A}They want it{{}}<|end|><|end|>{AGAIN}{A}They want it{{}}{NEXT}{F}Shown<|return|>"
+    assert [seen(twice.format(*signs)) for signs in ((".", "."), (":", "."), (".", ":"))] == ["Shown", "Shown", ""]
+
+
+def test_nothing_is_doubtful_before_the_first_hidden_message() -> None:
+    [plan, answer, more] = read_completion(f"{C}I look:{NEXT}{F} one{NEXT}{C}two", lambda: "c1")
+    assert [done.error for done in (plan, answer, more)] == [None, None, Code.STREAM_TRUNCATED]
+    assert shown([plan, answer, more]) == "I look: onetwo"
+    doubtful = read_completion(f"{C}I look.{NEXT}{A}hm{NEXT}{C}SECRET", lambda: "c1")
+    assert shown(doubtful) == "I look." and (doubtful[2].frame.header.intent, doubtful[2].error) == (Intent.DEBUG, Code.STREAM_TRUNCATED)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_complete"),
+    [
+        (f"{F}Hello", True),
+        (f"{F} Hello", True),
+        (f"{F}4", True),
+        (f"{F}", True),
+        (f"{F}hello", False),
+        (f"{F} hello", False),
+        (f"{F}écrit", False),
+        (f"{C}Hello", False),
+        (f"{A}Hello", False),
+        (f"{F}Hello{NEXT}{F}Hello", False),
+        (f"{SEARCH}{AGAIN}{F}Hello", False),
+        (f"{A}They want it:{NEXT}{F}Hello", False),
+        (f"{A}They want it.{NEXT}{F}Hello", True),
+    ],
+)
+def test_an_answer_that_a_server_stripped_of_its_end_counts_as_returned_if_it_looks_like_one(text: str, is_complete: bool) -> None:
+    assert read_answer(text, lambda: "c1", is_over=True)[-1].complete is is_complete
+    assert not read_answer(text, lambda: "c1", is_over=False)[-1].complete
+
+
+def test_without_text_there_is_no_answer() -> None:
+    assert read_answer("", lambda: "c1", is_over=True) == read_answer(" ", lambda: "c1", is_over=True) == []
+    whole = f"{F}is whole<|return|>"
+    assert read_answer(whole, lambda: "c1", is_over=True) == read_completion(whole, lambda: "c1")
