@@ -148,12 +148,14 @@ class Reducer:
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
         item = self.items.item_for_text(event)
+        events: list[RawEvent] = []
         if lane == TEXT:
             item.mark(other_label(event, besides=_OF_AN_EVENT))
+            events = self._speech.withdraw_hidden(item)
         if not isinstance(text, str) or not text:
-            return []
+            return events
         part = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
-        return self._flow(item, lane, part, text, is_whole=is_whole)
+        return [*events, *self._flow(item, lane, part, text, is_whole=is_whole)]
 
     def _part(self, event: Mapping[str, Any], lane: str) -> list[RawEvent]:
         data = event.get("part")
@@ -162,7 +164,7 @@ class Reducer:
         item = self.items.item_for_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
-        if lane == TEXT and isinstance(data.get("type"), str):
+        if lane == TEXT and (data.get("type") is not None or other_label(data)):
             item.part_kinds[index] = kind_of(data)
             events = self._hide_shown(item, index)
         text = text_of(data)
@@ -195,6 +197,7 @@ class Reducer:
         delta = event.get("delta")
         if isinstance(delta, str):
             item.argument_deltas.append(self._allowance.take(delta))
+            item.counted += len(delta)
         item.take_arguments(event.get("arguments"))
         item.learn({"name": event.get("name")})
 
@@ -207,7 +210,7 @@ class Reducer:
         if not is_done:
             item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
-            return [*self._announce(item, data), *self._release(item)]
+            return [*self._speech.withdraw_hidden(item), *self._announce(item, data), *self._release(item)]
         item = self.items.done(data, index)
         return self._whole_item(item, data)
 
@@ -222,7 +225,9 @@ class Reducer:
                 events += self._whole_reasoning(item, data)
             case "function_call":
                 item.take_arguments(data.get("arguments"))
-                self._allowance.spend(max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0))
+                uncounted = max(len(item.arguments) - item.counted, 0)
+                self._allowance.spend(uncounted)
+                item.counted += uncounted
             case _ if not item.is_done:
                 events += [*self._announce(item, data), *self._opaque(item, data)]
         item.is_done = True
