@@ -172,7 +172,7 @@ class Reducer:
 
     def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
         """A part that people have seen has another type now: the whole message is hidden, because its parts can no longer be separated."""
-        if item.part_kinds.get(part, "output_text") in VISIBLE_PARTS or not item.flows[TEXT].has(part):
+        if item.part_kinds[part] in VISIBLE_PARTS or not item.flows[TEXT].has(part):
             return []
         item.mark(Label("part", is_known=False))
         return self._speech.withdraw_hidden(item)
@@ -344,4 +344,4 @@ class Reducer:
         """Several servers report an answer as completed although their token limit cut it."""
         if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
             return True
-        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self.items)
+        return any(item.status == "incomplete" and item.header() is ANSWER for item in self.items)

@@ -41,9 +41,14 @@ def test_the_model_is_the_last_one_that_an_event_names(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["response.content_part.moved", "response.function_call_arguments.moved", "response.output_item.moved", "response.output_item"]
+    "kind",
+    [
+        *(f"response.{family}.moved" for family in ("content_part", "function_call_arguments", "output_item")),
+        *(f"response.acme.{step}" for step in ("added", "delta", "done")),
+        "response.output_item",
+    ],
 )
-def test_other_steps_of_known_events_are_unknown(kind: str) -> None:
+def test_other_steps_and_families_of_events_are_unknown(kind: str) -> None:
     event = {"type": kind, "item_id": "m", "item": {"type": "message"}, "part": part("x"), "delta": "x"}
     reducer = fed(event)
     assert (reducer.oddities, reducer.is_empty) == ({"unknown event": 1}, True)
@@ -124,6 +129,7 @@ def test_only_an_incomplete_answer_is_a_cut(item: Event, reason: EndReason) -> N
 
 def test_a_token_limit_needs_counts() -> None:
     assert read(message(), text("Hi."), completed(), token_limit=TokenLimit(1, 1)).reason is EndReason.STOP
+    assert read(message(), text("Hi."), completed(usage={"output_tokens": 5})).reason is EndReason.STOP
     assert TokenLimit(None, 100).is_reached(Usage(None, 100, None)) is False
     assert TokenLimit(None, None).is_reached(Usage(50, 50, None)) is False
     assert TokenLimit(200, 100).is_reached(Usage(60, 40, None)) is True
@@ -211,6 +217,8 @@ def test_reasoning_and_unknown_text_after_a_call_are_flagged() -> None:
     result = read(*events, summaries_are_trusted=True)
     late = [(finished.frame.header, finished.frame.body, finished.error) for finished in result.finished[:-1]]
     assert late == [(BROKEN, "a", Code.CALL_SCHEMA), (BROKEN, "b", Code.CALL_SCHEMA)]
+    beside = read(CALL, message(), text("hm", kind="reasoning_text.delta"), completed()).finished[0]
+    assert (beside.frame.header, beside.error) == (BROKEN, Code.CALL_SCHEMA)
 
 
 # What only staff can read

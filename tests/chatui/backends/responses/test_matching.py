@@ -30,6 +30,8 @@ def numbers(items: Items, *outputs: dict[str, Any]) -> list[int]:
 def test_only_a_part_that_arrived_by_itself_has_text() -> None:
     flow = Flow()
     assert (flow.add(0, "a"), flow.add(0, ""), flow.has(0), flow.has(1)) == ("a", "", True, False)
+    empty = Flow()
+    assert (empty.add(0, ""), empty.has(0)) == ("", False)
     whole = Flow()
     assert whole.complete(["a"]) == "a" and not whole.has(0)
 
@@ -62,6 +64,10 @@ def test_a_claim_is_applied_before_another_part_begins() -> None:
     flow.add(0, "a")
     flow.claim(0, "ab")
     assert flow.add(1, "c") == "b\n\nc"
+    growing = Flow()
+    growing.add(0, "a")
+    growing.claim(0, "ab")
+    assert (growing.add(0, "b"), growing.settle(), growing.text) == ("b", "", "ab"), "but not before the same part goes on"
 
 
 @for_each([(["ab"], "b", False), (["a", "b"], "\n\nb", False), (["a"], "", False), (["x"], "", True), ([], "c", False), ([""], "c", False)])
@@ -76,6 +82,9 @@ def test_the_whole_text_of_an_item_counts_more_than_claims(parts: list[str], add
 def test_text_after_the_whole_text_continues_its_part() -> None:
     flow = Flow("\n\n")
     assert (flow.complete(["a"]), flow.add(0, "b"), flow.add(1, "c"), flow.text) == ("a", "b", "\n\nc", "ab\n\nc")
+    assert flow.complete(["ab", "cd"]) == "d"
+    flow.claim(1, "cde")
+    assert (flow.settle(), flow.differs) == ("e", False)
 
 
 # Items
@@ -144,6 +153,7 @@ def test_a_call_that_ends_without_place_is_found_by_its_call_id() -> None:
     assert [items.done({"type": CALL, "call_id": name}, None).number for name in ("b", "a")] == [1, 0]
     assert items_of({"type": MESSAGE}, {"type": CALL}).done({"type": CALL, "call_id": "c"}, None).number == 1
     output = {"type": "function_call_output", "call_id": "c"}
+    assert items_of({"type": CALL, "call_id": "c"}).done(output, None).number == 1
     assert items_of(output, {"type": CALL}).done({"type": CALL, "call_id": "c"}, None).number == 1, "its output is another item"
 
 

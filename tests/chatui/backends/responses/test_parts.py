@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from chatui.backends.responses.parts import kind_of
+from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.errors import Code
-from renderer.frame_kinds import ANALYSIS, BROKEN
+from renderer.events import FrameOpened, FrameText
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, part, read, text, whole
 
 Event = dict[str, Any]
@@ -148,14 +150,27 @@ def test_text_that_waited_for_its_message_is_shown_when_that_is_announced() -> N
     assert (result.visible, result.hidden) == ("Hello", "")
 
 
-def test_the_whole_text_that_waited_for_its_message_is_judged_as_its_beginning() -> None:
-    result = read(text("analysis", "m"), message(), text(f"{SECRET}.assistantfinalHi"), completed())
-    assert result.visible == "Hi"
+def test_text_that_waited_for_its_message_is_shown_before_more_arrives() -> None:
+    reducer = Reducer(lambda: "new", max_chars=1000)
+    assert reducer.feed("response.output_text.delta", text("Hello.", "m")) == []
+    assert reducer.feed("response.output_item.added", message()) == [FrameOpened(ANSWER), FrameText("Hello.")]
 
 
 def test_text_of_an_item_that_is_never_named_is_an_invalid_frame() -> None:
     result = read(text(SECRET, "x"), completed())
     assert [(finished.frame.header, finished.error) for finished in result.finished] == [(BROKEN, Code.PARSE_HEADER)]
+    empty = read(text("", "x"), completed())
+    assert (empty.finished, empty.reducer.oddities) == ([], {})
+
+
+def test_the_whole_text_of_a_part_is_judged_as_a_whole_if_none_was_streamed() -> None:
+    assert read(message(), whole(f"It is 346.assistantanalysis{SECRET}assistantfinalHi"), completed()).visible == "Hi"
+
+
+def test_reasoning_that_was_streamed_is_completed_although_its_summary_is_the_same() -> None:
+    ends = done("reasoning", "r", content=[part("abc")], summary=[part("abc", "summary_text")])
+    begun = [added("reasoning", "r"), text("ab", "r", "reasoning_text.delta")]
+    assert read(*begun, ends, completed()).hidden.replace("abc", "", 1) == "abc"
 
 
 def test_the_kind_of_a_part_is_its_type_unless_a_label_contradicts_it() -> None:
