@@ -63,7 +63,7 @@ async def test_a_continued_answer_is_not_constrained_by_its_format() -> None:
     """The rest of an answer alone does not fit its format."""
     wanted = AnswerFormat(name="sum", schema={"type": "object"})
     request = replace(sample_request("Hello!"), answer_format=wanted, cut_answer=CUT)
-    _, server = await answered(HI, request, **LLAMA)
+    _, server = await answered(HI, request, server_header="llama.cpp", models={"data": [{"id": "tiny"}]})
     assert "response_format" not in server.posted and server.posted["continue_final_message"] is True
 
 

@@ -20,7 +20,7 @@ from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.system_messages import FunctionTool
 from tests.chatui.backends.chat.test_backend import then
-from tests.chatui.backends.harmony.test_backend import LLAMA, VLLM
+from tests.chatui.backends.harmony.test_backend import VLLM
 from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, answered, ended, event, message_event
 from tests.support import stub
 from tests.support.sampling import sample_request
@@ -62,7 +62,9 @@ async def test_a_summary_is_requested_if_it_is_trusted_and_wanted(trusted: bool,
 
 async def test_an_answer_that_is_asked_for_in_words_again_keeps_its_format() -> None:
     request = replace(sample_request("Hello!"), answer_format=AnswerFormat(name="sum", schema={"type": "object"}))
-    _, server = await answered(HI, replace(request, cut_answer=Frame(CUT.header, "")), **LLAMA)
+    _, server = await answered(
+        HI, replace(request, cut_answer=Frame(CUT.header, "")), server_header="llama.cpp", models={"data": [{"id": "m"}]}
+    )
     assert {"text", "response_format"} <= set(server.posted)
     assert server.posted["input"][-1]["content"] == prompts.read("finish")
 
