@@ -61,10 +61,9 @@ async def test_a_summary_is_requested_if_it_is_trusted_and_wanted(trusted: bool,
 
 
 async def test_an_answer_that_is_asked_for_in_words_again_keeps_its_format() -> None:
-    request = replace(sample_request("Hello!"), answer_format=AnswerFormat(name="sum", schema={"type": "object"}))
-    _, server = await answered(
-        HI, replace(request, cut_answer=Frame(CUT.header, "")), server_header="llama.cpp", models={"data": [{"id": "m"}]}
-    )
+    wanted = AnswerFormat(name="sum", schema={"type": "object"})
+    request = replace(sample_request("Hello!"), answer_format=wanted, cut_answer=Frame(CUT.header, ""))
+    _, server = await answered(HI, request, server_header="llama.cpp", models={"data": [{"id": "m"}]})
     assert {"text", "response_format"} <= set(server.posted)
     assert server.posted["input"][-1]["content"] == prompts.read("finish")
 
