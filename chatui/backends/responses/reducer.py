@@ -311,7 +311,7 @@ class Reducer:
             for lane, flow in item.flows.items():
                 events += self._route(item, lane, flow.settle(), is_whole=True)
             events += self._speech.stop(terminator, error, is_whole=is_whole)
-            if not item.kind and item.waiting:
+            if item.waiting:
                 self.oddities["text of an item that was never named"] += 1
                 events += self._writer.write(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):

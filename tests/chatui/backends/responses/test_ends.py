@@ -81,6 +81,7 @@ def test_output_that_is_no_list_of_objects_is_ignored() -> None:
         (completed(**FILTERED), EndReason.CONTENT_FILTER, "<|end|>"),
         (completed(status="incomplete"), EndReason.LENGTH, "<|end|>"),
         (completed(status="incomplete", incomplete_details={"reason": 5}), EndReason.LENGTH, "<|end|>"),
+        (completed(incomplete_details={}), EndReason.STOP, "<|return|>"),
         (completed(REFUSED), EndReason.REFUSAL, "<|return|>"),
         (
             completed(NOT_REFUSED),
@@ -151,6 +152,12 @@ def test_all_text_counts_towards_one_limit() -> None:
     events = [added("reasoning", "r"), text("x" * 6, "r", "reasoning_text.delta"), message(), text("y" * 6), completed()]
     result = read(*events, max_chars=10)
     assert (result.hidden, result.visible, result.reason) == ("x" * 6, "y" * 4, EndReason.LENGTH)
+
+
+def test_text_of_an_item_that_a_full_sample_names_too_late_is_kept_for_staff() -> None:
+    named = {"type": "message", "id": "m", "role": "assistant"}
+    result = read(text("abc"), message("n"), text("y" * 20, "n"), completed(named), max_chars=10)
+    assert (result.visible, result.hidden) == ("y" * 7, "abc")
 
 
 @pytest.mark.parametrize(("count", "is_full"), [(1000, False), (1001, True)])

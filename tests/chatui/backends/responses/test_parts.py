@@ -76,6 +76,23 @@ def test_the_kind_of_a_reasoning_part_says_nothing_about_the_text_of_its_message
         assert result.visible == "Hi", family
 
 
+def test_the_kind_of_a_reasoning_items_part_says_nothing_about_its_summary() -> None:
+    begun = part_event("added", type="reasoning_text", text="") | {"item_id": "r"}
+    summary = text("I checked.", "r", "reasoning_summary_text.delta", summary_index=0)
+    assert read(added("reasoning", "r"), begun, summary, completed(), summaries_are_trusted=True).visible == "I checked."
+
+
+def test_a_summary_in_parts_that_repeats_the_reasoning_is_stored_once() -> None:
+    twice = [part("a", "summary_text"), part("b", "summary_text")]
+    assert read(done("reasoning", "r", summary=twice, content=twice), completed()).hidden == "a\n\nb"
+
+
+def test_an_empty_piece_of_another_part_does_not_settle_what_a_part_said() -> None:
+    events = [message(), text("Hello,"), whole("Hello,!"), text("", content_index=1), ended(part("Hello,"))]
+    assert read(*events, completed()).visible == "Hello,"
+    assert read(added("function_call", "c"), text("", "c"), completed()).reducer.oddities == {}
+
+
 def test_a_part_event_without_a_part_changes_nothing() -> None:
     values: tuple[object, ...] = (None, "reasoning_text", [])
     odd = [{"type": "response.content_part.added", "item_id": "m", "part": value} for value in values]
@@ -148,6 +165,10 @@ def test_text_that_waited_for_its_item_has_the_header_of_its_kind(kind: str, hea
 def test_text_that_waited_for_its_message_is_shown_when_that_is_announced() -> None:
     result = read(text("Hel", "m"), message(), text("lo"), breaks=True)
     assert (result.visible, result.hidden) == ("Hello", "")
+
+
+def test_text_of_an_item_without_a_type_waits_until_it_has_one() -> None:
+    assert read(text("Hello.", "m"), added("", "m"), message(), completed()).visible == "Hello."
 
 
 def test_text_that_waited_for_its_message_is_shown_before_more_arrives() -> None:
