@@ -114,6 +114,11 @@ async def test_what_follows_the_end_in_the_same_read_is_ignored() -> None:
     assert (result.visible, result.hidden, result.error) == ("Hi", "", None)
 
 
+async def test_the_connection_is_closed_at_the_end_although_the_server_keeps_it_open() -> None:
+    result, server = await answered(then(SSE_HEAD, chunk(content="Hi"), DONE, 5.0))
+    assert (result.visible, server.dropped.is_set()) == ("Hi", True)
+
+
 async def test_a_white_space_around_the_last_event_is_no_difference() -> None:
     result, _ = await answered(then(SSE_HEAD, chunk(content="Hi"), b"data:  [DONE] \n\n"))
     assert (result.visible, result.error) == ("Hi", None)

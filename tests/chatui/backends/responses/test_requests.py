@@ -149,6 +149,16 @@ async def test_nothing_is_read_after_the_sign_of_another_format() -> None:
     assert (result.visible, result.hidden, result.error and result.error.code) == ("Half", "", Code.STREAM_TRUNCATED)
 
 
+async def test_the_connection_is_closed_at_the_end_although_the_server_keeps_it_open() -> None:
+    result, server = await answered(then(BEGUN, message_event("Hi"), ended(), 5.0))
+    assert (result.visible, server.dropped.is_set()) == ("Hi", True)
+
+
+async def test_an_event_is_what_its_type_says_whatever_else_it_calls_itself() -> None:
+    piece = message_event("Hi", object="response", status="completed")
+    assert (await answered(then(BEGUN, piece, message_event("!"), ended())))[0].visible == "Hi!"
+
+
 @pytest.mark.parametrize("status", ["completed", "incomplete", "failed", "cancelled"])
 async def test_a_bare_response_ends_the_stream_whatever_its_status(status: str) -> None:
     bare = b"data: " + json.dumps({"object": "response", "status": status, "output": []}).encode() + b"\n\n"
@@ -173,6 +183,8 @@ async def test_a_stream_that_broke_off_says_what_was_last_known() -> None:
     result, _ = await answered(then(BEGUN, message_event("Half"), b"data: {oops\n\ndata: 7\n\n"))
     assert result.error is not None
     assert result.error.detail == "the stream ended without an end: the last status was ''; 2 events could not be read"
+    odd, _ = await answered(then(BEGUN, ended("completed", output=[]).replace(b'"completed"', b'"%s"' % (b"x" * 50))))
+    assert odd.error is not None and f"the last status was '{'x' * 40}';" in odd.error.detail
 
 
 # Errors and odd events
@@ -229,3 +241,5 @@ async def test_an_ordinary_stream_logs_nothing_odd(caplog: pytest.LogCaptureFixt
     assert "other oddities" not in caplog.text
     await answered(then(BEGUN, b"data: 7\n\n", message_event("Hi"), ended()))
     assert "1 events that are no JSON objects; other oddities: none" in caplog.text
+    await answered(then(BEGUN, event("x"), event("y"), event("response.output_item.added"), message_event("Hi"), ended()))
+    assert "0 events that are no JSON objects; other oddities: 2 × unknown event, 1 × unknown item" in caplog.text
