@@ -128,8 +128,8 @@ async def test_a_white_space_around_the_last_event_is_no_difference() -> None:
 async def test_events_that_cannot_be_read_are_counted(end: bytes, caplog: pytest.LogCaptureFixture) -> None:
     odd = b"data: {oops\n\ndata: 7\n\ndata: " + b"[" * 100_000 + b"\n\n"
     result, _ = await answered(then(SSE_HEAD, chunk(content="Hi"), odd, end))
-    assert "3 events that are no JSON objects" in caplog.text
-    assert (result.error and (result.error.code, "3 events could not be read" in result.error.detail)) == (
+    assert "a model server sent 3 events that are no JSON objects" in caplog.text
+    assert (result.error and (result.error.code, "without an end; 3 events could not be read" in result.error.detail)) == (
         None if end else (Code.STREAM_TRUNCATED, True)
     )
 
