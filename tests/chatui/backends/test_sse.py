@@ -71,12 +71,18 @@ def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None
 
 
 def test_each_event_has_the_whole_limit() -> None:
-    assert [event.data for event in Decoder(20).feed(b"data: 0123456789\n\n" * 5)] == ["0123456789"] * 5
+    longest = b"data: 01234\ndata: 56789\ndata: x\n"
+    decoder = Decoder(11)
+    assert [event.data for event in decoder.feed((longest + b"\n") * 3)] == ["01234\n56789\nx"] * 3
+    decoder.feed(longest)
+    decoder.finish()
+    assert len(decoder.feed(longest + b"\n")) == 1
 
 
 def test_a_mark_of_the_byte_order_is_dropped_only_at_the_beginning_of_the_stream() -> None:
-    decoder = Decoder(100)
-    assert decoder.feed(b"data: a\n\n\xef\xbb\xbfdata: b\n\ndata: c\n\n") == [Event("", "a"), Event("", "c")]
+    mark = b"\xef\xbb\xbf"
+    assert Decoder(100).feed(mark + b"data: a\n\n" + mark + b"data: b\n\ndata: c\n\n") == [Event("", "a"), Event("", "c")]
+    assert Decoder(100).feed(mark + mark + b"data: a\n\ndata: b\n\n") == [Event("", "b")]
 
 
 def test_an_empty_piece_between_the_two_ends_of_a_line_changes_nothing() -> None:
