@@ -127,3 +127,9 @@ def test_every_field_counts_towards_the_limit_and_all_are_sent_back() -> None:
     details = {"reasoning_details": [{"type": "t"}]}
     assert [collected(details, max_chars=limit) for limit in (13, 12)] == [details, None]
     assert collected({"reasoning": "x" * 20}, {"reasoning": "a"}, details, max_chars=15) is None, "once too much, always too much"
+
+
+@pytest.mark.parametrize("fields", [{"reasoning_details": [{"type": "x"}]}, {"thinking": "Hm"}])
+def test_reasoning_without_a_preamble_is_sent_alone(fields: dict[str, Any]) -> None:
+    call = messages([Frame(CALL, "{}", Terminator.CALL), REPLY], None, {"c1": GivenReasoning(fields)})[0]
+    assert {name: value for name, value in call.items() if name not in ("role", "tool_calls")} == fields

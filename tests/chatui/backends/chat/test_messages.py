@@ -143,3 +143,8 @@ def test_markers_are_escaped_in_reasoning_preambles_and_arguments_too() -> None:
     answer = messages([user("Hi"), *history[:2]], Frame(FINAL, marker))[-1]
     escaped = "<\u2060|end|>"
     assert answer == {"role": "assistant", "content": f"{escaped}\n\n{escaped}", "reasoning_content": escaped}
+
+
+def test_hidden_text_before_a_call_is_not_sent_as_its_reasoning() -> None:
+    hidden = [Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=intent), "SECRET") for intent in (Intent.DEBUG, Intent.STATUS)]
+    assert messages([*hidden, call("c1"), reply("c1")])[0] == {"role": "assistant", "tool_calls": [called("c1")]}
