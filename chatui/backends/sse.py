@@ -43,10 +43,11 @@ class Decoder:
         Raises:
             TooLongError: the limit was exceeded; the rest of the stream cannot be read.
         """
-        if self._skip_line_feed and chunk:
+        if not chunk:
+            return []
+        if self._skip_line_feed:
             # The CR of a CRLF that was cut in two has already ended its line.
             chunk = chunk.removeprefix(b"\n")
-            self._skip_line_feed = False
         *complete, rest = _LINE_END.split(chunk)
         self._skip_line_feed = chunk.endswith(b"\r")
         events: list[Event] = []

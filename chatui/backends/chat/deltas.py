@@ -116,7 +116,7 @@ class Deltas:
         if self._speaker.late_label():
             events += self._writer.withdraw()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
-        is_last = not self._calls and not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
+        is_last = not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:
             events += self._writer.close(Terminator.END, becomes=PREAMBLE)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
@@ -130,10 +130,11 @@ class Deltas:
         return [*events, *self._close(None, error), *self._call_frames(error)]
 
     def _end_reason(self) -> EndReason:
-        if self._calls and self._reason != "length":
-            return EndReason.TOOL_CALLS
-        if self._refused:
-            return EndReason.REFUSAL
+        if self._reason != "length":
+            if self._calls:
+                return EndReason.TOOL_CALLS
+            if self._refused:
+                return EndReason.REFUSAL
         return _FINISH_REASONS.get(self._reason or "", EndReason.STOP)
 
     def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:

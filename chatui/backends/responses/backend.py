@@ -169,7 +169,7 @@ class _Reader:
         if event.name == WHOLE or ("type" not in data and data.get("object") == "response"):
             return self._whole(data, is_last=event.name == WHOLE)
         raws = self.reducer.feed(kind, data)
-        self.is_done = self.is_done or bool(self.reducer.status) or self.reducer.is_full
+        self.is_done = bool(self.reducer.status) or self.reducer.is_full
         return raws
 
     def check_end(self) -> None:

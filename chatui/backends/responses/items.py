@@ -57,8 +57,6 @@ class Flow:
 
     def add(self, part: int, text: str) -> str:
         """A delta; returns what to write."""
-        if not text:
-            return ""
         claimed = self.settle() if part != self._last else ""
         return claimed + self._append(part, text)
 
@@ -124,6 +122,8 @@ class Item:
     arguments: str = field(default="", repr=False)
     given: dict[str, Any] = field(default_factory=dict, repr=False)
     argument_deltas: list[str] = field(default_factory=list, repr=False)
+    counted: int = 0
+    """How many characters of the arguments count towards the limit already: servers repeat them."""
     part_kinds: dict[int, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list, repr=False)
     guard: LeakGuard | None = None
@@ -246,7 +246,7 @@ class Items:
         for data in outputs:
             # It was a message while it was streamed, and is not one now.
             item = self._by_id.get(_string(data.get("id")))
-            if item and item.kind == MESSAGE and _string(data.get("type")) != MESSAGE and not item.ids & messages:
+            if item and item.kind == MESSAGE and not item.ids & messages:
                 item.mark(Label("type", is_known=True))
         matched: list[tuple[Item, Mapping[str, Any]]] = []
         for position, data in enumerate(outputs):

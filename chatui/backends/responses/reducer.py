@@ -148,12 +148,14 @@ class Reducer:
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
         item = self.items.item_for_text(event)
+        events: list[RawEvent] = []
         if lane == TEXT:
             item.mark(other_label(event, besides=_OF_AN_EVENT))
+            events = self._speech.withdraw_hidden(item)
         if not isinstance(text, str) or not text:
-            return []
+            return events
         part = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
-        return self._flow(item, lane, part, text, is_whole=is_whole)
+        return [*events, *self._flow(item, lane, part, text, is_whole=is_whole)]
 
     def _part(self, event: Mapping[str, Any], lane: str) -> list[RawEvent]:
         data = event.get("part")
@@ -162,7 +164,7 @@ class Reducer:
         item = self.items.item_for_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
-        if lane == TEXT and isinstance(data.get("type"), str):
+        if lane == TEXT and (data.get("type") is not None or other_label(data)):
             item.part_kinds[index] = kind_of(data)
             events = self._hide_shown(item, index)
         text = text_of(data)
@@ -170,7 +172,7 @@ class Reducer:
 
     def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
         """A part that people have seen has another type now: the whole message is hidden, because its parts can no longer be separated."""
-        if item.part_kinds.get(part, "output_text") in VISIBLE_PARTS or not item.flows[TEXT].has(part):
+        if item.part_kinds[part] in VISIBLE_PARTS or not item.flows[TEXT].has(part):
             return []
         item.mark(Label("part", is_known=False))
         return self._speech.withdraw_hidden(item)
@@ -195,6 +197,7 @@ class Reducer:
         delta = event.get("delta")
         if isinstance(delta, str):
             item.argument_deltas.append(self._allowance.take(delta))
+            item.counted += len(delta)
         item.take_arguments(event.get("arguments"))
         item.learn({"name": event.get("name")})
 
@@ -207,7 +210,7 @@ class Reducer:
         if not is_done:
             item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
-            return [*self._announce(item, data), *self._release(item)]
+            return [*self._speech.withdraw_hidden(item), *self._announce(item, data), *self._release(item)]
         item = self.items.done(data, index)
         return self._whole_item(item, data)
 
@@ -222,7 +225,9 @@ class Reducer:
                 events += self._whole_reasoning(item, data)
             case "function_call":
                 item.take_arguments(data.get("arguments"))
-                self._allowance.spend(max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0))
+                uncounted = max(len(item.arguments) - item.counted, 0)
+                self._allowance.spend(uncounted)
+                item.counted += uncounted
             case _ if not item.is_done:
                 events += [*self._announce(item, data), *self._opaque(item, data)]
         item.is_done = True
@@ -306,7 +311,7 @@ class Reducer:
             for lane, flow in item.flows.items():
                 events += self._route(item, lane, flow.settle(), is_whole=True)
             events += self._speech.stop(terminator, error, is_whole=is_whole)
-            if not item.kind and item.waiting:
+            if item.waiting:
                 self.oddities["text of an item that was never named"] += 1
                 events += self._writer.write(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):
@@ -339,4 +344,4 @@ class Reducer:
         """Several servers report an answer as completed although their token limit cut it."""
         if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
             return True
-        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self.items)
+        return any(item.status == "incomplete" and item.header() is ANSWER for item in self.items)

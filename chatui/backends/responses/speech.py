@@ -126,13 +126,12 @@ class Speech:
         if self._writer.open == Source(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):
             self._answer = item
             return events
-        if self._writer.open and self._writer.open.item == item.place:
-            events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
+        events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
         return events + self._write_waiting()
 
     def _is_late_preamble(self, item: Item) -> bool:
         """Whether the open frame began as the answer, and the server has since called it commentary."""
-        return not item.joins and self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
+        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._waiting = self._waiting, []

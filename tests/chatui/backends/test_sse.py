@@ -58,3 +58,44 @@ def test_an_event_of_many_lines_is_refused_at_the_limit() -> None:
     with pytest.raises(TooLongError):
         decoder.feed(b"data: 0123456789\n" * 11)
     assert Decoder(100).feed(b"data: 0123456789\n" * 10 + b"\n") != []
+
+
+def test_a_line_and_an_event_may_be_as_long_as_the_limit_and_no_longer() -> None:
+    assert Decoder(10).feed(b"data: 0123\n\n") == [Event("", "0123")]
+    with pytest.raises(TooLongError):
+        Decoder(10).feed(b"data: 01234\n")
+    lines = b"data: 01234\ndata: 56789\n"
+    assert Decoder(11).feed(lines + b"data: x\n\n") == [Event("", "01234\n56789\nx")]
+    with pytest.raises(TooLongError):
+        Decoder(11).feed(lines + b"data: xy\n")
+
+
+def test_each_event_has_the_whole_limit() -> None:
+    longest = b"data: 01234\ndata: 56789\ndata: x\n"
+    decoder = Decoder(11)
+    assert [event.data for event in decoder.feed((longest + b"\n") * 3)] == ["01234\n56789\nx"] * 3
+    decoder.feed(longest)
+    decoder.finish()
+    assert len(decoder.feed(longest + b"\n")) == 1
+
+
+def test_a_mark_of_the_byte_order_is_dropped_only_at_the_beginning_of_the_stream() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert Decoder(100).feed(mark + b"data: a\n\n" + mark + b"data: b\n\ndata: c\n\n") == [Event("", "a"), Event("", "c")]
+    assert Decoder(100).feed(mark + mark + b"data: a\n\ndata: b\n\n") == [Event("", "b")]
+
+
+def test_an_empty_piece_between_the_two_ends_of_a_line_changes_nothing() -> None:
+    decoder = Decoder(100)
+    assert [decoder.feed(piece) for piece in (b"data: a\r", b"", b"\ndata: b\r", b"\r")] == [[], [], [], [Event("", "a\nb")]]
+
+
+def test_nothing_of_an_unfinished_event_is_left() -> None:
+    decoder = Decoder(30)
+    assert decoder.feed(b"event: x\ndata: 0123456789012345\ndata: unfinished") == []
+    assert decoder.finish() == []
+    assert decoder.feed(b"\n\ndata: 0123456789012345\n\n") == [Event("", "0123456789012345")]
+
+
+def test_the_name_of_an_event_is_the_last_one_and_may_hold_bad_bytes() -> None:
+    assert Decoder(100).feed(b"event: a\nevent:b\xff\nDATA: x\nid: 1\ndata: y\n\n") == [Event("b\ufffd", "y")]

@@ -181,6 +181,23 @@ def test_text_is_released_as_soon_as_it_is_no_repetition() -> None:
     assert [seam.feed("brown "), seam.feed("dog")] == ["", " brown dog"]
 
 
+def test_white_space_is_held_only_while_it_can_precede_a_repetition() -> None:
+    seam = Seam("ab")
+    assert [seam.feed(" "), seam.feed(" "), seam.feed(" ")] == ["", "", "   "]
+
+
+def test_text_that_did_not_begin_like_the_cut_text_is_not_held_because_its_next_piece_does() -> None:
+    seam = Seam("a quick fox a quack")
+    assert [seam.feed("quick"), seam.feed("ck")] == ["", " quickck"]
+
+
+def test_held_text_is_released_at_the_end() -> None:
+    seam = Seam("The quick brown fox")
+    assert (seam.feed("quick"), seam.finish(), seam.feed(" x")) == ("", " quick", " x")
+    seam = Seam("The quick brown fox")
+    assert (seam.feed("The quick brown"), seam.finish()) == ("", " The quick brown")
+
+
 # Signs of reasoning in a continuation
 
 HONEST_RESTS = [

@@ -53,6 +53,8 @@ def kinds(finished: list[Finished]) -> Found:
         ([{"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}, 5, "x"]}], [("thought", "hmx")]),
         ([{"reasoning": {"content": "hm", "other": "x"}}], [("thought", "hm")]),
         ([{"reasoning": 5, "thinking": {"other": "x"}}], []),
+        ([{"reasoning": [["x"], 5, "hm"]}], [("thought", "hm")]),
+        ([{"content": [{"type": "output_text", "text": "Hi"}]}], [("answer", "Hi")]),
         ([{"reasoning": "", "reasoning_content": "hm"}], [("thought", "hm")]),
         ([{"reasoning": "hm", "thinking": "hm"}], [("thought", "hm")]),
         ([{"content": "Hi", "reasoning": "hm"}], [("thought", "hm"), ("answer", "Hi")]),
@@ -97,6 +99,9 @@ def test_hidden_text_of_an_unknown_label_is_announced_and_that_of_another_speake
         ([HI, THOUGHT], "stop", EndReason.STOP, Terminator.END, None),
         ([HI, CALL], "stop", EndReason.TOOL_CALLS, Terminator.END, None),
         ([{"refusal": "No."}], "stop", EndReason.REFUSAL, Terminator.RETURN, None),
+        ([{"refusal": "No."}], "length", EndReason.LENGTH, Terminator.END, ProductCode.LENGTH),
+        ([{"refusal": "No."}, CALL], "length", EndReason.LENGTH, Terminator.END, ProductCode.LENGTH),
+        ([{"refusal": "No."}], "content_filter", EndReason.REFUSAL, Terminator.RETURN, None),
         ([{"refusal": "No.", "channel": "analysis"}], "stop", EndReason.STOP, Terminator.END, None),
     ],
 )
@@ -198,3 +203,42 @@ def test_hidden_text_of_the_answer_field_is_kept() -> None:
 def test_the_reasoning_fields_are_collected() -> None:
     reasoning = reader_of({"reasoning": "h"}, {"reasoning": "m"}, {"content": "Hi"})[0].reasoning
     assert reasoning is not None and reasoning.fields == {"reasoning": "hm"}
+
+
+@pytest.mark.parametrize("odd", [None, "x", [0], {}, 1.5])
+def test_a_fragment_without_a_usable_index_belongs_to_its_place(odd: object) -> None:
+    rest = {"index": odd, "function": {"arguments": "{}"}}
+    finished = read({"tool_calls": [{**F, "index": odd}, G]}, {"tool_calls": [rest]})[0]
+    assert [(done.frame.header.recipient, done.frame.body) for done in finished] == [("functions.f", "{}"), ("functions.g", "{}")]
+
+
+def test_an_index_keeps_fragments_apart_that_arrive_in_any_order() -> None:
+    pieces = [{"index": place, "function": {"arguments": text}} for place, text in ((1, '{"b"'), (0, '{"a"'), (1, ": 2}"), (0, ": 1}"))]
+    finished = read({"tool_calls": [F, G]}, *({"tool_calls": [piece]} for piece in pieces))[0]
+    assert [done.frame.body for done in finished] == ['{"a": 1}', '{"b": 2}']
+
+
+def test_each_message_of_raw_output_in_one_answer_has_its_own_frame() -> None:
+    raw = "<|channel|>final<|message|>One.<|end|><|start|>assistant<|channel|>final<|message|>Two.<|return|>"
+    assert [found for found in kinds(read({"content": raw})[0]) if found[0] == "answer"] == [("answer", "One."), ("answer", "Two.")]
+
+
+def test_text_of_another_speaker_and_hidden_text_of_the_answer_are_one_hidden_frame() -> None:
+    deltas = [{"role": "tool", "content": "x"}, {"role": "assistant", "content": "<think>y</think>Hi"}]
+    assert kinds(read(*deltas)[0]) == [("hidden", "x<think>y</think>"), ("answer", "Hi")]
+    withheld = [HI, {"mystery": "x", "content": "a"}, {"content": "<think>b</think>"}]
+    assert kinds(read(*withheld)[0]) == [("answer", "Hi"), ("hidden", "a<think>b</think>")]
+
+
+def test_what_interrupted_a_withdrawn_answer_stays_between_it_and_the_next() -> None:
+    found = kinds(read(HI, THOUGHT, {"content": "</think>Answer."})[0])
+    assert found == [("hidden", "Hi</think>"), ("thought", "hm"), ("answer", "Answer.")]
+
+
+def test_escaped_markers_are_restored_in_answers_and_arguments_to_the_last_character() -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"q": "<\u2060|end|>"}'}}]}
+    reader, events = reader_of({"content": "I say <\u2060|end|>, 1 <"}, call, restore=True)
+    answer, called = fold([*events, *reader.finish()[0]])
+    assert (answer.frame.body, called.frame.body) == ("I say <|end|>, 1 <", '{"q": "<|end|>"}')
+    reader, events = reader_of({"content": "1 <"}, restore=True)
+    assert [(done.frame.body, done.complete) for done in fold([*events, *reader.break_off()])] == [("1 <", False)]

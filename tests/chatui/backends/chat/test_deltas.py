@@ -76,6 +76,14 @@ def test_raw_output_cut_by_a_filter_proves_no_answer() -> None:
         assert visible_text(read({"delta": raw, "finish_reason": cut})[0]) == ""
 
 
+def test_raw_output_of_a_broken_stream_proves_no_answer() -> None:
+    reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
+    raw = {"content": f"analysis{SECRET}.assistantfinalIt is sunny."}
+    events = [*reader.feed({"choices": [{"delta": raw, "finish_reason": "stop"}]}), *reader.break_off()]
+    frames = [done for event in events if (done := assembler.feed(event))]
+    assert frames and visible_text(frames) == ""
+
+
 def test_fields_around_the_content_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     look = Mock(wraps=speaker.label_of_envelope)
     monkeypatch.setattr(speaker, "label_of_envelope", look)

@@ -101,3 +101,35 @@ def test_details_are_told_apart_by_type_and_place() -> None:
     first = [{"type": "t", "index": 0, "text": "a"}, {"type": "t", "index": 1, "text": "b"}, {"type": "u", "index": 0, "data": "x"}]
     found = collected({"reasoning_details": first}, {"reasoning_details": [{"type": "t", "index": 1, "text": "c"}]})
     assert found == {"reasoning_details": [first[0], {"type": "t", "index": 1, "text": "bc"}, first[2]]}
+
+
+def test_an_empty_value_replaces_none_that_was_known() -> None:
+    first = {"type": "t", "index": 0, "signature": "s", "text": None}
+    later = {"type": "t", "index": 0, "signature": None, "text": "a"}
+    assert collected({"reasoning_details": [first]}) == {"reasoning_details": [first]}
+    assert collected({"reasoning_details": [first]}, {"reasoning_details": [later]}) == {"reasoning_details": [first | {"text": "a"}]}
+    number = later | {"text": 5}
+    assert collected({"reasoning_details": [first]}, {"reasoning_details": [later]}, {"reasoning_details": [number]}) == {
+        "reasoning_details": [first | {"text": 5}]
+    }
+
+
+def test_details_without_a_place_are_told_apart_by_their_order() -> None:
+    parts = [{"type": "t", "text": "a"}, {"type": "t", "text": "b"}]
+    assert collected({"reasoning_details": parts}, {"reasoning_details": parts}) == {
+        "reasoning_details": [{"type": "t", "text": "aa"}, {"type": "t", "text": "bb"}]
+    }
+
+
+def test_every_field_counts_towards_the_limit_and_all_are_sent_back() -> None:
+    texts = {"reasoning": "a", "reasoning_content": "b", "thinking": "c"}
+    assert [collected(texts, max_chars=limit) for limit in (3, 2)] == [texts, None]
+    details = {"reasoning_details": [{"type": "t"}]}
+    assert [collected(details, max_chars=limit) for limit in (13, 12)] == [details, None]
+    assert collected({"reasoning": "x" * 20}, {"reasoning": "a"}, details, max_chars=15) is None, "once too much, always too much"
+
+
+@pytest.mark.parametrize("fields", [{"reasoning_details": [{"type": "x"}]}, {"thinking": "Hm"}])
+def test_reasoning_without_a_preamble_is_sent_alone(fields: dict[str, Any]) -> None:
+    call = messages([Frame(CALL, "{}", Terminator.CALL), REPLY], None, {"c1": GivenReasoning(fields)})[0]
+    assert {name: value for name, value in call.items() if name not in ("role", "tool_calls")} == fields

@@ -77,6 +77,8 @@ def test_messages_for_staff_or_by_the_product_are_not_sent() -> None:
         Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_activity", intent=Intent.PREAMBLE), "SECRET"),
         Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET"),
         Frame(Header("stranger"), "SECRET"),
+        Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.STATUS), "SECRET"),
+        Frame(Header(Role.ASSISTANT, Channel.FINAL, name="x"), "SECRET"),
     ]
     assert messages([user("Hi"), *hidden]) == [{"role": "user", "content": "Hi"}]
 
@@ -106,3 +108,43 @@ def test_a_preamble_without_an_answer_is_sent_before_the_next_question() -> None
         {"role": "user", "content": "b"},
         {"role": "assistant", "content": "Wait."},
     ]
+
+
+def test_reasoning_is_sent_with_the_first_call_that_follows_it_only() -> None:
+    history = [user("Hi"), Frame(ANALYSIS, "a"), Frame(ANALYSIS, "b"), call("c1"), reply("c1"), call("c2"), reply("c2")]
+    assert [message.get("reasoning_content") for message in messages(history)] == [None, "a\n\nb", None, None, None]
+
+
+def test_a_call_on_another_channel_is_left_out() -> None:
+    header = Header(Role.ASSISTANT, Channel.ANALYSIS, recipient="python", call_id="c1")
+    assert messages([user("Hi"), Frame(header, "SECRET", Terminator.CALL), reply("c1")]) == [{"role": "user", "content": "Hi"}]
+
+
+def test_a_preamble_before_an_answer_to_be_continued_is_its_beginning() -> None:
+    [_, answer] = messages([user("Hi"), Frame(PREAMBLE, "I look.")], Frame(FINAL, "It"))
+    assert answer == {"role": "assistant", "content": "I look.\n\nIt"}
+
+
+def test_reasoning_of_an_earlier_turn_is_not_sent_with_a_later_call() -> None:
+    for between in ([user("Hi")], [Frame(FINAL, "Hello")]):
+        assert not [m for m in messages([Frame(ANALYSIS, "SECRET"), *between, call("c1"), reply("c1")]) if "reasoning_content" in m]
+
+
+def test_markers_are_escaped_in_reasoning_preambles_and_arguments_too() -> None:
+    marker = "<|end|>"
+    history = [
+        Frame(ANALYSIS, marker),
+        Frame(PREAMBLE, marker),
+        Frame(call("c1").header, f'{{"q": "{marker}"}}', Terminator.CALL),
+        reply("c1"),
+    ]
+    for frames in (history, history[1:]):
+        assert "<|" not in str(messages(frames))
+    answer = messages([user("Hi"), *history[:2]], Frame(FINAL, marker))[-1]
+    escaped = "<\u2060|end|>"
+    assert answer == {"role": "assistant", "content": f"{escaped}\n\n{escaped}", "reasoning_content": escaped}
+
+
+def test_hidden_text_before_a_call_is_not_sent_as_its_reasoning() -> None:
+    hidden = [Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=intent), "SECRET") for intent in (Intent.DEBUG, Intent.STATUS)]
+    assert messages([*hidden, call("c1"), reply("c1")])[0] == {"role": "assistant", "tool_calls": [called("c1")]}

@@ -38,6 +38,10 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
         details(part("summary", "I compared routes."), {"type": "reasoning.encrypted", "data": RAW}),
         {"content": "By train."},
     ],
+    "among parts of other types": [
+        {"reasoning_details": [5, "", None, part("summary", "I compared routes."), []]},
+        {"content": "By train."},
+    ],
     "of another name": [
         details({"type": "reasoning.summary2", "summary": RAW}, part("summary", "I compared routes.")),
         {"content": "By train."},
@@ -66,6 +70,8 @@ def test_an_untrusted_summary_is_hidden(script: str) -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_trusted_summary_is_shown_once_and_raw_reasoning_never(script: str) -> None:
     finished = read(SCRIPTS[script], trusted=True)
+    hidden = [done.frame.body for done in finished if not may_see(done.frame.header, Audience.END_USER)]
+    assert hidden == ([RAW] if RAW in str([delta for delta in SCRIPTS[script] if "encrypted" not in str(delta)]) else [])
     assert visible(finished) == [("reasoning_summary", "I compared routes."), (None, "By train.")]
     frames: list[Frame] = [done.frame for done in finished]
     assert all(done.complete and done.error is None for done in finished)

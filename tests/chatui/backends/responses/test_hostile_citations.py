@@ -59,6 +59,11 @@ def test_a_partly_hidden_answer_has_no_sources(words: str) -> None:
     assert sources(*message_events(words, cites(URL)), ENDED) == {}
 
 
+def test_an_answer_whose_text_came_before_its_item_has_sources() -> None:
+    begun, piece, whole = message_events("It rains.", cites(URL, "Rain"))
+    assert list(sources(piece, begun, whole, ENDED)) == [URL]
+
+
 def test_text_after_a_call_has_no_sources() -> None:
     call = {"type": "function_call", "id": "c", "call_id": "c", "name": "f", "arguments": "{}"}
     before = [{"type": "response.output_item.added", "item": call}, {"type": "response.output_item.done", "item": call}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatui.backends.base import GivenReasoning
 from chatui.backends.responses.input import prompt
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
@@ -57,7 +58,9 @@ def test_unpaired_calls_and_replies_are_left_out() -> None:
 def test_messages_for_users_or_staff_are_left_out() -> None:
     summary = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE), "Thought about it.")
     caught = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG), "leaked")
-    assert prompt([QUESTION, summary, caught, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
+    status = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.STATUS), "SECRET")
+    other = [Frame(Header("stranger"), "SECRET"), Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET")]
+    assert prompt([QUESTION, summary, caught, status, *other, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
 
 
 def test_markers_in_texts_of_users_and_tools_are_escaped() -> None:
@@ -66,3 +69,32 @@ def test_markers_in_texts_of_users_and_tools_are_escaped() -> None:
     assert "<|" not in sent.instructions
     assert "<|" not in str(sent.items)
     assert "\u2060|end|>" in str(sent.items[0]["content"])
+
+
+def test_each_reasoning_item_has_its_own_id() -> None:
+    again = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.weather", call_id="call_2"), "{}", Terminator.CALL)
+    second = Frame(Header(Role.TOOL, name="functions.weather", call_id="call_2"), "snow")
+    items = prompt([QUESTION, THOUGHT, THOUGHT, CALL, REPLY, THOUGHT, THOUGHT, again, second]).items
+    assert [item["id"] for item in items if item["type"] == "reasoning"] == ["rs_1", "rs_2", "rs_5", "rs_6"]
+
+
+def test_a_call_on_another_channel_is_left_out() -> None:
+    header = Header(Role.ASSISTANT, Channel.ANALYSIS, recipient="python", call_id="call_1")
+    assert prompt([QUESTION, Frame(header, "SECRET", Terminator.CALL), REPLY]).items == [ASKED]
+
+
+def test_reasoning_given_by_the_server_replaces_only_reasoning() -> None:
+    given = {"call_1": GivenReasoning(items=({"type": "reasoning", "id": "r"},)), "other": GivenReasoning(items=({"type": "x"},))}
+    items = prompt([QUESTION, PREAMBLE, THOUGHT, CALL, REPLY], given).items
+    assert items == [ASKED, {"type": "reasoning", "id": "r"}, message_item("One moment.", phase="commentary"), CALLED, REPLIED]
+
+
+def test_markers_in_texts_of_the_model_are_escaped() -> None:
+    marker = "<|end|>"
+    frames = [
+        QUESTION,
+        *(Frame(frame.header, marker) for frame in (THOUGHT, PREAMBLE)),
+        Frame(CALL_HEADER, f'{{"q":"{marker}"}}', CALL.terminator),
+    ]
+    sent = str(prompt([*frames, REPLY, Frame(ANSWER.header, marker)]).items)
+    assert "<|" not in sent and sent.count("\\u2060|end|>") + sent.count("\u2060|end|>") == 4

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.responses.items import Item
+from chatui.backends.responses.items import CALL, Item, Items
+from chatui.backends.speaker import Label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 
@@ -27,6 +28,10 @@ MESSAGE = {"type": "message", "role": "assistant"}
         ([MESSAGE | {"name": "x"}], BROKEN),
         ([MESSAGE | {"call_id": "x"}], BROKEN),
         ([MESSAGE | {"is_thinking": True}], BROKEN),
+        ([MESSAGE | {"channel": "analysis"}, {"channel": None}], BROKEN),
+        ([MESSAGE, {"channel": "analysis"}], BROKEN),
+        ([MESSAGE | {"arguments": "x", "summary": ["x"], "encrypted_content": "x"}], ANSWER),
+        ([MESSAGE, {"name": "x"}, {"name": ""}], BROKEN),
         ([MESSAGE | {"mystery": "x"}], BROKEN),
         ([MESSAGE | {"mystery": "x"}, MESSAGE], BROKEN),
         ([MESSAGE, {"type": "reasoning"}], BROKEN),
@@ -52,3 +57,25 @@ def test_a_later_status_replaces_an_earlier_one_and_a_missing_one_does_not() -> 
     for status, expected in (("in_progress", "in_progress"), (None, "in_progress"), ("incomplete", "incomplete")):
         item.learn({"status": status})
         assert item.status == expected
+
+
+@pytest.mark.parametrize(("late", "name"), [({"type": "reasoning"}, "type"), ({"role": 5}, "role")])
+def test_another_type_or_role_is_a_known_label(late: dict[str, Any], name: str) -> None:
+    item = Item(0)
+    item.learn(MESSAGE)
+    item.learn(late)
+    item.learn({"mystery": "x"})
+    assert item.label == Label(name, is_known=True)
+
+
+def test_an_item_that_an_event_names_first_is_found_by_its_id() -> None:
+    items = Items()
+    assert [items.item_for_text({"item_id": name}).number for name in ("a", "b", "a")] == [0, 1, 0]
+    assert [items.item_for_call({"item_id": name}).number for name in ("c", "d", "c")] == [2, 3, 2]
+    assert [item.kind for item in items] == ["", "", CALL, CALL]
+
+
+def test_text_at_the_place_of_an_item_that_has_ended_belongs_to_a_new_one() -> None:
+    items = Items()
+    items.added(MESSAGE, 0).is_done = True
+    assert items.item_for_text({"output_index": 0}).number == 1

@@ -30,6 +30,8 @@ def numbers(items: Items, *outputs: dict[str, Any]) -> list[int]:
 def test_only_a_part_that_arrived_by_itself_has_text() -> None:
     flow = Flow()
     assert (flow.add(0, "a"), flow.add(0, ""), flow.has(0), flow.has(1)) == ("a", "", True, False)
+    empty = Flow()
+    assert (empty.add(0, ""), empty.has(0)) == ("", False)
     whole = Flow()
     assert whole.complete(["a"]) == "a" and not whole.has(0)
 
@@ -45,6 +47,7 @@ def test_only_a_part_that_arrived_by_itself_has_text() -> None:
     (["a", "b"], {0: "a", 1: "bc"}, "c", False),
     ([], {0: "a", 1: "b"}, "a\n\nb", False),
     ([], {0: ""}, "", False),
+    (["a"], {0: ""}, "", False),
 ])  # fmt: skip
 def test_a_claim_adds_only_what_is_missing_at_the_end(arrived: list[str], claims: dict[int, str], added: str, differs: bool) -> None:
     flow = Flow("\n\n")
@@ -61,6 +64,10 @@ def test_a_claim_is_applied_before_another_part_begins() -> None:
     flow.add(0, "a")
     flow.claim(0, "ab")
     assert flow.add(1, "c") == "b\n\nc"
+    growing = Flow()
+    growing.add(0, "a")
+    growing.claim(0, "ab")
+    assert (growing.add(0, "b"), growing.settle(), growing.text) == ("b", "", "ab"), "but not before the same part goes on"
 
 
 @for_each([(["ab"], "b", False), (["a", "b"], "\n\nb", False), (["a"], "", False), (["x"], "", True), ([], "c", False), ([""], "c", False)])
@@ -75,6 +82,9 @@ def test_the_whole_text_of_an_item_counts_more_than_claims(parts: list[str], add
 def test_text_after_the_whole_text_continues_its_part() -> None:
     flow = Flow("\n\n")
     assert (flow.complete(["a"]), flow.add(0, "b"), flow.add(1, "c"), flow.text) == ("a", "b", "\n\nc", "ab\n\nc")
+    assert flow.complete(["ab", "cd"]) == "d"
+    flow.claim(1, "cde")
+    assert (flow.settle(), flow.differs) == ("e", False)
 
 
 # Items
@@ -125,6 +135,7 @@ def test_the_items_of_a_snapshot_are_matched_by_id_and_else_in_order() -> None:
     unnamed = {"type": MESSAGE}
     assert numbers(items_of(*named), {"type": MESSAGE, "id": "b"}, unnamed) == [1, 0]
     assert numbers(items_of(*named), {"type": MESSAGE, "id": "a"}, unnamed) == [0, 1]
+    assert numbers(items_of(*named), unnamed, {"type": MESSAGE, "id": "a"}) == [1, 0]
     assert numbers(items_of(*named), unnamed, unnamed, unnamed) == [0, 1, 2]
     assert numbers(items_of(*named), {"type": REASONING}, {"type": MESSAGE, "id": "c"}) == [2, 0]
 
@@ -141,6 +152,9 @@ def test_a_call_that_ends_without_place_is_found_by_its_call_id() -> None:
     items = items_of({"type": CALL, "call_id": "a"}, {"type": CALL, "call_id": "b"})
     assert [items.done({"type": CALL, "call_id": name}, None).number for name in ("b", "a")] == [1, 0]
     assert items_of({"type": MESSAGE}, {"type": CALL}).done({"type": CALL, "call_id": "c"}, None).number == 1
+    output = {"type": "function_call_output", "call_id": "c"}
+    assert items_of({"type": CALL, "call_id": "c"}).done(output, None).number == 1
+    assert items_of(output, {"type": CALL}).done({"type": CALL, "call_id": "c"}, None).number == 1, "its output is another item"
 
 
 def test_an_item_that_ends_without_place_is_not_one_whose_kind_is_unknown() -> None:
@@ -229,6 +243,11 @@ def test_a_message_that_ends_as_something_else_is_the_same_item() -> None:
     assert items.done({"type": REASONING, "id": "m"}, 0).number == 0 and next(iter(items)).label is not None
     items = items_of(message_item, indexed=True)
     assert items.done({"type": REASONING, "id": "m"}, 1).number == 1 and next(iter(items)).label is None
+    items = items_of(message_item, indexed=True)
+    next(iter(items)).is_done = True
+    assert items.done({"type": REASONING, "id": "m"}, 0).number == 1 and next(iter(items)).label is None
+    items = items_of({"type": REASONING, "id": "m"}, indexed=True)
+    assert items.done(message_item, 0).number == 1, "reasoning does not turn into an answer"
 
 
 def test_a_message_that_a_snapshot_calls_something_else_is_hidden() -> None:
@@ -244,6 +263,7 @@ def test_a_message_that_a_snapshot_calls_something_else_is_hidden() -> None:
 def test_the_place_of_an_item_may_become_known_later() -> None:
     items = items_of({"type": MESSAGE, "id": "m"}, {"type": MESSAGE})
     items.added({"type": MESSAGE, "id": "m"}, 2)
+    items.added({"type": MESSAGE, "id": "m"}, None)
     assert items.item_for_text({"output_index": 2}).number == 0
 
 

@@ -32,10 +32,11 @@ class Read:
         self.calls = [(done.frame.header.call_id, done.frame.body) for done in finished if done.frame.terminator == "<|call|>"]
 
 
-def read(*events: dict[str, Any], breaks: bool = False, **options: Any) -> Read:
+def read(*events: dict[str, Any], breaks: bool = False, has_tools: bool = False, **options: Any) -> Read:
     """Every frame that is opened is closed, and none is nested in another: otherwise the Assembler fails the test."""
     numbers = iter(range(1, 100))
     reducer = Reducer(lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **options)
+    reducer.has_tools = has_tools
     assembler, reason = Assembler(), None
     raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
     if breaks:

@@ -12,7 +12,7 @@ from chatui.backends.hosted.tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.backends.responses.server_tools import ServerTools
-from renderer.events import Assembler
+from renderer.events import Assembler, FrameText
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show
 from tests.chatui.backends.chat.test_backend import then
@@ -55,6 +55,10 @@ def cites(url: object, title: object = "A page") -> dict[str, Any]:
     [
         ("web_search_call", {"type": "search", "query": SECRET}, "Searching the web"),
         ("web_search_call", {"type": "open_page", "url": SECRET}, "Reading a web page"),
+        *(("web_search_call", {"type": step}, "Reading a web page") for step in ("open", "find", "find_in_page")),
+        ("web_search_call", "open_page", "Searching the web"),
+        ("mcp_call", {"type": "open_page"}, "Using a tool of the model server"),
+        ("image_generation_call", None, "Making a picture at the model server"),
         ("code_interpreter_call", None, "Running code at the model server"),
         ("file_search_call", None, "Searching files of the model server"),
         ("mcp_call", None, "Using a tool of the model server"),
@@ -146,3 +150,24 @@ async def test_tools_are_sent_as_configured_and_only_if_requested() -> None:
         await backend.aclose()
     assert with_tools["tools"] == [SEARCH, code] and "include" not in with_tools
     assert "tools" not in server.posted
+
+
+def test_a_tool_is_announced_as_soon_as_it_begins_and_only_once() -> None:
+    reducer = reducers.Reducer(lambda: "new", max_chars=10_000)
+    reducer.server_tools = ServerTools(hosted())
+    begun = reducer.feed("response.output_item.added", added("web_search_call", "t"))
+    assert [event.text for event in begun if isinstance(event, FrameText)] == ["Searching the web"]
+    assert reducer.feed("response.output_item.added", added("web_search_call", "t")) == []
+
+
+def test_a_type_that_is_no_text_is_no_tool() -> None:
+    tools = hosted()
+    assert [ServerTools(tools).line(0, item) for item in ({}, {"type": 5}, {"type": "web_search"}, {"type": None})] == [None] * 4
+    assert tools.kinds == []
+
+
+def test_the_annotations_of_the_whole_message_count_more_than_earlier_ones() -> None:
+    tools = hosted()
+    again = done("message", "m", role="assistant", content=[{"type": "output_text", "text": "It rains.", "annotations": []}])
+    visible_frames(*answer(cites("https://a.test/")), again, tools=tools)
+    assert (tools.sources, tools.kinds) == ({}, ["annotations"])
