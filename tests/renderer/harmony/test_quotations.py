@@ -6,7 +6,7 @@ import pytest
 
 from renderer.errors import Code
 from renderer.events import Finished
-from renderer.frames import Intent
+from renderer.frames import Intent, Terminator
 from renderer.gate import Audience, show, visible
 from renderer.harmony.text import read_answer, read_completion
 
@@ -126,3 +126,16 @@ def test_without_text_there_is_no_answer() -> None:
     assert read_answer("", lambda: "c1", is_over=True) == read_answer(" ", lambda: "c1", is_over=True) == []
     whole = f"{F}is whole<|return|>"
     assert read_answer(whole, lambda: "c1", is_over=True) == read_completion(whole, lambda: "c1")
+
+
+@pytest.mark.parametrize("sign", ['"', "`"])
+def test_a_quotation_that_is_open_hides_what_follows_however_many_came_before(sign: str) -> None:
+    for signs in range(1, 8):
+        thought = f"They want it{f' {sign} so' * signs}."
+        assert seen(f"{A}{thought}{NEXT}{F}Shown<|end|>") == ("" if signs % 2 else "Shown"), thought
+
+
+@pytest.mark.parametrize("end", ["<|return|>", "<|end|>"])
+def test_a_call_that_cannot_be_read_ends_as_a_message_and_never_as_an_answer(end: str) -> None:
+    [call] = read_completion(f"<|channel|>commentary to=functions.f <|constrain|>json<|message|>nothing{end}", lambda: "c1")
+    assert (call.frame.terminator, call.error, call.complete) == (Terminator.END, Code.CALL_SCHEMA, True)

@@ -137,3 +137,19 @@ def test_only_spaces_tabs_and_line_breaks_may_be_between_frames(between: str, is
     for pieces in (text, list(text)):
         report = document.check(pieces)
         assert (report.is_clean, report.count, report.frames) == ((True, 0, 2) if is_allowed else (False, 2, 4))
+
+
+@for_each(
+    [
+        ("user<<|channel|>x", {"recipient": "user<"}),
+        ("user<<<|channel|>x", {"recipient": "user<<"}),
+        ("user<|channel|>x<<|constrain|>json", {"channel": "x<", "constrain": "json"}),
+    ]
+)
+def test_a_sign_before_a_token_of_a_header_belongs_to_the_value_before_it_and_is_a_fault(header: str, values: dict[str, str]) -> None:
+    for pieces in ([f"<|start|>assistant to={header}<|message|>x<|end|>\n"], list(f"<|start|>assistant to={header}<|message|>x<|end|>\n")):
+        reader = FrameReader(lenient=True)
+        events = [event for piece in [HEADER, *pieces] for event in reader.feed(piece.encode())] + reader.finish()
+        [frame] = [event for event in events if not isinstance(event, DocumentOpened | ProblemFound)]
+        assert {name: getattr(frame.frame.header, name) for name in values} == values
+        assert frame.error is PARSE
