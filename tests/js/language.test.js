@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { refusal } from "../../static/js/language/refusals.js";
-import { LANGUAGE, number, timesIn, useCatalogue, t, tc, tn } from "../../static/js/language/words.js";
+import { LANGUAGE, number, useCatalogue, t, tc, tn } from "../../static/js/language/words.js";
 
 const NOTHING = { plural: () => 0, entries: {} };
 
@@ -22,21 +22,6 @@ test("without a catalogue a sentence is shown in English", () => {
 test("values go into their places, numbers as the language writes them", () => {
   assert.equal(t("%(b)s before %(a)s", { a: "one", b: 12345 }), "12,345 before one");
   assert.equal(number(0.5, { style: "percent" }), "50%");
-});
-
-test("a time is written as on the pages of the server: the day before the month, and the 24-hour clock", () => {
-  /** @param {string} language @param {string} zone */
-  const written = (language, zone) => timesIn(language, zone).format(new Date("2026-11-03T22:05:00Z"));
-  assert.equal(written("en", "UTC"), "3 Nov 2026, 22:05");
-  assert.equal(written("de", "UTC"), "03.11.2026, 22:05");
-  assert.equal(written("ko", "UTC"), "2026. 11. 3. 22:05");
-  assert.equal(written("zh-hans", "UTC"), "2026年11月3日 22:05");
-  assert.equal(written("en", "Europe/Berlin"), "3 Nov 2026, 23:05");
-});
-
-test("a time zone that the browser does not know is the browser's own", () => {
-  const now = new Date();
-  assert.equal(timesIn("en", "Moon/Crater").format(now), timesIn("en").format(now));
 });
 
 test("what is put in is not read again, and a place without a value stays as it is", () => {

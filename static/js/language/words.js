@@ -12,9 +12,7 @@
 /** The code of the page's language, as the server names it. */
 export const LANGUAGE = globalThis.document?.documentElement.lang.toLowerCase() || "en";
 const plainNumber = new Intl.NumberFormat(LANGUAGE);
-/** @type {Readonly<Record<string, string>>} */
-const DAY_FIRST_AND_24_HOURS = { en: "en-GB", ko: "ko-u-hc-h23" };
-const time = timesIn(LANGUAGE, globalThis.document?.documentElement.dataset.timeZone);
+const time = times(globalThis.document?.documentElement.dataset.timeZone);
 /** Separates a context from its word, as in gettext. */
 const CONTEXT_END = "\u0004";
 const NAME = /%\((\w+)\)s/g;
@@ -72,18 +70,12 @@ export function moment(at) {
   return time.format(new Date(at));
 }
 
-/**
- * How the pages of a language write a date with its time, as chatui/formats does: the day before the month, and the
- * 24-hour clock.
- * @param {string} language
- * @param {string} [timeZone] the person's choice; by default, or if the browser does not know it, the browser's
- */
-export function timesIn(language, timeZone) {
+/** @param {string} [timeZone] the person's choice; by default, or if the browser does not know it, the browser's */
+function times(timeZone) {
   try {
-    const locale = DAY_FIRST_AND_24_HOURS[language] ?? language;
-    return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone });
+    return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone });
   } catch {
-    return timesIn(language);
+    return times();
   }
 }
 

@@ -14,7 +14,7 @@ from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 
-WRITTEN_IN = """(place, zone) => new Intl.DateTimeFormat({ en: "en-GB", de: "de", ko: "ko-u-hc-h23" }[document.documentElement.lang], {
+WRITTEN_IN = """(place, zone) => new Intl.DateTimeFormat(document.documentElement.lang, {
   dateStyle: "medium", timeStyle: "short", timeZone: zone }).format(new Date(place.dateTime))"""
 SHIFTS = """globalThis.shifts = [];
 new PerformanceObserver((list) => {

@@ -296,7 +296,7 @@ def test_versions_say_when_they_were_written_and_fade_in_both_columns(two: Deplo
     for time in (own, other):
         expect(time).to_have_css("opacity", "1")
         at = time.locator("time")
-        assert at.inner_text() == at.evaluate("""time => new Date(time.dateTime).toLocaleString("en-GB",
+        assert at.inner_text() == at.evaluate("""time => new Date(time.dateTime).toLocaleString("en-US",
           { dateStyle: "medium", timeStyle: "short", timeZone: "Asia/Seoul" })""")
     faded = "() => parseFloat(getComputedStyle(document.querySelector('.transcript'), '::after').inlineSize)"
     assert chat.page.evaluate(faded) >= (chat.last.bounding_box() or {"width": 9999})["width"] - 1
