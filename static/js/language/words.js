@@ -11,7 +11,6 @@
 
 /** The code of the page's language, as the server names it. */
 export const LANGUAGE = globalThis.document?.documentElement.lang.toLowerCase() || "en";
-const plainNumber = new Intl.NumberFormat(LANGUAGE);
 const time = times(globalThis.document?.documentElement.dataset.timeZone);
 /** Separates a context from its word, as in gettext. */
 const CONTEXT_END = "\u0004";
@@ -62,7 +61,7 @@ export function tn(one, many, n, values) {
  * @param {Intl.NumberFormatOptions} [options]
  */
 export function number(value, options) {
-  return (options ? new Intl.NumberFormat(LANGUAGE, options) : plainNumber).format(value);
+  return value.toLocaleString(LANGUAGE, options);
 }
 
 /** Format a time in the person's time zone. @param {string | number} at in ISO 8601, or milliseconds */
