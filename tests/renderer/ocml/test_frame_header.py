@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderer.errors import Code, ParseHeaderError
-from renderer.frames import Frame, Header, Terminator
-from renderer.ocml import frame_header
+from renderer.frame_kinds import BROKEN
+from renderer.frames import Channel, Frame, Header, Terminator
+from renderer.gate import Audience, may_see
+from renderer.ocml import document, frame_header
 from renderer.tokens import Token
-from tests.renderer.examples import frames
+from tests.renderer.examples import bodies, frames
 
 _WORDS = [
     "user",
@@ -204,3 +206,48 @@ def test_a_character_that_is_not_allowed_hides_the_frame_wherever_it_is(characte
     for raw in (f"{character}user", f"user{character}name=a", f"user name=a{character}", f"assistant<|channel|>final{character}"):
         foreign = [fault for fault in frame_header.read(raw).faults if "a character" in fault.hint]
         assert [(fault.at, fault.hides, fault.code) for fault in foreign] == [(raw.index(character), True, Code.PARSE_HEADER)]
+
+
+_KNOWN_WORDS = ["user", "assistant", "tool", "final", "analysis", "preamble", "functions.x", "a/b"]
+anything = st.none() | st.text(max_size=6) | st.sampled_from(_KNOWN_WORDS)
+
+
+@given(
+    st.builds(Header, anything.map(str), anything, anything, anything, anything, anything, anything, anything),
+    bodies,
+    st.sampled_from(list(Terminator)),
+)
+def test_any_frame_can_be_made_writable_and_nobody_sees_more_of_it(header: Header, body: str, terminator: Terminator) -> None:
+    frame = Frame(header, body, terminator)
+    written = document.writable(frame)
+    assert document.parse_frame(document.dump_frame(written)) == written
+    assert may_see(header, Audience.END_USER) or not may_see(written.header, Audience.END_USER)
+
+
+@pytest.mark.parametrize(
+    ("header", "written"),
+    [
+        (Header("assistant", "final", name="a b", content_type="", constrain="json"), Header("assistant", "final", constrain="json")),
+        (Header("user", call_id="é", name="ada"), Header("user", name="ada")),
+        (Header("assistant", "final", intent="a b"), BROKEN),
+        (Header("assistant", "final", recipient=""), BROKEN),
+        (Header("assistant", "finale"), BROKEN),
+        (Header("assistant", "a b"), BROKEN),
+        (Header("assistant", ""), BROKEN),
+        (Header("a b"), BROKEN),
+        (Header(""), BROKEN),
+        (Header("user", intent=""), BROKEN),
+        (Header("user", "final", "a b"), BROKEN),
+        (Header("assistant", "final", name="n" * 4096), BROKEN),
+        (Header("robot"), BROKEN),
+        (Header("tool", "commentary", name="a b"), BROKEN),
+        (Header("functions.x", "commentary"), Header("tool", "commentary", name="functions.x")),
+    ],
+)
+def test_an_invalid_value_is_left_out_unless_it_decides_who_may_see_the_frame(header: Header, written: Header) -> None:
+    assert document.writable(Frame(header, "x")) == Frame(written, "x")
+
+
+def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
+    frame = Frame(Header("assistant", Channel.COMMENTARY, "functions.x", "c1"), "{}", Terminator.CALL)
+    assert document.writable(frame) is frame
