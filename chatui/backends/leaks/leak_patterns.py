@@ -115,23 +115,27 @@ _PREFIXES = frozenset(
 _MAX_PREFIX_CHARS = max(map(len, _PREFIXES))
 _MAX_SPREAD_CHARS = 17 * (_MAX_PREFIX_CHARS + 2)
 _MAX_WAITING = 240
+_BETWEEN = frozenset((ZERO, "\\"))
 
 
 def undecided(text: str) -> int:
     """How many characters at the end of folded text may be the beginning of a sign, before its trigger."""
-    if match := BEGUN.search(text[-64:]):
-        return len(match[0])
-    end = text[-_MAX_SPREAD_CHARS:]
-    letters = bare(end)
+    match = BEGUN.search(text[-64:])
+    return max(len(match[0]) if match else 0, _undecided_token(text[-_MAX_SPREAD_CHARS:]))
+
+
+def _undecided_token(end: str) -> int:
+    # Invisible characters may stand between the letters, and a backslash before each bar.
+    places = [place for place, character in enumerate(end) if character not in _BETWEEN]
+    letters = "".join(end[place] for place in places)
     length = int(letters.endswith("|"))
     length += undecided_word(letters[: len(letters) - length])
     if not length:
         return 0
     if letters[:-length].endswith("|"):
         length += 1
-    # Invisible characters may stand between the letters.
-    places = [place for place, character in enumerate(end) if character != ZERO]
-    return len(end) - places[-length]
+    begin = end[: places[-length]].rstrip("\\")
+    return len(end) - len(begin)
 
 
 def undecided_word(end: str) -> int:

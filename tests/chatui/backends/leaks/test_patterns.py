@@ -288,3 +288,13 @@ def test_details_about_reasoning_are_hidden(opening: str) -> None:
 def test_other_details_are_shown(opening: str) -> None:
     text = f"Hi.{opening}x</details> So"
     assert judged(text) == text
+
+
+@for_each([
+    *(f"{word}{bar}{end}" for word in ("channel", "start", "message") for bar in ("|", "\\|") for end in (">", "\\>")),
+    *(r"\|channel\|\>", r"|start\|\>", rf"cha{ZERO}nnel\|\>", rf"channel{ZERO}\|\>", r"channel\\\|\\>"),
+])  # fmt: skip
+def test_what_is_left_of_a_token_is_held_while_its_bar_is_escaped(sign: str) -> None:
+    # ``judged`` says that nothing depends on the pieces in which it arrives.
+    assert judged(f"Hi.{sign}x") == f"Hi.{{!{sign}x}}"
+    assert judged(f"Hi {sign[:-1]}") == f"Hi {sign[:-1]}"
