@@ -177,6 +177,17 @@ def test_ratings_of_temporary_and_unfinished_conversations_are_not_exported(stat
     assert of() == [] and rating_exports.count(Filters()) == 0
 
 
+@pytest.mark.parametrize("has_hidden", [False, True])
+def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(ada: User, exported: Planted, has_hidden: bool) -> None:
+    other = plant(ada, Canary())
+    rate(other.final, ada)
+    lines = rating_exports.export(SHELL, ExportOptions(ALL, has_hidden=has_hidden, reason="to see why it was wrong"))
+    next(lines)
+    recorded = AuditEvent.objects.count()
+    Conversation.objects.filter(pk=other.conversation.pk).update(deleted_at=timezone.now())
+    assert list(lines) == [] and AuditEvent.objects.count() == recorded
+
+
 def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
     lines = rating_exports.export(SHELL, ExportOptions(Filters()))
     Rating.objects.all().delete()
