@@ -23,9 +23,7 @@ from chatui.env import Environment, environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
 from chatui.tools import available, catalogue, combinations
-from chatui.tools.browser import engines
 from chatui.tools.python import availability
-from chatui.tools.servers import reading
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
 """Names or prefixes of variables that are not settings: keys to which the admin pages refer, and variables for the tests."""
@@ -168,7 +166,11 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_TOOLS_FILE should have no mistakes. The rest of it is used in any case."""
     path = environment().tools_file
-    problems = () if path is None else reading.read_file(path).problems
+    if path is None:
+        return []
+    from chatui.tools.servers import reading  # as in ``chatui.tools.catalogue``
+
+    problems = reading.read_file(path).problems
     return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
 
 
@@ -190,7 +192,11 @@ def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def search_engine(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A configured search engine needs an address or a key; otherwise models cannot search."""
     env = environment()
-    if env.search == "none" or engines.is_configured(env):
+    if env.search == "none":
+        return []
+    from chatui.tools.browser import engines  # as in ``chatui.tools.catalogue``
+
+    if engines.is_configured(env):
         return []
     missing = "CHATUI_SEARCH_URL" if env.search == "searxng" else "CHATUI_SEARCH_KEY"
     return [checks.Warning(f"CHATUI_SEARCH={env.search} needs {missing}; models cannot search until it is set.", id="chatui.W033")]

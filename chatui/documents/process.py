@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from chatui.documents.cleaning import has_no_invisible
-from chatui.documents.inside.text_collector import LABEL_CHARS, MAX_PARTS
-from chatui.documents.inside.worker import LENGTH_BYTES, NOT_PREPARED
+from chatui.documents.inside.text_collector import LABEL_CHARS, LENGTH_BYTES, MAX_PARTS, NOT_PREPARED
 from chatui.documents.kinds import Reason
 from chatui.env import BASE_DIR
 from chatui.sandbox.confinement import Limits

@@ -1,7 +1,8 @@
 """Imports Daphne without Twisted's TLS and Autobahn's WAMP, which ``serve`` does not use. This saves 14 MB for OpenSSL and cryptography.
 
-TLS ends at a proxy in front of this server, and nothing here speaks WAMP. Terminal colors, which take 1 MB if a developer has installed
-them, are left out too. Import this module before anything of Daphne, Twisted or Autobahn.
+TLS ends at a proxy in front of this server, and nothing here speaks WAMP. Two more are left out, of 1 MB each: the tool with which
+Autobahn's C functions were compiled, and terminal colors, if a developer has installed them. Import this module before anything of Daphne,
+Twisted or Autobahn.
 """
 
 from __future__ import annotations
@@ -30,9 +31,28 @@ def _unused_package(name: str) -> Any:
     return unused
 
 
+class _CompiledFFI:
+    """Stands in for ``cffi.FFI``, with which Autobahn declares C functions. They were compiled when it was installed, so the compiled
+    module is all that is needed to call them; ``cffi`` would parse their declarations again at every start."""
+
+    _module = ""
+
+    def cdef(self, _declarations: str) -> None:
+        """See cffi. The compiled module contains them."""
+
+    def set_source(self, module: str, _source: str, **_options: Any) -> None:
+        """See cffi. Only the name of the module is needed."""
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module).ffi, name)
+
+
 _WAMP = "autobahn.wamp"
 _wamp = _unused_package(_WAMP)
 _wamp.websocket = _Unused(f"{_WAMP}.websocket")
+_cffi: Any = _Unused("cffi")
+_cffi.FFI, _cffi.__version__ = _CompiledFFI, ""
 _LEFT_OUT: dict[str, ModuleType | None] = {
     # Twisted works without these two, as if they were not installed.
     "OpenSSL": None,
@@ -42,6 +62,7 @@ _LEFT_OUT: dict[str, ModuleType | None] = {
     # Its message classes take most of the memory. WebSockets only need ``autobahn.wamp.types``.
     _WAMP: _wamp,
     f"{_WAMP}.websocket": _wamp.websocket,
+    "cffi": _cffi,
     # Autobahn works without it, as if it were not installed.
     "click": None,
 }

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from chatui.env import environment
 from chatui.tools import catalogue, documents
-from chatui.tools.servers import registry as servers
 from chatui.tools.tool import Tool
 
 MAX_OFFERED = 20
@@ -29,10 +28,13 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
     ``is_demo``: the model is the built-in demo. It has only its own tools, which are scripted like the demo itself.
     """
-    known = catalogue.tools()
     if is_demo:
-        return {name: each for name, each in known.items() if each.is_for_demo}
-    servers.refresh_if_due()
+        return dict(catalogue.of_demo())
+    known = catalogue.tools()
+    if environment().tools_file is not None:
+        from chatui.tools.servers import registry  # as in ``catalogue``
+
+        registry.refresh_if_due()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
@@ -40,7 +42,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
 def all_enabled() -> dict[str, Tool]:
     """The tools that the operator has enabled for anybody."""
-    known = catalogue.tools()
+    known = catalogue.tools() if _rules() else {}
     return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
 
 

@@ -7,11 +7,10 @@ import logging
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from chatui.env import environment
 from chatui.tools import arguments, built_in
-from chatui.tools.browser.tools import browser_tools
 from chatui.tools.functions import tool_of
 from chatui.tools.python.python_tool import PYTHON
-from chatui.tools.servers import registry
 from chatui.tools.tool import Tool, ToolUnusableError
 
 log = logging.getLogger(__name__)
@@ -22,14 +21,31 @@ _OWN = "chatui"
 
 def tools() -> dict[str, Tool]:
     """All usable tools by name. If a tool server's tool has the name of an installed one, the installed one takes precedence."""
-    return {**registry.tools(), **installed()}
+    return {**_of_servers(), **installed()}
+
+
+def _of_servers() -> dict[str, Tool]:
+    if environment().tools_file is None:
+        return {}
+    from chatui.tools.servers import registry  # takes 1 MB, and most installations have no such file
+
+    return registry.tools()
+
+
+@cache
+def of_demo() -> dict[str, Tool]:
+    """The tools of the built-in demo, by name. They are scripted like the demo itself."""
+    functions = (built_in.get_current_weather, built_in.keep_note)
+    return {function.__name__: tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in functions}
 
 
 @cache
 def installed() -> dict[str, Tool]:
     """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
+    from chatui.tools.browser.tools import browser_tools  # takes 2 MB, and most installations offer no tools
+
     clock = tool_of(built_in.current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, *_demo_tools(), PYTHON, *browser_tools())}
+    found = {each.name: each for each in (clock, *of_demo().values(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue
@@ -38,10 +54,6 @@ def installed() -> dict[str, Tool]:
         else:
             found[loaded.name] = loaded
     return found
-
-
-def _demo_tools() -> list[Tool]:
-    return [tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in (built_in.get_current_weather, built_in.keep_note)]
 
 
 def _loaded(entry: EntryPoint) -> Tool | None:

@@ -11,6 +11,10 @@ from chatui.documents.kinds import Reason
 
 MAX_PARTS = 5000
 LABEL_CHARS = 80
+LENGTH_BYTES = 4
+NOT_PREPARED = 70
+"""The worker's exit code if nothing was read because a library is missing, or the process could not be confined. It is here, like the
+size of the number that begins its output, so that the server process need not load the worker's parsers."""
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)|(?<! ) ++(?=\t)")
 """Trailing spaces. Each run is scanned once, however long it is."""
 _EMPTY_LINES = re.compile(r"\n{3,}")

@@ -13,14 +13,10 @@ from dataclasses import dataclass, field
 
 from chatui.documents import plain_text
 from chatui.documents.inside import archive, html, opendocument, pdf, probes, sheets, slides, word
-from chatui.documents.inside.text_collector import FullError, RefusedError, TextCollector
+from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 from chatui.sandbox import confinement
 from chatui.sandbox.confinement import Limits, NotConfinedError
-
-LENGTH_BYTES = 4
-NOT_PREPARED = 70
-"""The exit code if nothing was read because a library is missing, or the process could not be confined."""
 
 
 @dataclass(frozen=True, slots=True)
