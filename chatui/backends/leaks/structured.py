@@ -39,7 +39,10 @@ _HIDDEN: dict[str, tuple[str, ...]] = {
     "role": ("tool", "function"),
 }
 """Labels, and the values that mean that a part is not the answer's text."""
-_CALL = (frozenset(("name", "arguments")), frozenset(("name", "parameters")), frozenset(("id", "name", "arguments")))
+_NUMBERED = frozenset(("id", "call_id", "index"))
+_CALLS = (frozenset(("name", "arguments")), frozenset(("name", "parameters")))
+"""The keys of a call. Servers also number calls with arguments, say that they are of the type ``function``, and put them into a key of
+that name. A tool's definition has parameters there, and a description, and may be an honest answer."""
 _BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
 _BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
 _SIGN = re.compile(
@@ -52,8 +55,14 @@ _SIGN = re.compile(
     ),
     re.IGNORECASE,
 )
+_MAY_BE_CALL = re.compile(r"[\"'](?:arguments|parameters)[\"']\s*:")
+_CUT_CALL = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']arguments[\"']\s*:")
+"""Keys that show nothing by themselves, unless an answer that begins with arguments cannot be parsed: as if it is cut."""
 _MAX_UNDECIDED = 80
 _MAX_CHARS = 1 << 20
+_MAX_MARKS = 16_000
+"""The most marks in data that is read as Python, which takes twenty times as long as JSON: up to 40 ms, in which nothing else runs."""
+_MARKS = ",:[{(+-\"'"
 
 
 def begins(beginning: str) -> bool | None:
@@ -65,15 +74,16 @@ def begins(beginning: str) -> bool | None:
 
 def visible_of(text: str) -> str | None:
     """The visible part of complete data; None if it is ordinary text, so that all of it is visible."""
-    if not _SIGN.search(text):
+    is_signed = bool(_SIGN.search(text) or _CUT_CALL.match(text))
+    if not is_signed and not _MAY_BE_CALL.search(text):
         return None
     value = _read(text)
     if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
         return _of_parts(value)
     if isinstance(value, dict):
         return _of_object(value)
-    # It cannot be parsed, and contains a name for hidden text.
-    return ""
+    # It cannot be parsed. Does it contain a name for hidden text?
+    return "" if is_signed else None
 
 
 def _read(text: str) -> object:
@@ -83,6 +93,8 @@ def _read(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
+    if sum(map(text.count, _MARKS)) > _MAX_MARKS:
+        return None
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -97,7 +109,7 @@ def _of_parts(parts: list[Mapping[str, Any]]) -> str | None:
 
 
 def _of_object(value: Mapping[str, Any]) -> str | None:
-    if _labelled(value) or frozenset(value) in _CALL:
+    if _labelled(value) or _is_call(value):
         return ""
     if not any(_folded(name) in _KEYS for name in value):
         return None
@@ -106,7 +118,17 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
 
 
 def _is_hidden(part: Mapping[str, Any]) -> bool:
-    return _labelled(part) or part.get("thought") is True or frozenset(part) in _CALL
+    return _labelled(part) or part.get("thought") is True or _is_call(part)
+
+
+def _is_call(value: Mapping[str, Any]) -> bool:
+    keys = frozenset(value)
+    if value.get("type") == "function":
+        keys -= {"type"}
+        called = value.get("function")
+        if isinstance(called, dict):
+            return keys - _NUMBERED == {"function"} and frozenset(called) == {"name", "arguments"}
+    return keys in _CALLS or ("arguments" in keys and keys - _NUMBERED in _CALLS)
 
 
 def _labelled(value: Mapping[str, Any]) -> bool:

@@ -31,6 +31,14 @@ TEXT = {"type": "text", "text": "42"}
     ({"name": "f", "parameters": {"q": "SECRET"}}, ""),
     ({"name": "", "arguments": "SECRET"}, ""),
     ({"id": "c", "name": "f", "arguments": "SECRET"}, ""),
+    ({"arguments": "SECRET", "name": "f"}, ""),
+    ({"parameters": {"q": "SECRET"}, "name": "f"}, ""),
+    ({"index": 0, "call_id": "c", "arguments": {"q": "SECRET"}, "name": "f"}, ""),
+    ({"type": "function", "name": "f", "parameters": {"q": "SECRET"}}, ""),
+    ({"type": "function", "id": "c", "name": "f", "arguments": "SECRET"}, ""),
+    ({"type": "function", "function": {"name": "f", "arguments": "SECRET"}}, ""),
+    ({"id": "c", "type": "function", "function": {"arguments": "SECRET", "name": "f"}}, ""),
+    ([{"id": "c", "index": 0, "type": "function", "function": {"name": "f", "arguments": "SECRET"}}, TEXT], "42"),
     ({"reasoning": "SECRET", "final_answer": "42"}, "42"),
     ({"thinking": "SECRET", "Final Answer": "42"}, "42"),
     ({"Thinking": "SECRET", "final-answer": "42"}, "42"),
@@ -50,6 +58,16 @@ def test_only_the_answer_of_a_servers_own_data_is_shown(data: object, shown: str
     {"type": "text", "text": "42"},
     {"role": "assistant", "content": "42"},
     {"name": "Ada", "arguments": "for and against", "year": 1843},
+    {"id": 7, "name": "Sensor", "parameters": {"unit": "K"}},
+    {"type": "sensor", "name": "North", "parameters": {"unit": "K"}},
+    {"type": "function", "name": "f", "description": "Adds.", "parameters": {"type": "object"}},
+    {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+    {"type": "function", "function": {"name": "f", "arguments": "two"}, "colour": "red"},
+    {"type": "function", "function": {"name": "f", "arguments": "two", "colour": "red"}},
+    {"type": "function", "function": "f", "arguments": 2},
+    {"type": "operator", "function": {"name": "f", "arguments": 2}},
+    {"arguments": ["for", "against"], "parameters": 2},
+    [{"parameters": 2, "name": "f", "unit": "K"}, TEXT],
     [TEXT, TEXT],
     [TEXT, {"note": "'thinking': is a key"}],
 ])  # fmt: skip
@@ -60,6 +78,10 @@ def test_data_without_hidden_parts_is_shown_unchanged(data: object) -> None:
 @for_each([
     ('{"thinking": "SECRET", "answer": "4', ""),
     ('[] "thinking": "SECRET"', ""),
+    ('{"arguments": {"q": "SECRET', ""),
+    ("[ {'arguments' : {'q': 'SECRET", ""),
+    ('{"parameters": {"unit": "K"}, // a comment', None),
+    ('{"note": 1, "arguments": {"unit": "K"}, // a comment', None),
     ('{"a": {"thinking": "x"}} and more', ""),
     ("[" * 100_000 + '"thinking":', ""),
     ("no data at all", None),
@@ -72,6 +94,12 @@ def test_what_cannot_be_read_is_hidden_if_it_names_hidden_text(text: str, shown:
 def test_very_long_data_with_hidden_text_is_hidden_unread() -> None:
     long = json.dumps({"thinking": "SECRET", "answer": "4" * (1 << 20)})
     assert visible_of(long) == ""
+
+
+def test_python_data_with_very_many_parts_is_hidden_unread_if_it_names_hidden_text() -> None:
+    few, many = [[THOUGHT] * count + [TEXT] for count in (900, 2000)]
+    assert (visible_of(repr(few)), visible_of(repr(many)), visible_of(json.dumps(many))) == ("42", "", "42")
+    assert visible_of(repr([{"parameters": 2}] * 10_000)) is None
 
 
 @pytest.mark.parametrize("begun", ['{"', "{ '", '[{"', '\n [ { "a', '{\n "'])
