@@ -100,9 +100,11 @@ class Measuring:
     def _turns(self) -> Iterator[Figure]:
         # Two tokens, so that the answer does not end before the page follows it.
         turns, fetching = self._with_page(10, 2, rate=4, turns=6)
+        many = self._all(STREAMS, 2, self._plan.rounds, rate=4, turns=6)
         per_turn = middle(turns, cpu_per_turn)
         yield Figure("cpu_turn", "CPU per turn", "ms", per_turn, is_judged=_is_quiet(turns))
         yield Figure("cpu_turn_page", "  with what the page fetches", "ms", middle(fetching, cpu_per_turn), is_judged=_is_quiet(fetching))
+        yield Figure("cpu_turn_60", f"  {STREAMS} pages at once", "ms", middle(many, cpu_per_turn), is_judged=_is_quiet(many))
         if self._streamed:
             per_flush = cpu_per_flush(self._streamed, per_turn)
             yield Figure("cpu_flush", "CPU per frame with text", "ms", per_flush, is_judged=_is_quiet(self._streamed))
