@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from django.db.models import CharField, Count, QuerySet
 from django.db.models.functions import Cast, Substr
@@ -33,7 +32,7 @@ def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) ->
     names = [name for name in _COLUMNS if name in by]
     found = _grouped(filters, names)
     times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
-    _add_repetitions(times, filters, found, names)
+    _add_repetitions(times, filters, names)
     tallies = [
         Tally(**{"day": None, "person": None, "whose": None} | dict(zip(names, group, strict=True)), times=number)
         for group, number in times.items()
@@ -52,25 +51,29 @@ _COLUMNS = {
 }
 
 
-def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, found: QuerySet[AuditEvent], names: list[str]) -> None:
+def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, names: list[str]) -> None:
     """Replace sum lines by the attempts that they stand for, on the day of the last one, and add the attempts in open counters."""
-    sums = found.filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
-    for detail, *group in sums.values_list("detail", *names).iterator():
-        times[tuple(group)] -= 1
-        _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters.since)
+    # A sum line is written some time after its last attempt, so it may be later than the requested period.
+    sums = _grouped(replace(filters, before=None), names).filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
+    for detail, at, *group in sums.values_list("detail", "at", *names).iterator():
+        if filters.before is None or at < filters.before:
+            times[tuple(group)] -= 1
+        _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters)
     counting = aggregation.attempts_after()
     # Counters that are still open may have started before the requested period.
     first_lines = _grouped(replace(filters, since=None), names).filter(number__in=counting)
     for number, *group in first_lines.values_list("number", *names):
-        _add(times, dict(zip(names, group, strict=True)), counting[number], filters.since)
+        _add(times, dict(zip(names, group, strict=True)), counting[number], filters)
 
 
 def _grouped(filters: Filters, names: list[str]) -> QuerySet[AuditEvent]:
     return rows(filters).annotate(**{name: _COLUMNS[name] for name in names})
 
 
-def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, since: datetime | None) -> None:
-    if attempts.number and (since is None or attempts.last_at >= since):
+def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, filters: Filters) -> None:
+    is_early = filters.since is not None and attempts.last_at < filters.since
+    is_late = filters.before is not None and attempts.last_at >= filters.before
+    if attempts.number and not is_early and not is_late:
         if "day" in group:
             group["day"] = f"{attempts.last_at:%Y-%m-%d}"
         times[tuple(group.values())] += attempts.number

@@ -83,6 +83,9 @@ def test_repetitions_belong_to_the_period_in_which_the_last_one_was(
     assert tallies(Filters(code=CODE, since=NOON), by=by_day) == [Tally(TODAY, None, None, 4)], "they may have begun before it"
     assert tallies(Filters(code=CODE, since=NOON + timedelta(seconds=1)), by=by_day) == []
     assert tallies(Filters(code=CODE, person="ada"), by=by_day) == []
+    assert tallies(Filters(code=CODE, before=NOON), by=by_day) == [Tally(YESTERDAY, None, None, 1)], "and end after it"
+    until = NOON + timedelta(seconds=1)
+    assert tallies(Filters(code=CODE, since=NOON, before=until), by=by_day) == [Tally(TODAY, None, None, 4)], "their sum may be later"
 
 
 def test_the_counts_of_a_debug_view_are_no_attempts(grace: User, conversation: Conversation, clock: Callable[[datetime], None]) -> None:
