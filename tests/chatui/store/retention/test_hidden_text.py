@@ -14,6 +14,8 @@ from django.apps import apps
 from django.core.management import call_command
 from django.utils import timezone
 
+from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
 from chatui.models import AuditEvent, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import transcripts
@@ -138,6 +140,18 @@ async def test_reasoning_is_deleted_with_its_turn_but_calls_stay_for_their_repli
     bodies = [transcripts.frame_of(row).body.strip() for row in await branch(turn, ada) if not row.is_visible]
     assert bodies == [hidden_text.REMOVED, '{"q":"kept"}', "kept", hidden_text.REMOVED]
     assert "of 2 messages" in await forget(1.1)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("days", "places"), [(0, set()), (30, {"Turn"})])
+async def test_the_words_of_a_failing_server_which_may_quote_reasoning_are_stored_only_where_reasoning_is(
+    days: int, places: set[str], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"hidden_days": days})
+    backend.script = [BackendError(ProductCode.BACKEND, f"the server quoted {SECRET}")]
+    turn = await ask_question(ada)
+    assert (turn.state, turn.error_code) == ("failed", ProductCode.BACKEND)
+    assert await database_sync_to_async(rows_with)(SECRET) == places
 
 
 @pytest.mark.asyncio
