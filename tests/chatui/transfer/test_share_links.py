@@ -299,6 +299,15 @@ def test_a_lifetime_that_is_not_offered_is_refused(days: str, leaf: Message, ada
     assert response.status_code == 404 and not ShareLink.objects.exists()
 
 
+def test_only_who_asks_for_a_link_without_end_gets_one(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+    """0 stands for it, so anything else that is no lifetime must not count as 0."""
+    limit(settings, share_max_days=-1)
+    for days in ("-1", "31", "x", "", "7.5", "9" * 30):
+        response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": days})
+        assert response.status_code == 404 and not ShareLink.objects.exists(), days
+    assert make(ada, leaf, days="0").expires_at is None
+
+
 @pytest.mark.parametrize(
     ("most", "offered"),
     [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, share_links.FOR_EVER])],
