@@ -25,6 +25,8 @@ OWN_VARIABLES = {
 }
 SOCKETS = {"netlink": (16, 3), "packet": (17, 3), "raw": (2, 3), "vsock": (40, 1), "AF_ALG": (38, 5), "bluetooth": (31, 3), "XDP": (44, 3)}
 WRITTEN = ("/", "/usr", "/usr/lib", "/etc", "/dev", "/mnt", "/sys", "/proc/sys/kernel", "/var/tmp", "/root", "/home", "/run", "/dev/shm")  # noqa: S108
+OWN = ("/mnt/data", "/tmp")  # noqa: S108 - in the sandbox
+"""The sandbox's own directories, in memory. What has the same path on the host is not there."""
 READ = (
     *("/etc/passwd", "/etc/shadow", "/root", "/home", "/proc/self/environ", "/proc/1/environ", "/proc/1/root", "/proc/kcore", "/sys"),
     *("/var/log", "/run", "/dev/tty", "/dev/mem", "/dev/kmsg", "/dev/sda", "/dev/vda", "/boot"),
@@ -101,7 +103,7 @@ def attempts() -> Iterable[tuple[str, Callable[[], bool]]]:
     yield "take more memory than allowed", lambda: bool(bytearray(HOST["memory"]))
     yield "start hundreds of threads", _many_threads
     yield "write a file that is too large", lambda: _truncate("/mnt/data/probe")
-    for place in ("/mnt/data", "/tmp"):  # noqa: S108 - in the sandbox
+    for place in OWN:
         yield f"write without end in {place}", partial(_fill, place)
 
 
@@ -113,7 +115,8 @@ def _read(path: str) -> bool:
 
 
 def _write(path: str) -> bool:
-    with open(os.path.join(path, "probe") if os.path.isdir(path) else path, "ab") as file:
+    is_directory = os.path.isdir(path) or path.startswith(tuple(f"{place}/" for place in OWN))
+    with open(os.path.join(path, "probe") if is_directory else path, "ab") as file:
         return file.writable()
 
 

@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import subprocess
+import tempfile
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +95,16 @@ def test_the_path_to_an_interpreter_elsewhere_is_no_escape() -> None:
 
     assert asyncio.run(run()) == ("['tmp']\n", [])
     assert "'/srv', '/srv/ada'" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
+
+
+def test_a_product_that_is_installed_below_tmp_is_neither_read_nor_written() -> None:
+    """The sandbox has a /tmp of its own, in which a file with the product's path can be made."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as product:
+        Path(product).chmod(0o777)
+        Path(product, "secret").touch(0o666)
+        made = asyncio.run(examination.attempts(replace(sandbox(), hidden=(product, f"{product}/secret")))).made
+    assert {f"{what} {path}" for what in ("read", "write in") for path in (product, f"{product}/secret")} <= made.keys()
+    assert not any(made.values())
 
 
 @pytest.mark.slow
