@@ -30,6 +30,9 @@ class Span:
 _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
+_HEADER = re.compile(r"(?:<\|start\|>)?[^<]{0,200}(?:<\|(?:channel|constrain)\|>[^<]{0,200}){0,2}<\|message\|>")
+_STOP = re.compile(r"<\|(?:end|return|call|endoftext|start|channel)\|>")
+_BETWEEN = re.compile(r"(?:<\|(?:end|return|call)\|>)?\s*")
 _CUT_SIGN = re.compile(r"\bassistant[acf]\w{0,9}\Z")
 _SPACED = re.compile(r"\bassistant(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b")
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
@@ -65,19 +68,40 @@ def _split(text: str, begin: int, frames: Sequence[Finished]) -> list[Span]:
     at = begin
     for done in frames:
         body = done.frame.body
-        found = text.find(body, at)
         if not _is_shown(done):
-            # A short answer may also occur in the reasoning before it.
-            at = found + len(body) if found >= 0 else at
+            at = _after_hidden(text, at)
             continue
+        found = _place(text, body, at)
         if found < 0:
             return [Span(False, text, is_withheld=True)]
         spans += [Span(False, text[begin:found]), Span(True, body, begins=True)]
-        at = begin = found + len(body)
+        begin = found + len(body)
+        at = _after_markers(text, begin)
     if not spans or text[begin:].strip() not in ("", *STOP_TOKENS):
         # More text follows: the marker may have been quoted in the answer, not its end.
         return [Span(False, text, is_withheld=True)]
     return spans
+
+
+def _place(text: str, body: str, at: int) -> int:
+    """Where the body of the next message begins, or -1. An answer such as "a" or "final" also occurs in its own header."""
+    header = _HEADER.match(text, at)
+    return header.end() if header and text.startswith(body, header.end()) else text.find(body, at)
+
+
+def _after_hidden(text: str, at: int) -> int:
+    """Where the message after a hidden one begins: a short answer may also occur in the reasoning before it, and in the markers between.
+
+    The hidden body itself is not searched. It is not in the text if there is a marker inside, and a model may write thousands of them.
+    """
+    header = _HEADER.match(text, at)
+    stop = _STOP.search(text, header.end() if header else at)
+    return _after_markers(text, stop.start() if stop else len(text))
+
+
+def _after_markers(text: str, at: int) -> int:
+    markers = _BETWEEN.match(text, at)
+    return markers.end() if markers else at
 
 
 def final_of_collapsed(text: str, *, complete: bool) -> list[Span]:

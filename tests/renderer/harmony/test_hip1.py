@@ -234,6 +234,18 @@ def test_a_side_record_that_belongs_to_something_else_is_refused(vocabulary: Voc
         hip1.from_tokens(ids[:-1], vocabulary, record=record)
 
 
+def test_a_header_or_an_end_that_the_side_record_does_not_have_is_refused_with_the_number_of_its_message() -> None:
+    frames = Frame(Header("user"), "Hi"), Frame(Header("assistant", Channel.FINAL), "hello")
+    text, record = hip1.to_text(frames)
+    assert hip1.from_text(text, record=record).frames == frames
+    for other in (text.replace("final", "fatal"), text.replace("<|channel|>", "<|chunnel|>"), text.replace("lo<|end|>", "lo!")):
+        assert text != other
+        with pytest.raises(SideRecordError, match="message 2"):
+            hip1.from_text(other, record=record)
+    with pytest.raises(SideRecordError, match="message 1"):
+        hip1.from_text(text.replace("user", "tool"), record=record)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -147,6 +147,10 @@ PROPERTIES: dict[str, tuple[Json, str]] = {
         {"oneOf": [{"type": "string", "description": "E"}, {"type": "number"}]},
         "a?:\n | string // E\n | number\n,\n",
     ),
+    "a choice that is no list": (
+        {"type": "string", "oneOf": None, "title": "T", "description": "D", "examples": ["x"], "default": "x"},
+        '// T\n//\n// Examples:\n// - "x"\na?: string,\n',
+    ),
     "an object": (
         {"type": "object", "properties": {"b": {"type": "string", "description": "B"}}, "required": ["b", 3], "description": "A"},
         "// A\na?:     // A\n{\n    // B\n    b: string,\n    },\n",

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.errors import Code, Location, ParseHeaderError, StreamTruncatedError
+from renderer.errors import Code, Location, ParseHeaderError, Problem, StreamTruncatedError
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
+from renderer.ocml.output import Output
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader
 from renderer.ocml.scanning.token_scan import beginnings, held_back
 from renderer.tokens import Token
@@ -139,6 +140,25 @@ def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_
         with pytest.raises(ParseHeaderError) as again:
             call()
         assert again.value is caught.value
+
+
+def test_after_the_problem_at_which_strict_reading_stops_nothing_is_reported() -> None:
+    output, place = Output(lenient=False), Location(0, 1, 1)
+    assert output.report(Code.PARSE_HEADER, "flagged", place, is_refused=False)
+    assert not output.report(Code.PARSE_HEADER, "refused", place)
+    failure = output.failure
+    for is_refused in (True, False):
+        assert not output.report(Code.CALL_SCHEMA, "later", place, is_refused=is_refused)
+    assert failure is not None and output.failure is failure
+    assert output.take_events() == [ProblemFound(Problem(Code.PARSE_HEADER, "flagged", place, is_refused=False))]
+
+
+def test_an_empty_literal_block_is_no_text() -> None:
+    text = "<|start|>user<|message|><|literal|><|endliteral|><|end|>"
+    for pieces in ([text], list(text)):
+        reader = Reader(fragment=True)
+        events = [event for piece in pieces for event in reader.feed(piece)]
+        assert [type(event) for event in events] == [DocumentOpened, FrameOpened, FrameClosed]
 
 
 def test_reading_is_strict_by_default() -> None:

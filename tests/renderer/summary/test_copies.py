@@ -204,6 +204,13 @@ def test_a_copy_with_others_between_its_words_may_begin_with_the_first_word() ->
     apart = " ".join(word for pair in zip(SHORT[:5], OTHERS, strict=False) for word in pair)
     assert is_copy(apart, " ".join(SHORT[:5]), "") == (False, True)
     assert is_copy(apart.partition(" ")[2], " ".join(SHORT[:5]), "") == (False, False), "four are too few"
+    assert is_copy(" ".join([OTHERS[0], *SHORT[1:5], SHORT[0]]), " ".join(SHORT[:5]), "") == (False, False), "the first one is behind them"
+
+
+def test_a_word_said_twice_does_not_break_a_copy() -> None:
+    line = [SHORT[0], *OTHERS[:3], SHORT[1], SHORT[1], *SHORT[2:5]]
+    assert is_copy(" ".join(line), " ".join(SHORT[:5]), "") == (False, True)
+    assert is_copy(" ".join([*line[:4], *line[5:]]), " ".join(SHORT[:5]), "") == (False, True), "one of them is near enough"
 
 
 def test_words_in_reverse_order_are_a_cipher() -> None:

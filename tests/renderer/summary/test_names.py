@@ -100,7 +100,7 @@ def test_a_german_word_is_a_name_in_instructions_among_text_of_another_language(
         assert has_name("Prüfte vergleicha", instructions=instructions, seen=GERMAN) is quoted
 
 
-@for_each(["Saw weathe rain", "Saw rehta ew there"])
+@for_each(["Saw weathe rain", "Saw wea there", "Saw rehta ew there"])
 def test_a_plain_word_is_found_across_words_if_the_instructions_use_it_as_a_name(line: str) -> None:
     assert has_name(line, instructions="Ask about Weather today.")
     assert not has_name(line, "I ask about Weather today.")

@@ -49,6 +49,13 @@ def is_allowed(word: str, reasoning: str = "", seen: str = ENGLISH, instructions
         ("Verglich Vergleichszeit", GERMAN, []),
         ("Verglich Zeittag", GERMAN, ["zeittag"]),
         ("Verglich Zeittag", f"{GERMAN} Tag", []),
+        ("Verglich Tagzeit", GERMAN, ["tagzeit"]),
+        ("Verglich Tagzeit", f"{GERMAN} Tag", []),
+        ("Verglich Zxsregen", f"{GERMAN} zx", ["zxsregen"]),
+        ("Verglich Murmelzeit", GERMAN, ["murmelzeit"]),
+        ("Verglich Murmelzeit", f"{GERMAN} Murmeln", []),
+        ("Compared the howtable", ENGLISH, ["howtable"]),
+        ("Compared the tablehow", ENGLISH, ["tablehow"]),
         ("Compared twentythree", f"{ENGLISH} twenty?", ["twentythree"]),
         ("Compared sete", f"{ENGLISH} set?", ["sete"]),
         ("Compared marmots", f"{ENGLISH} marmot?", []),
@@ -86,6 +93,10 @@ def test_a_word_is_known_if_it_is_plain_visible_or_made_of_such_words(line: str,
     [
         ("Compared tenancy", "Tenancy is for members.", ENGLISH, ["tenancy"]),
         ("Compared tenancies", "Tenancy is for members.", ENGLISH, ["tenancies"]),
+        ("Compared the worktenancy", "Tenancy is for members.", ENGLISH, ["worktenancy"]),
+        ("Compared the tenancywork", "Tenancy is for members.", ENGLISH, ["tenancywork"]),
+        ("Verglich Regenkupplung", "Kupplung nur für Mitglieder.", GERMAN, ["regenkupplung"]),
+        ("Verglich Kupplungregen", "Kupplung nur für Mitglieder.", GERMAN, ["kupplungregen"]),
         ("Compared the time", "Time is for members.", ENGLISH, []),
         ("Compared quantization", "Say quantization.", ENGLISH, ["quantization"]),
         ("Compared tenancy", "Tenancy is for members.", f"{ENGLISH} tenancy", []),
@@ -246,5 +257,6 @@ def test_a_new_word_must_not_sound_like_a_hidden_name(word: str, reasoning: str)
 def test_a_new_word_must_look_like_a_word_of_the_language() -> None:
     new_words._triples.cache_clear()
     assert is_allowed("puddles") and not is_allowed("pxddlqs")
+    assert is_allowed("marmotwigs") and not is_allowed("gondolwigs"), "seven tenths of its triples, with its end, are those of words"
     assert is_allowed("pfutze", seen=GERMAN), "the lists of each language count"
     assert is_allowed("landscapings") and not is_allowed("lan\u0142dscapings")

@@ -66,6 +66,11 @@ def test_ordinary_words_are_those_in_lower_case_or_behind_an_article() -> None:
         ("- Peter Fischer", []),
         ("We ask Peter fischer", []),
         ("We ask über Fischer", []),
+        ("We ask ältere Fischer", []),
+        ("We ask Peter Will", [("peter", "will")]),
+        ("(Peter Fischer)", [("peter", "fischer")]),
+        ("a Peter Fischer", [("peter", "fischer")]),
+        *((f"{mark} Peter Fischer", []) for mark in ("*", "#", ">", "\u2022", "\t-")),
         ("We ask Fischer über", []),
         ("这里 红山 楂树", []),
     ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from chatui.backends.leaks.judgement import Span, is_collapsed, judge
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
+from tests.support.cost import cost, costs_at_most
 
 FINAL = "<|channel|>final<|message|>"
-THOUGHT = "<|channel|>analysis<|message|>SECRET.<|end|><|start|>assistant"
+NEXT = "<|end|><|start|>assistant"
+THOUGHT = f"<|channel|>analysis<|message|>SECRET.{NEXT}"
 
 
 def shown(text: str, *, complete: bool = True) -> list[str]:
@@ -31,6 +35,17 @@ def shown(text: str, *, complete: bool = True) -> list[str]:
     (f"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["I look.", "Hello"]),
     (f"<|channel|>commentary<|message|> \n<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
     (f"Hello, SECRET.<|end|><|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|return|>{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|call|>{FINAL}Hello<|return|>", ["Hello"]),
+    ("<|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|return|><|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|call|>assistant<|channel|>final Hello<|return|>", ["Hello"]),
+    ("<|channel|>final<|constrain|>json<|message|>json<|return|>", ["json"]),
+    ("<|channel|>commentary<|channel|>final<|message|>a<|return|>", ["a"]),
+    (f"<|channel|>weird<|message|>4{NEXT}<|channel|>weird<|message|>5{NEXT}{FINAL}4<|return|>", ["4"]),
+    (f"<|channel|>analysis<|message|>x<|end|>{NEXT}{FINAL}4<|return|>", ["4"]),
+    (f"<|channel|>analysis<|start|>assistant{FINAL}Hello<|return|>", ["Hello"]),
+    (f"<|channel|>analysis<|message|>4 {NEXT}<|channel|>analysis<|message|>A<|constrain|>b{NEXT}{FINAL}4<|return|>", ["4"]),
     ("analysisSECRET.assistantfinalHello", ["Hello"]),
     ("assistantfinal hello", [" hello"]),
 ])  # fmt: skip
@@ -45,8 +60,33 @@ def test_an_answer_that_also_occurs_in_the_reasoning_is_shown(answer: str) -> No
     assert [guarded(pieces) for pieces in cuts(text)] == [answer] * 4
 
 
+@for_each(["a", "n", "s", "e", "d", "<", "|", "end", "start", "assistant", "channel", "final", "message", "<|", "l<"])
+def test_an_answer_that_also_occurs_in_the_markers_before_it_is_shown(answer: str) -> None:
+    preamble = "<|channel|>commentary<|message|>I look.<|end|>\n<|start|>assistant"
+    for before, messages in (("", []), (THOUGHT, []), (THOUGHT.replace("SECRET.", answer), []), (preamble, ["I look."])):
+        text = f"{before}{FINAL}{answer}<|return|>"
+        assert shown(text) == shown(text, complete=False) == [*messages, answer], before
+    assert [guarded(pieces) for pieces in cuts(f"{THOUGHT}{FINAL}{answer}<|return|>")] == [answer] * 4
+
+
+def test_the_time_to_find_an_answer_grows_with_the_messages_before_it() -> None:
+    for after in (NEXT, "<|start|>assistant", ""):
+        message = f"<|channel|>analysis<|message|>a<|constrain|>b{after}"
+        small, large = (partial(shown, f"{message * times}{FINAL}Hello<|return|>") for times in (200, 2000))
+        assert costs_at_most(10 * cost(small) * 2 + 10, large), after
+
+
+def test_an_answer_after_reasoning_without_its_stop_token_is_shown_only_if_the_model_ended_it() -> None:
+    assert shown(f"{THOUGHT}{FINAL}Hello") == ["Hello"]
+    assert shown(f"{THOUGHT}{FINAL}Hello", complete=False) == []
+
+
 @for_each([
     f"{FINAL}Hello<|return|> SECRET",
+    f"{FINAL}Hello<|channel|>analysis<|message|>Hello<|end|>",
+    "<|channel|>final Hello<|end|><|start|>assistant<|channel|>analysis<|message|>Hello<|end|>",
+    f"<|channel|>commentary<|message|>I lo<|constrain|>ok.<|end|><|start|>assistant{FINAL}Hello<|return|>",
+    f"assistantassistant{FINAL}Hello<|return|>",
     f"{FINAL}Hello<|return|> Hello",
     f"{FINAL}Hello<|end|><|start|>assistant<|channel|>analysis<|message|>SECRET Hello",
     f"{FINAL}Hello<|end|><|start|>assistant",

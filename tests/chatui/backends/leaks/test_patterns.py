@@ -84,7 +84,7 @@ def test_a_closing_bracket_in_the_same_form_is_found_with_its_place() -> None:
     "<think/", "<think /", "<think \\", "<think a", "<think a=", "<think a = 'b", '<think x:y-z="1', "<think=x", "</think",
     "<details", "<details open", "<details open c\nx", "<think a ", "<think a=1\n b", "<details hidden c=", "<function=f", "<x:invoke a",
     "< think", "<thin", "<q",
-    "\\<a.b", "</ think",
+    "\\<a.b", "</ think", "<    think", "<function=-", "<function=.", "<function=:", f"<|{'a' * 60}", f"<|/{'a' * 60}",
 ])  # fmt: skip
 def test_a_tag_is_held_while_its_attributes_arrive(begun: str) -> None:
     assert waits(begun) and not isinstance(sign_at(folded(begun), 0, is_end=True), Wait)
@@ -93,6 +93,7 @@ def test_a_tag_is_held_while_its_attributes_arrive(begun: str) -> None:
 @for_each([
     '<a href="x', "<b class=", "<img ", "<q / ", "<think a b", "<think ?", "<think a<", "<1", "<=", "<>",
     "< 3 is", f"<{'a' * 62}", f"<function={'a' * 61}", f"<think a={'x' * 240}", "<details closed c",
+    "<     think", "<think a\n?", f"<|{'a' * 61}", f"<|/{'a' * 61}",
 ])  # fmt: skip
 def test_another_tag_is_not_held(begun: str) -> None:
     assert not waits(begun)
@@ -142,7 +143,7 @@ def is_sign(sign: str) -> bool:
 @for_each([
     *(f"<|a{character}b|>" for character in (*".:/|-_1é", ZERO)),
     *("<|im_start>", "<|/end|>", "<| end |>", "<|END|>", f"<|{'a' * 60}|>", "<end|>", "< end |>", "</end|>", "<|start|"),
-    *("<| start |", "<|START|"),
+    *("<| start |", "<|START|", f"channel|{ZERO}>"),
     *(f"{begin}hannel|>" for begin in ("c", "C")),
     *(f"st{ZERO}art|>", f"<|st{ZERO}art|>", f"<{ZERO * 16}|end|>", f"<|{ZERO * 16}end|>", f"<|end{ZERO * 16}|>", f"<|end|{ZERO * 16}>"),
     *(r"\<|end|\>", r"\<\|end\|\>", BACKSLASHES.join(("", "<", "|end", "|", ">")), r"\<end\|\>"),

@@ -50,17 +50,39 @@ def test_a_preamble_stays_if_its_reasoning_is_dropped() -> None:
     ]
 
 
+def test_a_question_or_an_answer_between_reasoning_and_a_call_drops_the_reasoning_and_nothing_else() -> None:
+    said, answered = message_item("One moment.", phase="commentary"), message_item("It rains.")
+    assert prompt([QUESTION, THOUGHT, PREAMBLE, QUESTION, CALL, REPLY]).items == [ASKED, said, ASKED, CALLED, REPLIED]
+    assert prompt([QUESTION, THOUGHT, PREAMBLE, ANSWER, CALL, REPLY]).items == [ASKED, said, answered, CALLED, REPLIED]
+    assert prompt([QUESTION, THOUGHT, PREAMBLE]).items == [ASKED, said]
+
+
+def test_reasoning_given_by_the_server_comes_after_an_earlier_answer() -> None:
+    given = GivenReasoning(items=({"type": "reasoning", "id": "r"},))
+    items = prompt([QUESTION, ANSWER, CALL, REPLY], {"call_1": given}).items
+    assert items == [ASKED, message_item("It rains."), {"type": "reasoning", "id": "r"}, CALLED, REPLIED]
+
+
 def test_unpaired_calls_and_replies_are_left_out() -> None:
     assert prompt([QUESTION, CALL]).items == [ASKED]
     assert prompt([QUESTION, REPLY]).items == [ASKED]
+
+
+def test_a_call_that_is_left_out_changes_nothing_for_the_next_one() -> None:
+    unpaired = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.weather", call_id="lost"), "{}", Terminator.CALL)
+    frames = [QUESTION, THOUGHT, PREAMBLE, unpaired, CALL, REPLY]
+    assert prompt(frames).items == prompt([frame for frame in frames if frame is not unpaired]).items
+    assert prompt(frames).items[1] == REASONED
 
 
 def test_messages_for_users_or_staff_are_left_out() -> None:
     summary = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE), "Thought about it.")
     caught = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG), "leaked")
     status = Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.STATUS), "SECRET")
+    planned = Frame(Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.STATUS), "SECRET")
+    cut = Frame(CALL_HEADER, "SECRET")
     other = [Frame(Header("stranger"), "SECRET"), Frame(Header(Role.ASSISTANT, Channel.FINAL, recipient="functions.x"), "SECRET")]
-    assert prompt([QUESTION, summary, caught, status, *other, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
+    assert prompt([QUESTION, summary, caught, status, planned, cut, *other, CALL, REPLY]).items == [ASKED, CALLED, REPLIED]
 
 
 def test_markers_in_texts_of_users_and_tools_are_escaped() -> None:
