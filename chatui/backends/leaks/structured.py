@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _KEYS = frozenset(
@@ -63,6 +63,9 @@ _MAX_CHARS = 1 << 20
 _MAX_MARKS = 16_000
 """The most marks in data that is read as Python, which takes twenty times as long as JSON: up to 40 ms, in which nothing else runs."""
 _MARKS = ",:[{(+-\"'"
+_MAX_LINES_CHARS = 1 << 18
+_BETWEEN = re.compile(r"[\s,;]*")
+_DECODER = json.JSONDecoder()
 
 
 def begins(beginning: str) -> bool | None:
@@ -82,8 +85,8 @@ def visible_of(text: str) -> str | None:
         return _of_parts(value)
     if isinstance(value, dict):
         return _of_object(value)
-    # It cannot be parsed. Does it contain a name for hidden text?
-    return "" if is_signed else None
+    # It cannot be parsed as one value.
+    return "" if is_signed or any(isinstance(each, dict) and _is_call(each) for each in _lines(text)) else None
 
 
 def _read(text: str) -> object:
@@ -99,6 +102,17 @@ def _read(text: str) -> object:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
+
+
+def _lines(text: str) -> Iterator[object]:
+    """The values of several that follow each other, with nothing but white space or commas between, up to the first that is not JSON."""
+    at = 0
+    while len(text) <= _MAX_LINES_CHARS and (between := _BETWEEN.match(text, at)):
+        try:
+            value, at = _DECODER.raw_decode(text, between.end())
+        except (ValueError, RecursionError):
+            return
+        yield value
 
 
 def _of_parts(parts: list[Mapping[str, Any]]) -> str | None:
