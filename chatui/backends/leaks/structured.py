@@ -85,8 +85,8 @@ def visible_of(text: str) -> str | None:
         return _of_parts(value)
     if isinstance(value, dict):
         return _of_object(value)
-    # It cannot be parsed as one value.
-    return "" if is_signed or any(isinstance(each, dict) and _is_call(each) for each in _lines(text)) else None
+    # It is something else, cannot be parsed, or is several values.
+    return "" if is_signed or any(map(_has_call, _lines(text) if value is None else (value,))) else None
 
 
 def _read(text: str) -> object:
@@ -105,7 +105,7 @@ def _read(text: str) -> object:
 
 
 def _lines(text: str) -> Iterator[object]:
-    """The values of several that follow each other, with nothing but white space or commas between, up to the first that is not JSON."""
+    """The values of several with nothing but white space, commas or semicolons between, up to the first that is not JSON."""
     at = 0
     while len(text) <= _MAX_LINES_CHARS and (between := _BETWEEN.match(text, at)):
         try:
@@ -143,6 +143,10 @@ def _is_call(value: Mapping[str, Any]) -> bool:
         if isinstance(called, dict):
             return keys - _NUMBERED == {"function"} and frozenset(called) == {"name", "arguments"}
     return keys in _CALLS or ("arguments" in keys and keys - _NUMBERED in _CALLS)
+
+
+def _has_call(value: object) -> bool:
+    return any(isinstance(each, dict) and _is_call(each) for each in (value if isinstance(value, list | tuple) else (value,)))
 
 
 def _labelled(value: Mapping[str, Any]) -> bool:
