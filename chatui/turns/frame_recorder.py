@@ -25,7 +25,7 @@ from chatui.turns.continued_text import TextBeforeCut
 from chatui.turns.leases import leases
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
-from chatui.turns.summarizing import Summarizing
+from chatui.turns.summaries.turn_summary import TurnSummary
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, is_answer
@@ -52,7 +52,7 @@ class FrameRecorder:
     """Records one turn, across all its samplings. ``feed`` takes the model's events, ``add`` the product's own frames."""
 
     def __init__(
-        self, job: Job, publisher: Publisher, summary: Summarizing, pieces: Pieces, failed: Callable[[BaseException], None]
+        self, job: Job, publisher: Publisher, summary: TurnSummary, pieces: Pieces, failed: Callable[[BaseException], None]
     ) -> None:
         """``pieces`` collects the text of frames that are not stored yet. ``failed`` is called if a frame cannot be stored at all."""
         self.written: list[Frame] = []
@@ -113,7 +113,7 @@ class FrameRecorder:
 
     def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
         """Record a complete frame that the product wrote, such as a tool's reply. ``error``: the error that the frame reports."""
-        # ``Summarizing.take`` removes the product's own names from a model's frames; these frames may use them.
+        # ``TurnSummary.take`` removes the product's own names from a model's frames; these frames may use them.
         noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
         body = transcripts.storable(frame.body)
         for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):

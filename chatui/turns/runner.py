@@ -40,6 +40,7 @@ from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
 from chatui.turns.opening import server_tools
 from chatui.turns.opening.first_request import first_request
+from chatui.turns.opening.summary import summary_of
 from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
@@ -50,7 +51,6 @@ from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
 from chatui.turns.streams.program import Ended
 from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
-from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
@@ -93,7 +93,6 @@ class Runner:
         self._answer_now: AnswerNow | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
-        self._summary: Summarizing | None = None
         self._hosted: HostedTools | None = None
         self._work: asyncio.Task[Outcome] | None = None
         self._is_stopped = False
@@ -160,7 +159,7 @@ class Runner:
         spec = opening.spec
         # Not loaded with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
-        summary = self._summary = Summarizing(spec, job, self._publisher.step)
+        summary = summary_of(spec, job, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)

@@ -11,7 +11,7 @@ from renderer.events import Finished
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, VisibleText, show
-from renderer.summary.check import Reason
+from renderer.summary.reasons import Reason
 
 ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
 """The header of frames that only staff see: blocked lines with their reasons, and summaries that a model server sent."""

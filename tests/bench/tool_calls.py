@@ -88,7 +88,7 @@ def scripted() -> Iterator[Callable[[int], None]]:
     from chatui.model_servers import connected
     from chatui.tools import catalogue
     from chatui.tools.functions import tool_of
-    from chatui.turns import summarizing
+    from chatui.turns.summaries import summarizing
     from tests.support.scripted import ScriptedBackend
 
     backend, tool = ScriptedBackend(), tool_of(trivial, trivial.__name__, "bench")

@@ -22,8 +22,9 @@ from chatui.database.faults import outages
 from chatui.delivery.bus import PROCESS
 from chatui.model_servers import connected
 from chatui.models import Conversation, User
-from chatui.turns import leases, running, start, summarizing
+from chatui.turns import leases, running, start
 from chatui.turns.start import Ask, Started
+from chatui.turns.summaries import summarizing
 from chatui.usage import limits
 from tests.support.scripted import ScriptedBackend
 

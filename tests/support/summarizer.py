@@ -11,7 +11,7 @@ from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequ
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers import connected
-from chatui.turns import summarizing
+from chatui.turns.summaries import summarizing
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame

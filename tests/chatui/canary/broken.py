@@ -60,7 +60,7 @@ def patch() -> None:
     from chatui.permissions.by_group import sharing
     from chatui.store import search_index
     from chatui.transfer import exports
-    from chatui.turns import summary_notes
+    from chatui.turns.summaries import summary_notes
     from renderer import gate
     from renderer.gate import Audience
     from renderer.summary.check import Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.turns import server_summaries
+from chatui.turns.summaries import server_summaries
 
 
 @pytest.mark.parametrize(

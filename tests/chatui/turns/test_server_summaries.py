@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from chatui.models import Message, User
-from chatui.turns import server_summaries
-from chatui.turns.summary_notes import Notes
+from chatui.turns.summaries import server_summaries
+from chatui.turns.summaries.summary_notes import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator

@@ -16,7 +16,8 @@ from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn, UsageCount, UsageEntry, User
 from chatui.models.message import Author
-from chatui.turns import publisher, running, summarizing, summary_notes
+from chatui.turns import publisher, running
+from chatui.turns.summaries import summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator

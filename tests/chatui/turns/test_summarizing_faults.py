@@ -12,8 +12,9 @@ from django.db import DataError
 
 from chatui.backends.spec.definition import BackendSpec
 from chatui.models import User
-from chatui.turns import ledger, summarizing, summary_notes
+from chatui.turns import ledger
 from chatui.turns.ledger import Job
+from chatui.turns.summaries import summarizing, summary_notes
 from chatui.usage.counting import Attribution
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME

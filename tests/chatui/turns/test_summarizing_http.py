@@ -11,7 +11,8 @@ import pytest
 from chatui.backends.base import Backend, SampleRequest
 from chatui.models import Message, Turn, User
 from chatui.store.transcripts import frame_of
-from chatui.turns import own_requests, running, summarizing
+from chatui.turns import own_requests, running
+from chatui.turns.summaries import summarizing
 from renderer.summary import frame as summary_frame
 from tests.browser.relay import Relay
 from tests.llama.fixture import llama_server as llama_server

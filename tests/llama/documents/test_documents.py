@@ -18,9 +18,10 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models import Message, Turn, User
 from chatui.store.documents import attached
-from chatui.turns import running, summarizing
+from chatui.turns import running
 from chatui.turns.requests.by_person import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.summaries import summarizing
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run

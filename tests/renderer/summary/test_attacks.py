@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from renderer.summary.check import Reason, check
+from renderer.summary.check import check
 from renderer.summary.index import HiddenText, SeenText
+from renderer.summary.reasons import Reason
 from tests.support.cases import for_each
 
 DATA = Path(__file__).parents[1] / "data"

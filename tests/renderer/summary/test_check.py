@@ -12,8 +12,9 @@ import pytest
 from renderer.errors import Code
 from renderer.summary import copies, disguises, languages
 from renderer.summary import frame as summary_frame
-from renderer.summary.check import MAX_CHARS, Reason, check
+from renderer.summary.check import MAX_CHARS, check
 from renderer.summary.index import RUN_WORDS, Grams, HiddenText, SeenText, stems
+from renderer.summary.reasons import Reason
 from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 

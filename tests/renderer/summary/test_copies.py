@@ -7,7 +7,8 @@ import string
 import pytest
 
 from renderer.summary import copies, disguises
-from renderer.summary.check import Reason, check
+from renderer.summary.check import check
+from renderer.summary.reasons import Reason
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 

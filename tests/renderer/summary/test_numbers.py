@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from renderer.summary import numbers, opaque_words
-from renderer.summary.check import Reason, check
+from renderer.summary.check import check
 from renderer.summary.number_words import is_number
+from renderer.summary.reasons import Reason
 from renderer.summary.spellings import digits
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from renderer.summary import addressing
-from renderer.summary.check import Reason, check
+from renderer.summary.check import check
 from renderer.summary.index import SeenText
+from renderer.summary.reasons import Reason
 from tests.renderer.summary.texts import hidden_text, seen_text
 from tests.support.cases import for_each
 

@@ -6,7 +6,7 @@ import pytest
 
 from chatui.backends.base import SampleEnded, SampleRequest
 from chatui.backends.demo.backend import DemoBackend
-from chatui.turns import summary_notes
+from chatui.turns.summaries import summary_notes
 from renderer.events import FrameOpened
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see

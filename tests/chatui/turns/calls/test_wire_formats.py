@@ -19,7 +19,8 @@ from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
 from chatui.models import Message, Turn, User
 from chatui.store import requests
-from chatui.turns import running, summarizing
+from chatui.turns import running
+from chatui.turns.summaries import summarizing
 from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document

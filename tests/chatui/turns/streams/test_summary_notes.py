@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from chatui import prompts
-from chatui.turns import summary_notes
-from chatui.turns.summary_notes import Notes
+from chatui.turns.summaries import summary_notes
+from chatui.turns.summaries.summary_notes import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, DOCUMENT, NOTES, PREAMBLE, SUMMARY
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.summary import frame as summary_frame
-from renderer.summary.check import Reason
+from renderer.summary.reasons import Reason
 from tests.support.cases import for_each
 
 USER = Header(Role.USER)

@@ -14,7 +14,8 @@ from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
-from chatui.turns import own_requests, summarizing, summary_notes
+from chatui.turns import own_requests
+from chatui.turns.summaries import summarizing, summary_notes
 from chatui.usage import posting
 from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
@@ -263,10 +264,3 @@ async def test_the_back_end_of_a_summarizer_is_read_by_a_thread_before_it_is_ask
     monkeypatch.setattr(connected, "spec_of", read.append)
     summary, _ = await lines_by_model(monkeypatch, 1, FIRST)
     assert summary.shown == [FIRST] and read == ["small/small-model"], "it may be stored in the database"
-
-
-@pytest.mark.asyncio
-async def test_nothing_is_read_for_a_turn_without_a_summary() -> None:
-    summary = Summary(summaries="none")
-    assert summary.summarizing._task is None
-    await summary.summarizing.aclose()

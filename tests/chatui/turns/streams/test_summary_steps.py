@@ -10,7 +10,7 @@ import pytest
 
 from chatui import measures
 from chatui.codes import ProductCode
-from chatui.turns import summary_notes
+from chatui.turns.summaries import summary_notes
 from renderer.errors import ErrorCode
 from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_LINE_NAME

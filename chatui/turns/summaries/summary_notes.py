@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from chatui import prompts
 from chatui.backends.base import SampleRequest
-from chatui.turns import server_summaries
+from chatui.turns.summaries import server_summaries
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_document
 from renderer.frames import Channel, Frame, Header, Intent, Role

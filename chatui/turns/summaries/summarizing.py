@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from chatui import measures
@@ -17,17 +16,18 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
-from chatui.turns import own_requests, summary_notes
+from chatui.turns import own_requests
 from chatui.turns.ledger import Job
+from chatui.turns.summaries import summary_notes
+from chatui.turns.summaries.turn_summary import TurnSummary
 from chatui.usage import posting
 from chatui.usage.counting import Charge, Spent
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
-from renderer.frames import Header, Role
+from renderer.frame_kinds import is_answer
 from renderer.gate import VisibleText
 from renderer.summary import frame as summary_frame
-from renderer.summary.check import Reason
 from renderer.summary.frame import Blocked
+from renderer.summary.reasons import Reason
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +45,8 @@ AT_ONCE = 2
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-class Summarizing:
-    """Summarizes one turn. Pass every event through ``take`` before anybody sees it. ``finish`` returns, once, the frames to store; then
-    call ``aclose``."""
+class Summarizing(TurnSummary):
+    """Summarizes one turn."""
 
     def __init__(self, spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> None:
         self._spec = spec
@@ -62,17 +61,13 @@ class Summarizing:
         self._candidates: deque[str] = deque()
         self._server_summary: list[str] | None = None
         self._is_ready = False
-        self._is_over = spec.summaries == "none"
+        self._is_over = False
         self._is_finished = False
-        self._task = None if self._is_over else asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run())
 
     def take(self, event: RawEvent) -> RawEvent:
-        """Queue the event, and return the event to pass on. Cheap: the queue is read later.
-
-        A frame name that is reserved for the product is removed, or the frame is hidden, so that a model cannot forge a summary.
-        """
-        if isinstance(event, FrameOpened):
-            event = replace(event, header=self._without_reserved_name(event.header))
+        """Also queues the event. Cheap: the queue is read later."""
+        event = super().take(event)
         if self._is_over:
             return event
         self._inbox.append(event)
@@ -81,7 +76,7 @@ class Summarizing:
         return event
 
     def finish(self) -> list[Finished]:
-        """The frames to store before the answer. The second call returns none."""
+        """See TurnSummary."""
         self._end()
         if self._is_finished:
             return []
@@ -89,19 +84,9 @@ class Summarizing:
         return summary_frame.frames(self._steps, self._blocked, ProductCode.SUMMARY_BLOCKED)
 
     async def aclose(self) -> None:
-        """End the summary with the turn. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
+        """See TurnSummary. Waits at most CLOSE_SECONDS, so a summarizer that ignores cancellation cannot delay the turn."""
         self._end()
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
-
-    def _without_reserved_name(self, header: Header) -> Header:
-        if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
-            # Staff see the whole summary. People see the lines that pass the check if the operator trusts this server's summaries, and
-            # otherwise nothing. The setting is the one from the start of the turn.
-            return summary_frame.ASIDE
-        if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
-            return replace(header, name=None)
-        return header
+        await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _end(self) -> None:
         """Stop, because the answer begins or the turn ends: summary text that arrives later is ignored."""
@@ -115,8 +100,7 @@ class Summarizing:
         except Exception as error:  # noqa: BLE001 - as in ``_run``
             _log_without_content(error)
         self._is_over = True
-        if self._task is not None:
-            self._task.cancel()
+        self._task.cancel()
 
     async def _run(self) -> None:
         try:

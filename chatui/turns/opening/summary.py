@@ -1,0 +1,19 @@
+"""Decides whether a turn's reasoning is summarized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.turns.ledger import Job
+from chatui.turns.summaries.turn_summary import TurnSummary
+from renderer.gate import VisibleText
+
+
+def summary_of(spec: BackendSpec, job: Job, show: Callable[[VisibleText], None]) -> TurnSummary:
+    """The summary of a turn that this back end answers. ``show`` is called with each line that people may see."""
+    if spec.summaries == "none":
+        return TurnSummary()
+    from chatui.turns.summaries.summarizing import Summarizing  # takes 3 MB with the check of lines, and most back ends have no summaries
+
+    return Summarizing(spec, job, show)

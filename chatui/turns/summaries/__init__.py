@@ -1,0 +1,1 @@
+"""Reasoning summaries of a running turn."""
