@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Sum
 
 from chatui import __version__
@@ -38,7 +37,7 @@ class System:
 
 def waiting() -> tuple[str, ...]:
     """Migrations that are not applied. One statement."""
-    return _names(readiness.on_disk() - MigrationRecorder(connection).applied_migrations().keys())
+    return _names(readiness.on_disk() - readiness.applied())
 
 
 def free_bytes() -> int:
@@ -48,7 +47,7 @@ def free_bytes() -> int:
 
 def system() -> System:
     """The current state of the system."""
-    applied = MigrationRecorder(connection).applied_migrations().keys()
+    applied = readiness.applied()
     own = sorted(name for app, name in applied if app == "chatui")
     files = FileContent.objects.aggregate(bytes=Sum("size"))
     disk = shutil.disk_usage(environment().data_dir)

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import yaml
 
 from renderer.errors import Location, ParseHeaderError
+from renderer.ocml.header_values import DEPTH_LIMIT, Value
 from renderer.tokens import TOKEN_RUN
-
-DEPTH_LIMIT = 32
-Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
@@ -47,31 +44,6 @@ def dump(values: Mapping[str, Value]) -> str:
     text = yaml.dump(values, Dumper=_Dumper, sort_keys=False, width=math.inf) if values else ""
     # Text that contains a control token is written in double quotes (see _Dumper), where characters can be escaped.
     return TOKEN_RUN.sub(lambda match: match[0].replace("<", "\\x3C"), text)
-
-
-def plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
-    """The same values in plain containers. Values that are not JSON are refused: they would not survive a round trip."""
-    if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
-        raise ParseHeaderError("a key in the document header is not a string")
-    return {str(key): _plain(item, depth + 1) for key, item in values.items()}
-
-
-def _plain(value: object, depth: int) -> Value:
-    if depth > DEPTH_LIMIT:
-        raise ParseHeaderError("the document header is nested too deeply")
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str) and not _SURROGATE.search(value):
-        return str(value)
-    if isinstance(value, int) and abs(value) < 10**4000:
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
-    if isinstance(value, Mapping):
-        return plain_mapping(value, depth)
-    raise ParseHeaderError("a value of a type that a document header cannot contain")
 
 
 def _is_name(node: yaml.Node) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import OperationalError
 from django.test import Client
@@ -77,3 +78,7 @@ def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(readiness._cache, "at", float("-inf"))
     assert ready()[0] == 503
     monkeypatch.setattr(readiness._cache, "at", float("-inf"))
+
+
+def test_the_migrations_of_a_release_are_those_that_django_would_load() -> None:
+    assert readiness.on_disk() == set(MigrationLoader(None).disk_migrations) and len(readiness.on_disk()) > 20
