@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from pydantic import Field, IPvAnyNetwork, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, field_validator
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOCALE_DIR = BASE_DIR / "chatui" / "locale"
 
-CommaList = Annotated[list[str], NoDecode]
-LimitsByGroup = Annotated[dict[str, Annotated[int, Field(gt=0)]], NoDecode]
-GroupsByTool = Annotated[dict[str, tuple[str, ...]], NoDecode]
-NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
-
+PREFIX = "chatui_"
+LimitsByGroup = dict[str, Annotated[int, Field(gt=0)]]
+GroupsByTool = dict[str, tuple[str, ...]]
 
 MIN_KEY_CHARS = 32
 """The minimum length of a key that encrypts stored data."""
 
 
-class Environment(BaseSettings):
+class Environment(BaseModel):
     """The settings, one attribute for each variable. A test checks ``docs/settings.md`` against this list."""
 
     # Errors do not quote values, because some are secrets, and errors are logged.
-    model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True)
 
     data_dir: Path = Field(BASE_DIR / "var", description="Directory for the database, the secret key and collected static files.")
     secret_key: str = Field("", description="Signs sessions. Empty: generated once and stored in the data directory.")
     sealing_key: str = Field("", description="Encrypts the reasoning that programs store. Empty: derived from the secret key.", repr=False)
-    sealing_keys_before: CommaList = Field([], description="Earlier sealing keys, for decryption only.", repr=False)
+    sealing_keys_before: list[str] = Field([], description="Earlier sealing keys, for decryption only.", repr=False)
     file_key: str = Field("", description="Encrypts stored files. Empty: they are not encrypted.", repr=False)
-    file_keys_before: CommaList = Field([], description="Earlier file keys, for decryption only.", repr=False)
+    file_keys_before: list[str] = Field([], description="Earlier file keys, for decryption only.", repr=False)
     debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
-    hosts: CommaList = Field(["127.0.0.1", "localhost", "[::1]"], description="Host names of the product, separated by commas.")
-    origins: CommaList = Field(
+    hosts: list[str] = Field(["127.0.0.1", "localhost", "[::1]"], description="Host names of the product, separated by commas.")
+    origins: list[str] = Field(
         [], description="Exact public origins, such as https://chat.example.org. Empty: the origin of the request's own host."
     )
-    trusted_proxies: NetworkList = Field(
+    trusted_proxies: list[IPvAnyNetwork] = Field(
         [], description="Addresses or networks (10.0.0.0/8) of reverse proxies whose X-Forwarded-… headers are trusted."
     )
     sign_in_file: Path | None = Field(
@@ -54,7 +52,7 @@ class Environment(BaseSettings):
         repr=False,
     )
     mail_from: str = Field("", description="Address from which mail is sent.")
-    second_factor_groups: CommaList = Field(
+    second_factor_groups: list[str] = Field(
         [], description="Groups whose members need a second factor to sign in with a password, separated by commas."
     )
     closed_accounts: Literal["keep", "erase", "hand-over"] = Field(
@@ -105,7 +103,7 @@ class Environment(BaseSettings):
     backend_summaries: Literal["none", "server", "model"] = Field(
         "none", description="Who summarizes hidden reasoning for people: nobody, the server itself, or the model in further requests."
     )
-    summary_groups: CommaList = Field(
+    summary_groups: list[str] = Field(
         [], description="Groups whose members get such summaries, separated by commas. Empty: everybody does."
     )
     backend_summary_review: bool | None = Field(
@@ -151,7 +149,7 @@ class Environment(BaseSettings):
         {},
         description="Tools that a model may call, separated by commas. wiki_search=staff|research: only for these groups.",
     )
-    tools_without_approval: CommaList = Field(
+    tools_without_approval: list[str] = Field(
         [],
         description="Harmless tools among these, for which people are not asked before each call. All others need approval.",
     )
@@ -175,10 +173,10 @@ class Environment(BaseSettings):
     search: Literal["none", "searxng", "brave", "tavily", "exa"] = Field("none", description="The search engine that the browser uses.")
     search_url: str = Field("", description="Its address: required for SearXNG, otherwise only for a proxy of yours. It may be private.")
     search_key: str = Field("", description="Its key. SearXNG needs none.", repr=False)
-    browser_allow_hosts: CommaList = Field(
+    browser_allow_hosts: list[str] = Field(
         [], description="The only hosts whose pages the browser opens, with their subdomains. Empty: all that are public."
     )
-    browser_deny_hosts: CommaList = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
+    browser_deny_hosts: list[str] = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
     tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
     python_program: str = Field("", description="Interpreter that the tool python uses. Empty: the system's own python3.")
     python_seconds: float = Field(
@@ -211,7 +209,7 @@ class Environment(BaseSettings):
         30, ge=-1, le=36_500, description="Longest life of a share link in days. 0: no sharing. -1: links need not expire."
     )
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
-    share_groups: CommaList = Field(
+    share_groups: list[str] = Field(
         [], description="Groups whose members may create share links, separated by commas. Empty: everybody may."
     )
     service_worker: bool = Field(
@@ -301,6 +299,17 @@ class Environment(BaseSettings):
         if value and not _is_mail_server(value):
             raise ValueError("must look like smtp+starttls://user:password@host:587; write / in a password as %2F")
         return value
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> Self:
+        """The settings in these variables. Names may be in small letters; variables that are no settings are ignored.
+
+        Raises:
+            ValidationError: a value is not valid. The message names the setting and does not quote the value.
+        """
+        # The package pydantic-settings does the same, and takes 2 MB for files and services that it can also read.
+        named = {name.lower().removeprefix(PREFIX): value for name, value in variables.items() if name.lower().startswith(PREFIX)}
+        return cls.model_validate({name: value for name, value in named.items() if name in cls.model_fields})
 
     def key(self) -> str:
         """The model server's key: from the environment, else from its file, else empty."""

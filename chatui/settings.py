@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +14,7 @@ from chatui.env import BASE_DIR, LOCALE_DIR, Environment
 from chatui.languages import available
 from chatui.languages.available import SOURCE
 
-ENVIRONMENT = Environment()
+ENVIRONMENT = Environment.of(os.environ)
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
 
 ENVIRONMENT.make_data_dir()

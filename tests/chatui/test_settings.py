@@ -36,13 +36,13 @@ def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_ex
 
 def test_lists_are_read_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_HOSTS", "chat.example.org, localhost ,")
-    assert Environment().hosts == ["chat.example.org", "localhost"]
+    assert Environment.of(os.environ).hosts == ["chat.example.org", "localhost"]
 
 
 def test_a_value_of_the_wrong_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_BACKEND_IDLE_SECONDS", "soon")
     with pytest.raises(ValidationError):
-        Environment()
+        Environment.of(os.environ)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_value_of_the_wrong_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -
 def test_the_error_for_an_invalid_setting_quotes_no_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"CHATUI_{name}", value)
     with pytest.raises(ValidationError) as error:
-        Environment()
+        Environment.of(os.environ)
     assert name.lower() in str(error.value) and "hunter2" not in str(error.value)
 
 
@@ -164,7 +164,7 @@ def test_a_variable_that_an_operators_file_names_is_no_misspelt_setting(tmp_path
 
 
 def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "ENVIRONMENT", Environment())
+    monkeypatch.setattr(settings, "ENVIRONMENT", Environment.of(os.environ))
     for check in CHECKS:
         assert check(None) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_the_operators_declaration_overrides_the_authors(monkeypatch: pytest.Mon
 def test_ambiguous_declarations_are_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOL_FACTS", line)
     with pytest.raises(ValidationError):
-        Environment()
+        Environment.of(os.environ)
 
 
 def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,14 +73,14 @@ def test_the_demo_has_its_own_tools_which_no_server_gets(monkeypatch: pytest.Mon
 
 def test_the_setting_is_parsed_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOLS", "current_time, wiki_search=staff|research teams")
-    assert Environment().tools == {"current_time": (), "wiki_search": ("staff", "research teams")}
+    assert Environment.of(os.environ).tools == {"current_time": (), "wiki_search": ("staff", "research teams")}
 
 
 @pytest.mark.parametrize("line", ["=staff", "wiki=", "wiki=|staff"])
 def test_a_line_that_could_accidentally_mean_everybody_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_TOOLS", line)
     with pytest.raises(ValidationError):
-        Environment()
+        Environment.of(os.environ)
 
 
 def test_packages_can_add_tools_and_a_broken_one_does_not_prevent_startup(
