@@ -143,6 +143,8 @@ STATIC_URL = "static/"
 STATIC_ROOT = ENVIRONMENT.data_dir / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+# Pages name files only with their hash. For each served file, headers and compressed versions are held in memory.
+SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "chatui.static_storage.storage.HashedStaticStorage"},
