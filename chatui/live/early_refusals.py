@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 
 from chatui.env import environment
-from chatui.transfer.other_products import reading
+from chatui.transfer.upload import MAX_EXPORT_BYTES
 
 PROGRAMS = b"/v1/"
 """The path prefix of the API."""
@@ -52,7 +52,7 @@ def max_bytes_read(path: bytes) -> int:
     refused there with a page that says why: a browser would not show a reply that comes before it has sent everything.
     """
     decoded = unquote_to_bytes(path)
-    allowed = reading.MAX_BYTES if decoded == IMPORT else _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    allowed = MAX_EXPORT_BYTES if decoded == IMPORT else _max_bytes(decoded) or settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return allowed + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 

@@ -21,6 +21,8 @@ from renderer.ocml.document import DocumentOpened, FrameReader, ProblemFound
 from renderer.ocml.document_header import DocumentHeader
 
 MAX_BYTES = 5 * 1024 * 1024
+MAX_EXPORT_BYTES = 32 * 1024 * 1024
+"""The largest export of another product, or zip with one."""
 MAX_FRAMES = 5_000
 MAX_PROBLEMS = 10_000
 """The most problems. They need no frames: a file of end markers alone has one every seven bytes."""

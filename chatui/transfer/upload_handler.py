@@ -7,8 +7,7 @@ from io import BytesIO
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 
-from chatui.transfer.other_products import reading
-from chatui.transfer.upload import MAX_BYTES
+from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES
 
 
 class BoundedUploadHandler(FileUploadHandler):
@@ -24,7 +23,7 @@ class BoundedUploadHandler(FileUploadHandler):
         super().new_file(*args, **kwargs)  # type: ignore[arg-type]
         if self._room is None:
             user = getattr(self.request, "user", None)
-            self._room = 1 + (reading.MAX_BYTES if user is not None and user.is_authenticated else MAX_BYTES)
+            self._room = 1 + (MAX_EXPORT_BYTES if user is not None and user.is_authenticated else MAX_BYTES)
         self._file = BytesIO()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:

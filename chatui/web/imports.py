@@ -23,7 +23,7 @@ from chatui.transfer import imports
 from chatui.transfer.export_imports import ImportedExport, import_export
 from chatui.transfer.imports import ImportRefusedError
 from chatui.transfer.other_products import left_out, reading
-from chatui.transfer.upload import MAX_BYTES, refuse
+from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
@@ -46,7 +46,7 @@ class ImportForm(forms.Form):
                 "traffic in it stay hidden."
             ),
             most=MAX_BYTES // (1024 * 1024),
-            max_of_exports=reading.MAX_BYTES // (1024 * 1024),
+            max_of_exports=MAX_EXPORT_BYTES // (1024 * 1024),
         ),
         widget=forms.FileInput(
             attrs={"accept": ".ocml,.txt,.json,.zip,text/plain,application/json,application/zip"},
@@ -65,7 +65,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             if form.is_valid():
-                return _import(request, form.cleaned_data["file"].read(reading.MAX_BYTES + 1))
+                return _import(request, form.cleaned_data["file"].read(MAX_EXPORT_BYTES + 1))
             _refuse_cut(request)
         except ImportRefusedError as error:
             form.errors.pop("file", None)
@@ -75,17 +75,17 @@ def import_page(request: HttpRequest) -> HttpResponse:
 
 def _refuse_cut(request: HttpRequest) -> None:
     """Refuse a request that is so long that the server dropped its end, and with it the file."""
-    if int(request.headers.get("Content-Length") or 0) > reading.MAX_BYTES:
+    if int(request.headers.get("Content-Length") or 0) > MAX_EXPORT_BYTES:
         _refuse_size()
 
 
 def _refuse_size() -> NoReturn:
-    refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": reading.MAX_BYTES // (1024 * 1024)})
+    refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": MAX_EXPORT_BYTES // (1024 * 1024)})
 
 
 def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     person = person_of(request)
-    if len(data) > reading.MAX_BYTES:
+    if len(data) > MAX_EXPORT_BYTES:
         _refuse_size()
     if reading.is_export(data):
         return _report(request, import_export(person, data))

@@ -15,8 +15,6 @@ from chatui.transfer.other_products.left_out import Kind
 from chatui.transfer.other_products.values import Object
 from renderer import strict_json
 
-MAX_BYTES = 32 * 1024 * 1024
-"""The largest upload: an export, or a zip with one."""
 MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
 """The most strings, commas and opening brackets of one conversation. A message of ChatGPT has about a hundred."""

@@ -12,7 +12,6 @@ from chatui.delivery import groups
 from chatui.models import Conversation, User
 from chatui.transfer import upload
 from chatui.transfer.imports import ImportRefusedError
-from chatui.transfer.other_products import reading
 from chatui.web import imports as page
 from renderer.ocml.document import FrameReader
 from tests.chatui.conftest import signed_in
@@ -75,11 +74,11 @@ def test_a_refused_or_missing_file_announces_nothing_and_a_form_does_not_count_a
     assert client.post("/import/", {"file": ""}).status_code == 400 == post(client, b"hello").status_code
     assert Client().get("/import/").status_code == 302 == post(Client(), TRANSCRIPT).status_code
     assert client.put("/import/").status_code == 405
-    monkeypatch.setattr(reading, "MAX_BYTES", len(TRANSCRIPT) - 1)
+    monkeypatch.setattr(page, "MAX_EXPORT_BYTES", len(TRANSCRIPT) - 1)
     refused = post(client, TRANSCRIPT)
     assert refused.status_code == 400 and "E-X-TOO-LARGE" in refused.content.decode()
     assert sent == [] and not Conversation.objects.exists()
-    monkeypatch.setattr(reading, "MAX_BYTES", len(TRANSCRIPT))
+    monkeypatch.setattr(page, "MAX_EXPORT_BYTES", len(TRANSCRIPT))
     assert post(client, TRANSCRIPT).status_code == 302
 
 

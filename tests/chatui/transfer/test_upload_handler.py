@@ -11,13 +11,12 @@ from django.test import RequestFactory
 
 from chatui.models import User
 from chatui.transfer import upload_handler
-from chatui.transfer.other_products import reading
 from chatui.transfer.upload_handler import BoundedUploadHandler
 
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_BYTES", 8)
+    monkeypatch.setattr(upload_handler, "MAX_EXPORT_BYTES", 8)
     monkeypatch.setattr(upload_handler, "MAX_BYTES", 5)
 
 

@@ -261,7 +261,7 @@ def test_an_unreadable_zip_is_refused_with_a_message(data: bytes, expected: str,
 )
 def test_the_largest_uploads_cost_little_time_and_memory(make: Callable[[], bytes], ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     data = make()  # not where the test is collected: each process of a run would make them all
-    assert len(data) <= reading.MAX_BYTES
+    assert len(data) <= upload.MAX_EXPORT_BYTES
     started = time.process_time()
     imported(ada, data)
     assert time.process_time() - started < 30
@@ -300,7 +300,7 @@ def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:
 def test_an_upload_whose_end_the_server_dropped_is_too_large_and_has_one_error(ada: User, more: int, sentence: str) -> None:
     field, file = (b"--x\r\nContent-Disposition: form-data; name=%b\r\n\r\n1" % name for name in (b"a", b"file; filename=f"))
     kept = field + b"\r\n" + file
-    request: Any = {"wsgi.input": io.BytesIO(kept), "CONTENT_LENGTH": str(reading.MAX_BYTES + more)}
+    request: Any = {"wsgi.input": io.BytesIO(kept), "CONTENT_LENGTH": str(upload.MAX_EXPORT_BYTES + more)}
     response = signed_in(ada).generic("POST", "/import/", b"", "multipart/form-data; boundary=x", **request)
     assert response.status_code == 400 and len(response.context["form"].errors["file"]) == 1
     assert sentence in response.content.decode()
@@ -311,5 +311,5 @@ def test_uploads_of_anonymous_visitors_have_a_lower_limit(ada: User) -> None:
     export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000
     response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", export)})
     assert response.status_code == 200 and Conversation.objects.count() == 1
-    response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", b"[" + b" " * reading.MAX_BYTES)})
+    response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", b"[" + b" " * upload.MAX_EXPORT_BYTES)})
     assert response.status_code == 400 and "larger than 32 MB" in response.content.decode()
