@@ -229,19 +229,8 @@ class Environment(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
     @field_validator(
-        *(
-            "hosts",
-            "origins",
-            "trusted_proxies",
-            "second_factor_groups",
-            "share_groups",
-            "summary_groups",
-            "tools_without_approval",
-            "browser_allow_hosts",
-            "browser_deny_hosts",
-        ),
-        "sealing_keys_before",
-        "file_keys_before",
+        *("hosts", "origins", "trusted_proxies", "browser_allow_hosts", "browser_deny_hosts", "tools_without_approval"),
+        *("second_factor_groups", "share_groups", "summary_groups", "sealing_keys_before", "file_keys_before"),
         mode="before",
     )
     @classmethod

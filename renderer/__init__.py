@@ -7,8 +7,7 @@ It is pure: no Django, no network, no clock. ``README.md`` in this directory say
   ``strict_json``
 - ``ocml``, the OpenChatML format: ``document`` (whole documents, read and written), ``reader`` (text in pieces to events; its two halves
   are ``document_beginning`` and ``frame_states``, its result ``output``), ``frame_reader`` (pieces to whole frames), ``frame_header``,
-  ``document_header`` (with ``header_values`` and ``yaml_values``), ``calls`` (rules for tool calls), ``interchange`` (the same document as
-  JSON)
+  ``document_header`` (with ``values``), ``calls`` (rules for tool calls), ``interchange`` (the same document as JSON)
 - ``harmony``, the format of gpt-oss: ``pieces`` and ``vocabulary`` (tokens and text), ``reader`` and ``headers`` (a model's output to
   events, failing closed), ``text`` (where token ids are missing), ``hip1`` and ``side_record`` (OpenChatML to Harmony and back),
   ``prompt``, ``system_messages`` and ``typescript`` (what a model that takes tokens is sent)

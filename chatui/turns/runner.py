@@ -159,7 +159,7 @@ class Runner:
         spec = opening.spec
         # Not loaded with the rest: the back end belongs to this event loop.
         backend = connected.backend(job.choice)
-        summary = summary_of(spec, job, self._publisher.step)
+        summary = await summary_of(spec, job, self._publisher.step)
         frames = self._frames = FrameRecorder(job, self._publisher, summary, self._pieces, self._on_write_failed)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)

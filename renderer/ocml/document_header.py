@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from renderer.errors import Location, ParseHeaderError
 from renderer.frames import Channel, Transcript
-from renderer.ocml.header_values import plain_mapping
+from renderer.ocml.values.plain_values import plain_mapping
 
 DOCUMENT_HEADER_LIMIT = 64 * 1024
 """The longest document header that is read, in bytes."""
@@ -67,7 +67,7 @@ def read(text: str) -> DocumentHeader:
     """
     if len(text.encode("utf-8", "surrogatepass")) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long", Location(0, 1, 1))
-    from renderer.ocml.yaml_values import load  # takes 1 MB, and a chat neither reads nor writes documents
+    from renderer.ocml.values.yaml_values import load  # takes 1 MB, and a chat neither reads nor writes documents
 
     values, digits = load(_without_fences(text), text)
     version = digits.get("version")
@@ -114,7 +114,7 @@ def write(transcript: Transcript) -> str:
         known["generation_settings"] = transcript.settings
     known.update(transcript.extra)
     plain = plain_mapping(known)
-    from renderer.ocml.yaml_values import dump  # as above
+    from renderer.ocml.values.yaml_values import dump  # as above
 
     text = f"version: {transcript.version}\n{dump(plain)}\n"
     if len(text) > DOCUMENT_HEADER_LIMIT:

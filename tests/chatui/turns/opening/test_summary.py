@@ -20,23 +20,23 @@ from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, VisibleText, may_see
 
 
-def _summary(summaries: str) -> TurnSummary:
+async def _summary(summaries: str) -> TurnSummary:
     asked = Attribution(uuid4(), date(2026, 1, 1))
     job = Job(uuid4(), uuid4(), asked.person_id, uuid4(), "owner", "high", asked, "one", (Frame(Header(Role.USER), "Why?"),))
     values = {"name": "one", "kind": "chat", "url": "http://127.0.0.1:9", "summaries": summaries, "summarizer": ""}
-    return summary_of(BackendSpec.model_validate(values), job, list[VisibleText]().append)
+    return await summary_of(BackendSpec.model_validate(values), job, list[VisibleText]().append)
 
 
 @pytest.mark.asyncio
 async def test_a_turn_is_summarized_if_its_back_end_has_summaries() -> None:
-    summary = _summary("server")
+    summary = await _summary("server")
     assert type(summary) is Summarizing
     await summary.aclose()
 
 
 @pytest.mark.asyncio
 async def test_a_turn_of_a_back_end_without_summaries_is_not() -> None:
-    summary = _summary("none")
+    summary = await _summary("none")
     assert type(summary) is TurnSummary and summary.finish() == []
     await summary.aclose()
 
@@ -44,7 +44,7 @@ async def test_a_turn_of_a_back_end_without_summaries_is_not() -> None:
 @pytest.mark.parametrize("summaries", ["none", "server"])
 @pytest.mark.asyncio
 async def test_a_model_cannot_forge_a_summary(summaries: str) -> None:
-    summary = _summary(summaries)
+    summary = await _summary(summaries)
     assert may_see(SUMMARY, Audience.END_USER), "the premise: people see the frame that the product writes"
     opened = summary.take(FrameOpened(SUMMARY))
     assert isinstance(opened, FrameOpened) and opened.header.name == SUMMARY_NAME

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from renderer.errors import Location, ParseHeaderError
-from renderer.ocml.header_values import DEPTH_LIMIT, Value
+from renderer.ocml.values.plain_values import DEPTH_LIMIT, Value
 from renderer.tokens import TOKEN_RUN
 
 
