@@ -1,38 +1,90 @@
-"""The counters and timers of this process, for ``/metrics``. They contain no ids, no names and no content."""
+"""The counters and timers of this process, for ``/metrics``. They contain no ids, no names and no content.
+
+Without a token nobody can read ``/metrics``. Then nothing is counted, and prometheus_client, which takes 1 MB, is not loaded.
+"""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
-REGISTRY = CollectorRegistry()
-ProcessCollector(registry=REGISTRY)
+from chatui.env import environment
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+
+class NotCounted:
+    """Stands for a counter, gauge or histogram, and does nothing."""
+
+    def labels(self, *_: str) -> Self:
+        """See Prometheus."""
+        return self
+
+    def inc(self, _: float = 1) -> None:
+        """See Prometheus."""
+
+    def dec(self, _: float = 1) -> None:
+        """See Prometheus."""
+
+    def observe(self, _: float) -> None:
+        """See Prometheus."""
+
+
+@cache
+def registry() -> CollectorRegistry:
+    """All metrics of this process."""
+    from prometheus_client import CollectorRegistry, ProcessCollector
+
+    found = CollectorRegistry()
+    ProcessCollector(registry=found)
+    return found
+
+
+def _metric(kind: str, name: str, description: str, labels: Sequence[str], **options: Any) -> Any:
+    if not environment().metrics_token:
+        return NotCounted()
+    import prometheus_client
+
+    return getattr(prometheus_client, kind)(name, description, labels, registry=registry(), **options)
+
+
+def _counter(name: str, description: str, labels: Sequence[str]) -> Counter:
+    metric: Counter = _metric("Counter", name, description, labels)
+    return metric
+
+
+def _gauge(name: str, description: str) -> Gauge:
+    metric: Gauge = _metric("Gauge", name, description, ())
+    return metric
+
+
+def _histogram(name: str, description: str, labels: Sequence[str], buckets: Sequence[float]) -> Histogram:
+    metric: Histogram = _metric("Histogram", name, description, labels, buckets=buckets)
+    return metric
+
 
 _SHORT = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _LONG = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800)
 
-TURNS = Counter("chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"], registry=REGISTRY)
-TURN_SECONDS = Histogram(
-    "chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], buckets=_LONG, registry=REGISTRY
-)
-FIRST_TOKEN_SECONDS = Histogram(
+TURNS = _counter("chatui_turns_ended", "Turns that ended.", ["backend", "state", "code"])
+TURN_SECONDS = _histogram("chatui_turn_seconds", "From the question until the answer was stored.", ["backend"], _LONG)
+FIRST_TOKEN_SECONDS = _histogram(
     "chatui_first_token_seconds",
     "From a request to a model server until it wrote something, hidden or not.",
     ["backend"],
-    buckets=_LONG,
-    registry=REGISTRY,
+    _LONG,
 )
-QUEUE_SECONDS = Histogram("chatui_queue_seconds", "How long answers waited for a slot of this process.", buckets=_LONG, registry=REGISTRY)
-DATABASE_SECONDS = Histogram(
-    "chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], buckets=_SHORT, registry=REGISTRY
-)
-MODEL_SERVER_ERRORS = Counter(
+QUEUE_SECONDS = _histogram("chatui_queue_seconds", "How long answers waited for a slot of this process.", (), _LONG)
+DATABASE_SECONDS = _histogram("chatui_database_seconds", "From asking the database until it was done, by kind of work.", ["work"], _SHORT)
+MODEL_SERVER_ERRORS = _counter(
     "chatui_model_server_errors",
     "Requests that a model server failed, after all attempts. status: of HTTP, or empty.",
     ["backend", "code", "status"],
-    registry=REGISTRY,
 )
-TOKENS = Counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"], registry=REGISTRY)
-SUMMARY_LINES_DROPPED = Counter("chatui_summary_lines_dropped", "Lines of summaries that were not shown.", ["reason"], registry=REGISTRY)
-SOCKETS = Gauge("chatui_sockets", "Open sockets of people who are signed in.", registry=REGISTRY)
-SIGN_INS = Counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"], registry=REGISTRY)
-ERROR_PAGES = Counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"], registry=REGISTRY)
+TOKENS = _counter("chatui_model_tokens", "Tokens, as the model servers counted them.", ["backend", "direction"])
+SUMMARY_LINES_DROPPED = _counter("chatui_summary_lines_dropped", "Lines of summaries that were not shown.", ["reason"])
+SOCKETS = _gauge("chatui_sockets", "Open sockets of people who are signed in.")
+SIGN_INS = _counter("chatui_sign_ins", "Attempts to sign in.", ["outcome"])
+ERROR_PAGES = _counter("chatui_error_pages", "Error pages and refusals, by their code.", ["code", "status"])

@@ -11,8 +11,10 @@ from uuid import uuid4
 import pytest
 
 from tests.processes.imported_modules import MODULES_FILE
+from tests.support import stub
 from tests.support.places import ROOT
 from tests.support.served import Deployment, LiveSocket
+from tests.support.stub import DONE, chunk
 
 WAITING = {
     "redis": "only with CHATUI_REDIS_URL: 7 MB",
@@ -33,18 +35,32 @@ WAITING = {
     "chatui.tools.servers.registry": "only with CHATUI_TOOLS_FILE: 1 MB",
     "chatui.documents.inside.worker": "never: files are read in processes of their own",
     "pycparser": "never: what Autobahn compiled is used as it is: 1 MB with cffi",
-    "chatui.migrations.0001_initial": "never: migrations run in their own process: 23 MB",
+    "chatui.migrations.0001_initial": "never: migrations run in their own process, and /readyz lists only their names: 23 MB",
+    "prometheus_client": "only with CHATUI_METRICS_TOKEN: 1 MB",
+    "yaml": "only for documents in OpenChatML and OpenAPI: 1 MB",
+    "renderer.summary.check": "only for back ends with summaries: 3 MB",
+    "chatui.backends.responses.backend": "only for servers of the Responses API",
+    "chatui.transfer.other_products": "only for imports",
+    "chatui.web.manage": "only with the first request of such a page, as all rare pages: 4 MB together",
+    "chatui.web.debug": "as above",
+    "chatui.web.scim.views": "as above",
+    "chatui.doctor": "as above",
 }
 """The modules that a server process has not imported after an ordinary page and turn, and when it does import them."""
 
 
+ANSWER = chunk(reasoning_content="They greet me.") + chunk(content="Good *morning*!") + chunk("stop") + DONE
+
+
 async def _ask(deployment: Deployment) -> None:
-    server = deployment.start()
-    client = server.sign_in("ada")
-    assert client.get("/").status_code == 200
-    async with asyncio.timeout(60), LiveSocket(server, client) as socket:
-        await socket.send("send", client_id=str(uuid4()), text="Hello", effort="low")
-        await socket.until("response.completed")
+    async with asyncio.timeout(60), stub.running(stub.plays(ANSWER)) as model:
+        server = deployment.start(CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
+        client = server.sign_in("ada")
+        pages = [await asyncio.to_thread(client.get, path) for path in ("/", "/readyz")]
+        assert [page.status_code for page in pages] == [200, 200]
+        async with LiveSocket(server, client) as socket:
+            await socket.send("send", client_id=str(uuid4()), text="Hello", effort="low")
+            await socket.until("response.completed")
 
 
 @pytest.mark.served

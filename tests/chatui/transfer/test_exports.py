@@ -218,6 +218,7 @@ def with_token(settings: pytest_django.Settings, token: str) -> None:
 
 
 def test_there_are_no_metrics_without_a_token_of_the_operators(settings: pytest_django.Settings) -> None:
+    with_token(settings, "")
     for header in ({}, {"authorization": "Bearer "}, {"authorization": "Bearer"}, {"authorization": ""}):
         assert Client().get("/metrics", headers=header).status_code == 404
 
