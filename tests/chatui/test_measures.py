@@ -6,7 +6,6 @@ import pytest
 from prometheus_client import Counter, Gauge, Histogram
 
 from chatui import measures
-from tests.support.environment import change
 
 
 def test_work_is_counted_with_a_token() -> None:
@@ -18,7 +17,7 @@ def test_work_is_counted_with_a_token() -> None:
 
 
 def test_nothing_is_counted_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, {"metrics_token": ""})
+    monkeypatch.setenv("CHATUI_METRICS_TOKEN", "")
     counter, gauge = measures._counter("chatui_a", "A.", ["kind"]), measures._gauge("chatui_b", "B.")
     histogram = measures._histogram("chatui_c", "C.", ["kind"], [1.0])
     assert {type(metric).__name__ for metric in (counter, gauge, histogram)} == {"NotCounted"}

@@ -43,6 +43,7 @@ STAYS = {
     "*_FORMAT": "found by Django by language",
     "ROOT_URLCONF": "a setting of Django",
     "ASGI_APPLICATION": "a setting of Channels",
+    "SERVESTATIC_*": "a setting of servestatic",
     "do_*": "called by http.server",
     "close_connection": "read by http.server",
     "buffer_text": "read by expat, which calls the next three",

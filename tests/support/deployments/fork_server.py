@@ -35,9 +35,10 @@ _OF_ONE_PROCESS = (
     "chatui.asgi",
     "chatui.settings",
     "chatui.delivery.bus",
+    "chatui.measures",
 )
-"""Not preloaded: Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, and the
-name by which processes know one another. Modules that import one of these are left to the programs as well."""
+"""Not preloaded: Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, whether
+anything is counted, and the name by which processes know one another. Modules that import one of these are left to the programs as well."""
 
 
 def import_modules(names: list[str]) -> None:
