@@ -9,16 +9,27 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 
 
-def deferred(name: str) -> Callable[..., HttpResponseBase]:
-    """The synchronous view with this name, such as ``web.search.results``. A test loads all of them.
+class Deferred:
+    """A synchronous view by its name, such as ``web.search.results``; a test loads all of them. The thread that serves the first request
+    loads it, so that the event loop need not wait.
 
-    The thread that serves the request loads it, so that the event loop need not wait. A decorator that marks a view for a middleware, such
-    as ``csrf_exempt``, would have no effect: such views are not deferred.
+    Its marks, such as ``csrf_exempt`` and ``hidden_action``, are those of the loaded view.
     """
-    module, _, function = name.rpartition(".")
 
-    def view(request: HttpRequest, *args: Any, **named: Any) -> HttpResponseBase:
-        loaded: Callable[..., HttpResponseBase] = getattr(import_module(f"chatui.{module}"), function)
-        return loaded(request, *args, **named)
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    return view
+    def __call__(self, request: HttpRequest, *args: Any, **named: Any) -> HttpResponseBase:
+        return self.loaded()(request, *args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        # Django asks each view for these when it reads the URL configuration, which must not load all views.
+        if name.startswith("_") or name == "view_class":
+            raise AttributeError(name)
+        return getattr(self.loaded(), name)
+
+    def loaded(self) -> Callable[..., HttpResponseBase]:
+        """The view itself."""
+        module, _, function = self._name.rpartition(".")
+        view: Callable[..., HttpResponseBase] = getattr(import_module(f"chatui.{module}"), function)
+        return view

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from django.http import HttpResponseBase
 from django.urls import path
-from django.views.decorators.csrf import csrf_exempt
 
-from chatui.web.deferred import deferred
-
-
-def _view(name: str) -> Callable[..., HttpResponseBase]:
-    """Loaded with the first request of a directory. Directories have a bearer token, and no CSRF token."""
-    return csrf_exempt(deferred(f"web.scim.views.{name}"))
-
+from chatui.web.deferred import Deferred
 
 urlpatterns = [
-    path("ServiceProviderConfig", _view("service_provider_config"), name="scim_config"),
-    path("ResourceTypes", _view("resource_types"), name="scim_resource_types"),
-    path("ResourceTypes/<str:key>", _view("resource_types"), name="scim_resource_type"),
-    path("Schemas", _view("schemas"), name="scim_schemas"),
-    path("Schemas/<str:key>", _view("schemas"), name="scim_schema"),
-    path("Users", _view("users"), name="scim_users"),
-    path("Users/<str:key>", _view("user"), name="scim_user"),
-    path("Groups", _view("all_groups"), name="scim_groups"),
-    path("Groups/<str:key>", _view("group"), name="scim_group"),
-    path("<path:rest>", _view("nothing"), name="scim_nothing"),
+    path("ServiceProviderConfig", Deferred("web.scim.views.service_provider_config"), name="scim_config"),
+    path("ResourceTypes", Deferred("web.scim.views.resource_types"), name="scim_resource_types"),
+    path("ResourceTypes/<str:key>", Deferred("web.scim.views.resource_types"), name="scim_resource_type"),
+    path("Schemas", Deferred("web.scim.views.schemas"), name="scim_schemas"),
+    path("Schemas/<str:key>", Deferred("web.scim.views.schemas"), name="scim_schema"),
+    path("Users", Deferred("web.scim.views.users"), name="scim_users"),
+    path("Users/<str:key>", Deferred("web.scim.views.user"), name="scim_user"),
+    path("Groups", Deferred("web.scim.views.all_groups"), name="scim_groups"),
+    path("Groups/<str:key>", Deferred("web.scim.views.group"), name="scim_group"),
+    path("<path:rest>", Deferred("web.scim.views.nothing"), name="scim_nothing"),
 ]

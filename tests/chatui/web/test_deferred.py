@@ -1,45 +1,61 @@
-"""Deferred views: each name is that of a synchronous view which carries no mark for a middleware."""
+"""Deferred views: each name is that of a synchronous view, whose marks are not lost, and none is loaded before its first request."""
 
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
-from importlib import import_module
-from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
-from django.urls import URLPattern, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver
 
 from chatui.web import search
-from chatui.web.deferred import deferred
-
-MARKS = ("csrf_exempt", "login_required", "xframe_options_exempt")
-
-
-def names() -> Iterator[str]:
-    """The names of all deferred views."""
-    for item in get_resolver().url_patterns:
-        if isinstance(item, URLPattern) and item.callback.__qualname__.startswith("deferred."):
-            yield (
-                inspect.getclosurevars(item.callback).nonlocals["module"]
-                + "."
-                + inspect.getclosurevars(item.callback).nonlocals["function"]
-            )
+from chatui.web.deferred import Deferred
+from tests.support.places import ROOT
 
 
-def test_every_deferred_view_exists_and_needs_nothing_that_deferring_hides() -> None:
-    found = list(names())
-    assert len(found) > 80, "the premise"
-    for name in found:
-        module, _, function = name.rpartition(".")
-        view: Any = getattr(import_module(f"chatui.{module}"), function)
-        assert inspect.isfunction(view) and not inspect.iscoroutinefunction(view), name
-        assert not any(hasattr(view, mark) for mark in MARKS), name
+def views(resolver: URLResolver | None = None) -> Iterator[Deferred]:
+    """All deferred views."""
+    for item in (resolver or get_resolver()).url_patterns:
+        if isinstance(item, URLResolver):
+            yield from views(item)
+        elif isinstance(item, URLPattern) and isinstance(item.callback, Deferred):
+            yield item.callback
+
+
+def test_every_deferred_view_exists_and_is_synchronous() -> None:
+    found = list(views())
+    assert len(found) > 100, "the premise"
+    for view in found:
+        assert inspect.isfunction(view.loaded()) and not inspect.iscoroutinefunction(view.loaded())
+
+
+def test_a_deferred_view_has_the_marks_of_the_view() -> None:
+    marked = [view for view in views() if hasattr(view, "hidden_action")]
+    assert len(marked) >= 10 and Deferred("web.debug.pages.debug_open").hidden_action == "open debug view"
+    assert Deferred("web.scim.views.users").csrf_exempt and not getattr(Deferred("web.search.results"), "csrf_exempt", False)
 
 
 def test_a_deferred_view_gets_the_request_and_what_the_address_names(monkeypatch: pytest.MonkeyPatch) -> None:
     request, response = RequestFactory().get("/"), HttpResponse()
     monkeypatch.setattr(search, "results", lambda *given, **named: response if (given, named) == ((request,), {"key": 1}) else None)
-    assert deferred("web.search.results")(request, key=1) is response
+    assert Deferred("web.search.results")(request, key=1) is response
+
+
+READ = """
+import sys
+from django.urls import resolve, reverse
+import chatui.asgi
+assert reverse("search") == "/search/"
+resolve("/search/")
+print([name for name in ("chatui.web.search", "chatui.web.debug", "chatui.web.scim.views", "chatui.urls") if name in sys.modules])
+"""
+
+
+@pytest.mark.slow
+def test_reading_the_url_configuration_loads_no_deferred_view() -> None:
+    done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "['chatui.urls']"
