@@ -19,6 +19,8 @@ from django.middleware.common import CommonMiddleware as DjangoCommon
 from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrf
 from django.middleware.security import SecurityMiddleware as DjangoSecurity
 
+from chatui.web.deferred import Deferred
+
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
@@ -84,7 +86,7 @@ class MessageMiddleware(Inline, DjangoMessages):
 
 
 class CsrfViewMiddleware(Inline, DjangoCsrf):
-    """Refuses other sites' forms. A thread is only used to read a token from the body."""
+    """Refuses other sites' forms. A thread is only used to read a token from the body, and to load a view with its first request."""
 
     def __init__(self, get_response: Any) -> None:
         super().__init__(get_response)
@@ -94,6 +96,7 @@ class CsrfViewMiddleware(Inline, DjangoCsrf):
 
     async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:
         check = super().process_view
-        if request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False):
+        is_loaded = not isinstance(view, Deferred) or view.is_loaded
+        if is_loaded and (request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False)):
             return check(request, view, args, named)
         return await sync_to_async(check)(request, view, args, named)

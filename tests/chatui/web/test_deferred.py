@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
-from django.http import HttpResponse
-from django.test import RequestFactory
+from django.http import HttpResponse, HttpResponseBase
+from django.test import AsyncClient, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from chatui.web import search
@@ -37,6 +38,31 @@ def test_a_deferred_view_has_the_marks_of_the_view() -> None:
     marked = [view for view in views() if hasattr(view, "hidden_action")]
     assert len(marked) >= 10 and Deferred("web.debug.pages.debug_open").hidden_action == "open debug view"
     assert Deferred("web.scim.views.users").csrf_exempt and not getattr(Deferred("web.search.results"), "csrf_exempt", False)
+    assert not any(hasattr(view.loaded(), "should_append_slash") for view in views()), "a deferred view hides this mark"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("method", "address", "is_loaded"),
+    [("GET", "/search/", True), ("POST", "/search/", True), ("GET", "/search", False), ("POST", "/scim/v2/Users", True)],
+)
+async def test_no_request_loads_a_view_on_the_event_loop(
+    method: str, address: str, is_loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading: list[threading.Thread] = []
+    load = Deferred.loaded
+
+    def loaded(view: Deferred) -> Callable[..., HttpResponseBase]:
+        loading.append(threading.current_thread())
+        return load(view)
+
+    for view in views():
+        monkeypatch.setattr(view, "is_loaded", False)
+    monkeypatch.setattr(Deferred, "loaded", loaded)
+    await AsyncClient(enforce_csrf_checks=True).generic(method, address)
+    assert bool(loading) is is_loaded
+    assert threading.current_thread() not in loading
 
 
 def test_a_deferred_view_gets_the_request_and_what_the_address_names(monkeypatch: pytest.MonkeyPatch) -> None:
