@@ -210,10 +210,26 @@ class CompiledInsert(Generic[M]):
         self._model = model
         numbered = model._meta.auto_field
         self._fields = [each for each in model._meta.concrete_fields if each is not numbered]
+        self._made = {each.attname: each.default for each in model._meta.concrete_fields if each.has_default() and callable(each.default)}
+        self._defaults = {each.attname: None if each.attname in self._made else each.get_default() for each in model._meta.concrete_fields}
         own = [each for each in self._fields if each.name not in fixed]
         # Most values are read from the row directly. ``pre_save`` is only called for fields that override it, such as a creation time.
         self._read_directly = [each.attname for each in own if type(each).pre_save is Field.pre_save]
         self._computed = [each for each in own if type(each).pre_save is not Field.pre_save]
+
+    def new(self, **columns: object) -> M:
+        """A row with these columns, and the defaults of all others. Columns have their names in the database, such as ``person_id``.
+
+        Given names, the model's own constructor looks for every field and every related object; given only values, it takes half
+        of that time, or less.
+        """
+        values = self._defaults | columns
+        if len(values) != len(self._defaults):
+            raise TypeError(f"{self._model.__name__} has no {', '.join(columns.keys() - self._defaults.keys())}")
+        for name, make in self._made.items():
+            if name not in columns:
+                values[name] = make()
+        return self._model(*values.values())
 
     def run(self, rows: Sequence[M]) -> None:
         """Insert the rows. Call it inside a transaction, because this may take several statements."""

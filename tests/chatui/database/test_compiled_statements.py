@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
+from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, Turn, TurnPiece, UsageEntry, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -112,6 +112,25 @@ def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> 
     assert [transcripts.frame_of(row).body for row in found] == [f"Question {number}?" for number in range(count)]
     assert [row.parent_id for row in found] == [None, *(row.pk for row in found[:-1])]
     assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
+
+
+@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, SearchEntry, UsageEntry], ids=lambda model: model.__name__)
+def test_a_new_row_is_the_one_that_the_model_itself_would_make(model: type[Model]) -> None:
+    given: dict[str, object] = {each.attname: uuid4() for each in model._meta.concrete_fields if each.primary_key or each.is_relation}
+    row, expected = CompiledInsert(model).new(**given), model(**given)
+    assert row._state.adding
+    assert {**vars(row), "_state": None} == {**vars(expected), "_state": None}
+
+
+def test_new_rows_share_no_key_and_no_value_that_can_change() -> None:
+    first, second = (CompiledInsert(Conversation).new(title="Sums") for _ in range(2))
+    assert first.pk != second.pk
+    assert first.title == second.title == "Sums"
+
+
+def test_a_new_row_has_no_column_that_its_model_does_not_have() -> None:
+    with pytest.raises(TypeError, match="Conversation has no titel"):
+        CompiledInsert(Conversation).new(titel="Sums")
 
 
 def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
