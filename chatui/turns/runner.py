@@ -75,7 +75,7 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 
 
 class Runner:
-    """Runs one turn. Call ``listen`` first, then ``run``; ``stop`` at any time."""
+    """Runs one turn. Call ``listen`` first, then ``announce`` and ``run``; ``stop`` at any time."""
 
     def __init__(self, started: Started) -> None:
         self._started = started
@@ -104,6 +104,10 @@ class Runner:
         """Join the turn's group, so that sockets of all processes can reach it through the bus."""
         bus().join(groups.control(self._turn_id), self._receive, elsewhere=False)
 
+    def announce(self) -> None:
+        """Tell pages that the turn begins."""
+        self._publisher.begin(_created(self._started))
+
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
         self._is_stopped = True
@@ -115,7 +119,6 @@ class Runner:
 
     async def run(self) -> None:
         """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message."""
-        self._publisher.add_event(_created(self._started))
         leases.hold(self._turn_id, LeasedTurn(self._pieces, self._on_lease_lost, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
