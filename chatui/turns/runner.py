@@ -43,11 +43,12 @@ from chatui.turns.opening.first_request import first_request
 from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
+from chatui.turns.preparing.announcement import created
 from chatui.turns.preparing.reading import opening_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
-from chatui.turns.start import Kind, Started
+from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
 from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
 from chatui.turns.summarizing import Summarizing
@@ -55,7 +56,6 @@ from chatui.turns.titles import background as titles
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
 from renderer.gate import Audience, show
-from renderer.markup.html import SafeHtml
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class Runner:
 
     def announce(self) -> None:
         """Tell pages that the turn begins."""
-        self._publisher.begin(_created(self._started))
+        self._publisher.begin(created(self._started))
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
@@ -130,6 +130,8 @@ class Runner:
             leases.release(self._turn_id)
             self._publisher.stop()
             bus().leave(groups.control(self._turn_id), self._receive)
+            if self._frames is not None:
+                self._frames.release()
 
     async def _outcome(self) -> Outcome:
         self._work = asyncio.create_task(self._conduct())
@@ -328,26 +330,3 @@ class Runner:
     def _cancel(self) -> None:
         if self._work is not None:
             self._work.cancel()
-
-
-def _created(started: Started) -> wire.TurnCreated:
-    html = _shown_question(started)
-    return wire.TurnCreated(
-        str(started.turn.conversation_id),
-        str(started.turn.question_id),
-        str(started.after) if started.after else None,
-        started.kind,
-        str(started.continued_turn) if started.continued_turn else None,
-        html,
-        fragments.language_of(started.language) if html else None,
-    )
-
-
-def _shown_question(started: Started) -> SafeHtml | None:
-    if started.kind not in (Kind.SEND, Kind.EDIT):
-        return None
-    try:
-        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language), started.documents)
-    except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
-        log_without_content(log, started.turn.pk, error)
-        return None
