@@ -8,6 +8,8 @@ database.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -17,6 +19,7 @@ from django.db.models import (
     BigIntegerField,
     BooleanField,
     CharField,
+    DateTimeField,
     Expression,
     Field,
     ForeignKey,
@@ -66,21 +69,27 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
 class _Slot:
     """A parameter in a statement that is compiled for one connection."""
 
-    __slots__ = ("_connection", "_field", "_has_native_uuids", "known", "name")
+    __slots__ = ("_connection", "_field", "_has_native_uuids", "_is_moment", "_is_text", "known", "name")
 
     def __init__(self, parameter: Parameter, connection: Any) -> None:
         self.name = parameter.name
         self._connection = connection
         self._field = parameter.output_field
         self._has_native_uuids = connection.features.has_native_uuid_field
+        self._is_moment, self._is_text = type(self._field) is DateTimeField, type(self._field) in (CharField, TextField)
         self.known = frozenset(_known(self._field, connection.vendor))
         """The types whose values need no conversion by the field."""
 
     def prepared(self, value: Any) -> Any:
-        """The value, converted for the database. A turn has two hundred values, and most need no conversion."""
+        """The value, converted for the database. A turn has two hundred values, and most need no conversion. Moments and choices need only
+        the last of the steps in which a field converts."""
         kind = type(value)
         if kind in self.known:
             return value.hex if kind is UUID and not self._has_native_uuids else value
+        if self._is_text and isinstance(value, str) and isinstance(value, Enum):
+            return value.value
+        if self._is_moment and kind is datetime and value.tzinfo is not None:
+            return self._connection.ops.adapt_datetimefield_value(value)
         return self._field.get_db_prep_save(value, self._connection)
 
 
