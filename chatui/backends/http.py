@@ -21,7 +21,7 @@ from chatui.backends.failures.kinds import error_of_status
 from chatui.backends.failures.rejected_fields import RejectedFields
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
-from chatui.backends.http1.route import DIRECT, Route
+from chatui.backends.http1.route import DIRECT, Route, credentials
 from chatui.backends.http1.transport import Transport
 from chatui.backends.sse import Decoder, Event, TooLongError
 from chatui.codes import ProductCode
@@ -32,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 WHOLE = "chatui:whole"
 """The name of the single event that represents an answer in a plain JSON body."""
+# No compression: answers could inflate.
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": f"python-httpx/{httpx.__version__}"}
 _SHOWN = 200
 _PAGE = "a page of HTML in the place of an answer"
 _NO_STREAM = "something else in the place of an answer"
@@ -80,9 +82,12 @@ class Upstream:
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
         self._addresses: dict[str, httpx.URL] = {}
-        # Not a partial, whose repr would contain the key.
-        self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits, self._route)
-        self._client = self._connect()
+        self._headers = httpx.Headers(_HEADERS)
+        for headers in (route.key_headers(key), credentials(address)):
+            self._headers.update(headers)
+        self._timeouts = httpx.Timeout(None, connect=limits.connect).as_dict()
+        self._cookies = httpx.Cookies()
+        self._transport = Transport(route)
         self._open_requests = 0
         self._is_closed = False
 
@@ -94,12 +99,17 @@ class Upstream:
     def _address(self, path: str) -> httpx.URL:
         """The address of ``path``, one of a few. Cached: parsing an address costs httpx as much as sending a small request."""
         if path not in self._addresses:
-            self._addresses[path] = httpx.URL(self._route.address(self._url, path))
+            self._addresses[path] = httpx.URL(self._route.address(self._url, path), params=self._route.query or None)
         return self._addresses[path]
 
     async def _close_if_idle(self) -> None:
         if self._is_closed and not self._open_requests:
-            await self._client.aclose()
+            await self._transport.aclose()
+
+    def _request(self, method: str, path: str, payload: Mapping[str, object] | None = None) -> httpx.Request:
+        return httpx.Request(
+            method, self._address(path), headers=self._headers, json=payload, cookies=self._cookies, extensions={"timeout": self._timeouts}
+        )
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:
         """GET a small JSON response within ``limits.discover`` seconds: headers, and the decoded body or None.
@@ -107,7 +117,7 @@ class Upstream:
         Raises:
             BackendError: the server cannot be reached, fails, or does not answer in time.
         """
-        request = self._client.build_request("GET", self._address(path))
+        request = self._request("GET", path)
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
             body = await _read_whole(response, deadline, self.limits)
@@ -152,8 +162,10 @@ class Upstream:
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
     ) -> AsyncGenerator[list[Event], None]:
         clock = _Clock(self.limits)
-        headers = {"Accept": "text/event-stream", **spans.headers()}
-        request = self._client.build_request("POST", self._address(path), json=payload, headers=headers)
+        request = self._request("POST", path, payload)
+        request.headers["Accept"] = "text/event-stream"
+        if traces := spans.headers():
+            request.headers.update(traces)
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, request.content)
@@ -184,8 +196,6 @@ class Upstream:
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
-        if self._client.is_closed:
-            self._client = self._connect()
         self._open_requests += 1
         try:
             async with self._answered(request, deadline) as response:
@@ -200,7 +210,7 @@ class Upstream:
             self.watcher.asked(request)
         try:
             async with _deadline(deadline):
-                response = await self._client.send(request, stream=True)
+                response = await self._sent(request)
         except httpx.HTTPError as error:
             raise _unreachable(error) from error
         try:
@@ -215,17 +225,17 @@ class Upstream:
         finally:
             await response.aclose()
 
+    async def _sent(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, and read the head of its response.
 
-def _connect(key: str | None, limits: Limits, route: Route) -> httpx.AsyncClient:
-    """No proxies or .netrc from the environment, no redirects (they would get the key), and no compression (answers could inflate)."""
-    return httpx.AsyncClient(
-        headers={"Accept-Encoding": "identity", **route.key_headers(key)},
-        params=route.query or None,
-        timeout=httpx.Timeout(None, connect=limits.connect),
-        transport=Transport(route),
-        follow_redirects=False,
-        trust_env=False,
-    )
+        Not through httpx's client: what it adds is not wanted here, such as redirects, proxies and .netrc from the environment, and its
+        search of each response for cookies takes as long as building a request. A load balancer's cookie is still sent back to it.
+        """
+        response = await self._transport.handle_async_request(request)
+        response.request = request
+        if "set-cookie" in response.headers:
+            self._cookies.extract_cookies(response)
+        return response
 
 
 class _Clock:

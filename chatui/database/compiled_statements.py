@@ -8,6 +8,8 @@ database.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -17,6 +19,7 @@ from django.db.models import (
     BigIntegerField,
     BooleanField,
     CharField,
+    DateTimeField,
     Expression,
     Field,
     ForeignKey,
@@ -66,21 +69,27 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
 class _Slot:
     """A parameter in a statement that is compiled for one connection."""
 
-    __slots__ = ("_connection", "_field", "_has_native_uuids", "known", "name")
+    __slots__ = ("_connection", "_field", "_has_native_uuids", "_is_moment", "_is_text", "known", "name")
 
     def __init__(self, parameter: Parameter, connection: Any) -> None:
         self.name = parameter.name
         self._connection = connection
         self._field = parameter.output_field
         self._has_native_uuids = connection.features.has_native_uuid_field
+        self._is_moment, self._is_text = type(self._field) is DateTimeField, type(self._field) in (CharField, TextField)
         self.known = frozenset(_known(self._field, connection.vendor))
         """The types whose values need no conversion by the field."""
 
     def prepared(self, value: Any) -> Any:
-        """The value, converted for the database. A turn has two hundred values, and most need no conversion."""
+        """The value, converted for the database. A turn has two hundred values, and most need no conversion. Moments and choices need only
+        the last of the steps in which a field converts."""
         kind = type(value)
         if kind in self.known:
             return value.hex if kind is UUID and not self._has_native_uuids else value
+        if self._is_text and isinstance(value, str) and isinstance(value, Enum):
+            return value.value
+        if self._is_moment and kind is datetime and value.tzinfo is not None:
+            return self._connection.ops.adapt_datetimefield_value(value)
         return self._field.get_db_prep_save(value, self._connection)
 
 
@@ -210,10 +219,26 @@ class CompiledInsert(Generic[M]):
         self._model = model
         numbered = model._meta.auto_field
         self._fields = [each for each in model._meta.concrete_fields if each is not numbered]
+        self._made = {each.attname: each.default for each in model._meta.concrete_fields if each.has_default() and callable(each.default)}
+        self._defaults = {each.attname: None if each.attname in self._made else each.get_default() for each in model._meta.concrete_fields}
         own = [each for each in self._fields if each.name not in fixed]
         # Most values are read from the row directly. ``pre_save`` is only called for fields that override it, such as a creation time.
         self._read_directly = [each.attname for each in own if type(each).pre_save is Field.pre_save]
         self._computed = [each for each in own if type(each).pre_save is not Field.pre_save]
+
+    def new(self, **columns: object) -> M:
+        """A row with these columns, and the defaults of all others. Columns have their names in the database, such as ``person_id``.
+
+        Given names, the model's own constructor looks for every field and every related object; given only values, it takes half
+        of that time, or less.
+        """
+        values = self._defaults | columns
+        if len(values) != len(self._defaults):
+            raise TypeError(f"{self._model.__name__} has no {', '.join(columns.keys() - self._defaults.keys())}")
+        for name, make in self._made.items():
+            if name not in columns:
+                values[name] = make()
+        return self._model(*values.values())
 
     def run(self, rows: Sequence[M]) -> None:
         """Insert the rows. Call it inside a transaction, because this may take several statements."""

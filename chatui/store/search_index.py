@@ -47,7 +47,7 @@ def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     """The row of a visible message, not yet stored; None if it has no word."""
     found = _terms(message.conversation, text)
-    return SearchEntry(conversation=message.conversation, message=message, terms=found) if found else None
+    return tree.FOUND_BY.new(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:

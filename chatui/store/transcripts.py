@@ -41,7 +41,7 @@ def header_of(message: Message) -> Header:
 class FrameMetadata:
     """Stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), completeness, and error code."""
 
-    turn: Turn | None = None
+    turn_id: UUID | None = None
     key: UUID | None = None
     is_complete: bool = True
     error_code: str = ""
@@ -140,15 +140,16 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
     """The row of a frame, repaired if it could not be written unchanged."""
     writable = ocml.writable(frame)
     is_repaired = writable is not frame
-    message = Message(
-        conversation=conversation,
-        turn=metadata.turn,
+    message = tree.MESSAGES.new(
+        conversation_id=conversation.pk,
+        turn_id=metadata.turn_id,
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
         is_complete=metadata.is_complete,
         error_code=metadata.error_code or (Code.PARSE_HEADER if is_repaired else ""),
         author=author,
         **_columns(writable),
     )
+    message.conversation = conversation
     if metadata.key is not None:
         message.pk = metadata.key
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
@@ -226,7 +227,7 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     """Make the branch that ends in ``leaf`` this person's open one."""
-    tree.OPEN_LEAVES.run([ActiveLeaf(conversation=conversation, person=person, message=leaf)])
+    tree.OPEN_LEAVES.run([tree.OPEN_LEAVES.new(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:

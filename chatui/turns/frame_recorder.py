@@ -153,6 +153,11 @@ class FrameRecorder:
         while self._saving:
             await asyncio.wait(self._saving)
 
+    def release(self) -> None:
+        """The turn is over, and need not hear of failures. Otherwise, all objects of the turn would refer to each other in a circle, and
+        their memory would be freed only by the garbage collector, which visits the objects of all running turns for that."""
+        self._failed = _ignored
+
     def take_last_frames(self) -> LastFrames | None:
         """The frames that wait for the turn's end; None if there are none. The caller must store them and report the result with
         ``note_stored``."""
@@ -248,3 +253,7 @@ class FrameRecorder:
 
 def _unchanged(event: RawEvent) -> RawEvent:
     return event
+
+
+def _ignored(error: BaseException) -> None:
+    pass

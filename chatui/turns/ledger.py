@@ -32,7 +32,7 @@ from chatui.store.documents import attached
 from chatui.store.retention import hidden_text
 from chatui.turns.requests import instructions
 from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.statements import ending
+from chatui.turns.statements import asking, ending
 from chatui.usage import settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from renderer import history
@@ -228,12 +228,12 @@ def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Fini
     position = _next_position(job, written[0][0])
     if position is None:
         return []
-    turn, parent_id = Turn(pk=job.turn_id), _parent(parents)
+    parent_id = _parent(parents)
     frames = [
         (
             finished.frame,
             author(finished.frame),
-            transcripts.FrameMetadata(turn=turn, key=key, is_complete=finished.complete, error_code=finished.error or ""),
+            transcripts.FrameMetadata(turn_id=job.turn_id, key=key, is_complete=finished.complete, error_code=finished.error or ""),
         )
         for key, finished in written
     ]
@@ -347,4 +347,4 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 def _conversation(job: Job) -> Conversation:
     """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
-    return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)
+    return asking.CONVERSATIONS.new(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

@@ -103,6 +103,11 @@ class Publisher:
             self._program.take(event)
         self._flush_soon()
 
+    def begin(self, event: wire.Event) -> None:
+        """Send people the event that begins the turn, at once: what the same step has sent to a page then travels in the same frame."""
+        self._people.add_event(event)
+        self._flush_safely()
+
     def add_event(self, event: wire.Event) -> None:
         """Send people an event about the turn itself."""
         self._people.add_event(event)

@@ -44,18 +44,18 @@ from chatui.turns.opening.summary import summary_of
 from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
+from chatui.turns.preparing.announcement import created
 from chatui.turns.preparing.reading import opening_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
-from chatui.turns.start import Kind, Started
+from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
 from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
 from renderer.gate import Audience, show
-from renderer.markup.html import SafeHtml
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 
 
 class Runner:
-    """Runs one turn. Call ``listen`` first, then ``run``; ``stop`` at any time."""
+    """Runs one turn. Call ``listen`` first, then ``announce`` and ``run``; ``stop`` at any time."""
 
     def __init__(self, started: Started) -> None:
         self._started = started
@@ -103,6 +103,10 @@ class Runner:
         """Join the turn's group, so that sockets of all processes can reach it through the bus."""
         bus().join(groups.control(self._turn_id), self._receive, elsewhere=False)
 
+    def announce(self) -> None:
+        """Tell pages that the turn begins."""
+        self._publisher.begin(created(self._started))
+
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
         self._is_stopped = True
@@ -114,7 +118,6 @@ class Runner:
 
     async def run(self) -> None:
         """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message."""
-        self._publisher.add_event(_created(self._started))
         leases.hold(self._turn_id, LeasedTurn(self._pieces, self._on_lease_lost, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
@@ -126,6 +129,8 @@ class Runner:
             leases.release(self._turn_id)
             self._publisher.stop()
             bus().leave(groups.control(self._turn_id), self._receive)
+            if self._frames is not None:
+                self._frames.release()
 
     async def _outcome(self) -> Outcome:
         self._work = asyncio.create_task(self._conduct())
@@ -324,26 +329,3 @@ class Runner:
     def _cancel(self) -> None:
         if self._work is not None:
             self._work.cancel()
-
-
-def _created(started: Started) -> wire.TurnCreated:
-    html = _shown_question(started)
-    return wire.TurnCreated(
-        str(started.turn.conversation_id),
-        str(started.turn.question_id),
-        str(started.after) if started.after else None,
-        started.kind,
-        str(started.continued_turn) if started.continued_turn else None,
-        html,
-        fragments.language_of(started.language) if html else None,
-    )
-
-
-def _shown_question(started: Started) -> SafeHtml | None:
-    if started.kind not in (Kind.SEND, Kind.EDIT):
-        return None
-    try:
-        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language), started.documents)
-    except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
-        log_without_content(log, started.turn.pk, error)
-        return None

@@ -124,6 +124,7 @@ def launch(started: Started) -> None:
     bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
     if started.program is None and conversation.temporary_until is None:
         bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
+    runner.announce()
 
 
 async def _measured(runner: Runner, started: Started) -> None:

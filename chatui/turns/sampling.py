@@ -30,7 +30,7 @@ class Sampling:
     def __init__(self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None]) -> None:
         """``take`` is called with each event, in order."""
         self._backend = backend
-        self._request = replace(request, on_sent=self._note_sent)
+        self._request = request
         self._take = take
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
@@ -57,7 +57,9 @@ class Sampling:
 
     async def _run(self, span: Span) -> None:
         begun_at = time.monotonic()
-        async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
+        # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
+        request = replace(self._request, on_sent=self._note_sent)
+        async with contextlib.aclosing(retries.sample(self._backend, request)) as events:
             async for event in events:
                 if not self._has_answered:
                     waited = time.monotonic() - begun_at

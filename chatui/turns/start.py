@@ -161,19 +161,20 @@ class _Wanted:
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """Store the turn."""
-        turn = Turn(
-            conversation=question.conversation,
-            question=question,
-            asked_by=person,
+        turn = asking.TURNS.new(
+            conversation_id=question.conversation_id,
+            question_id=question.pk,
+            asked_by_id=person.pk,
             client_id=self.ask.client_id,
             effort=effort,
             choice=choice,
-            continued_message=continued,
+            continued_message_id=continued.pk if continued else None,
             lease_owner=self.lease_owner,
             key_id=self.ask.key,
             reserved_tokens=self.reserved_tokens,
             error_cause="",
         )
+        turn.conversation, turn.question, turn.asked_by, turn.continued_message = question.conversation, question, person, continued
         asking.TURNS.run([turn])
         return turn
 
@@ -286,9 +287,16 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
     # A temporary conversation has no title, because it would appear in the browser's history.
     title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
-    row = Conversation(
-        owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers, temporary_until=until
+    row = asking.CONVERSATIONS.new(
+        owner_id=person.pk,
+        title=title,
+        effort=wanted.ask.effort,
+        choice=choice,
+        folder_id=folder.pk if folder else None,
+        answer_format=answers,
+        temporary_until=until,
     )
+    row.owner, row.folder = person, folder
     asking.CONVERSATIONS.run([row])
     if wanted.ask.tools_off:
         ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))

@@ -106,7 +106,9 @@ def _keep_pieces(turn: Turn) -> None:
             turn.messages.order_by("position").last() or continuation.place_of(turn),
             frame,
             ledger.author_of(frame),
-            transcripts.FrameMetadata(turn=turn, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""),
+            transcripts.FrameMetadata(
+                turn_id=turn.pk, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""
+            ),
         )
         instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
         transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)

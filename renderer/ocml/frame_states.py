@@ -39,7 +39,8 @@ class FrameStates:
         self._cursor = cursor
         self._pairing = Pairing(document.profile)
         self._needs_version_1 = document.is_version_1
-        self.state: Callable[[str, int], int | None] = self._between
+        # A function, not a method: a reader that refers to itself would wait for the garbage collector.
+        self._state: Callable[[FrameStates, str, int], int | None] = FrameStates._between
         self.held = ""
         self._head: list[str] = []
         self._head_length = 0
@@ -52,18 +53,22 @@ class FrameStates:
     @property
     def number(self) -> int:
         """The index of the open frame, or of the next one if none is open."""
-        return self._frame_count - (self.state != self._between)
+        return self._frame_count - (self._state is not FrameStates._between)
+
+    def step(self, buffer: str, position: int) -> int | None:
+        """Parse from a position in the buffer. Returns where to continue; None if more text is needed."""
+        return self._state(self, buffer, position)
 
     def finish(self) -> None:
         """Signal the end of the text. An open frame is reported as incomplete."""
         output, held, self.held = self._output, self.held, ""
-        if self.state == self._between:
+        if self._state is FrameStates._between:
             if not held:
                 return
             self._frame, output.error = self._cursor.here(self._frame_count), None
             output.report(Code.STREAM_TRUNCATED, "the text ends inside a control token", self._frame)
             self._stray_frame(held)
-        elif self.state == self._header_text:
+        elif self._state is FrameStates._header_text:
             output.report(Code.STREAM_TRUNCATED, "the text ends inside a frame header", self._frame)
             self._stray_frame("".join([_START, *self._head, held]))
         else:
@@ -87,7 +92,7 @@ class FrameStates:
         if buffer.startswith(_START, position):
             self._begin_frame(position)
             self._head, self._head_length, self._after_bracket = [], 0, False
-            self.state = self._header_text
+            self._state = FrameStates._header_text
             return position + len(_START)
         if len(buffer) - position <= MAX_BEGINNING_CHARS and buffer[position:] in BEGINNINGS:
             self.held = buffer[position:]
@@ -161,7 +166,7 @@ class FrameStates:
     def _stray_frame(self, text: str) -> None:
         """Store ``text`` as a hidden frame, with everything up to the next end or beginning of a frame."""
         output = self._output
-        self._header, self._is_stray, self.state = BROKEN, True, self._body
+        self._header, self._is_stray, self._state = BROKEN, True, FrameStates._body
         output.error, self._after_bracket = output.error or Code.PARSE_HEADER, text.endswith("<")
         output.emit(FrameOpened(BROKEN, self._frame))
         output.text.append(text)
@@ -180,7 +185,7 @@ class FrameStates:
             if not self._output.report(fault.code, fault.hint, location, is_refused=refused):
                 return None
         self._header = replace(header, intent=Intent.DEBUG) if hide else header
-        self._is_stray, self._after_bracket, self.state, self.held = False, False, self._body, ""
+        self._is_stray, self._after_bracket, self._state, self.held = False, False, FrameStates._body, ""
         self._output.emit(FrameOpened(self._header, self._frame))
         return position
 
@@ -229,7 +234,7 @@ class FrameStates:
     def _begin_literal(self, position: int) -> int | None:
         if self._needs_version_1 and not self._version_2("a literal block in a transcript that is not of version 2"):
             return None
-        self.state = self._literal
+        self._state = FrameStates._literal
         return position
 
     def _misplaced(self, token: str, begin: int, end: int) -> int | None:
@@ -250,14 +255,14 @@ class FrameStates:
         """Close the open frame as incomplete."""
         self._output.flush()
         self._output.emit(FrameClosed(None, self._output.error))
-        self.state = self._between
+        self._state = FrameStates._between
         return position
 
     def _literal(self, buffer: str, position: int) -> int | None:
         end = buffer.find(_ENDLITERAL, position)
         if end >= 0:
             self._output.text.append(buffer[position:end])
-            self.state, self.held = self._body, ""
+            self._state, self.held = FrameStates._body, ""
             return end + len(_ENDLITERAL)
         self.held = held_back(buffer, position, _ENDLITERAL_BEGINNINGS)
         self._output.text.append(buffer[position : len(buffer) - len(self.held)])
@@ -275,5 +280,5 @@ class FrameStates:
                     return None
                 terminator = Terminator.END
         self._output.emit(FrameClosed(terminator, self._output.error))
-        self.state = self._between
+        self._state = FrameStates._between
         return position

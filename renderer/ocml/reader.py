@@ -117,7 +117,7 @@ class Reader:
             text = frames.held + text
             self._cursor.begin(text)
         while position is not None:
-            position = frames.state(text, position)
+            position = frames.step(text, position)
         if output.text:
             output.flush()
         self._cursor.move(len(text) - len(frames.held))

@@ -100,7 +100,11 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     """Store a frame, as the product does."""
     return transcripts.append(
-        conversation, parent, Frame(header, body, Terminator.END), _author(header), transcripts.FrameMetadata(turn=turn)
+        conversation,
+        parent,
+        Frame(header, body, Terminator.END),
+        _author(header),
+        transcripts.FrameMetadata(turn_id=turn.pk if turn else None),
     )
 
 
@@ -142,7 +146,9 @@ def plant_abandoned(owner: User, canary: Canary) -> Turn:
 def _hide_all(row: Conversation, parent: Message, canary: Canary, headers: dict[str, Header], hidden: list[Message], turn: Turn) -> Message:
     """Like ``_hide`` for each header, one under another, in a few statements: most tests of the canary begin with this."""
     frames = [Frame(header, _body(canary, header, what), Terminator.END) for what, header in headers.items()]
-    last = transcripts.append_chain(row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn=turn)) for frame in frames])
+    last = transcripts.append_chain(
+        row, parent, [(frame, _author(frame.header), transcripts.FrameMetadata(turn_id=turn.pk)) for frame in frames]
+    )
     rows = list(Message.objects.filter(turn=turn, position__gt=parent.position).order_by("position"))
     assert len(rows) == len(headers) and rows[-1] == last
     for what, message in zip(headers, rows, strict=True):

@@ -96,6 +96,14 @@ DIRECT = Route()
 """A direct route, with nothing added."""
 
 
+def credentials(address: httpx.URL) -> dict[str, str]:
+    """The header for a name and a password in the address."""
+    if not address.userinfo:
+        return {}
+    both = f"{address.username}:{address.password}".encode()
+    return {"Authorization": f"Basic {base64.b64encode(both).decode('ascii')}"}
+
+
 def _looks_like_api_root(url: str) -> bool:
     path = httpx.URL(url).path
     return any(_VERSION.fullmatch(part) for part in path.split("/")) or _DEPLOYMENT.search(path) is not None

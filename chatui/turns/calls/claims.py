@@ -63,7 +63,7 @@ def reply_to_abandoned(turn: Turn) -> None:
         sentence = _CLAIMED if is_claimed else _NOT_BEGUN
         reply = replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui"))
         last = turn.messages.order_by("position").last()
-        metadata = transcripts.FrameMetadata(turn=turn, error_code=Code.TOOL_CANCELLED)
+        metadata = transcripts.FrameMetadata(turn_id=turn.pk, error_code=Code.TOOL_CANCELLED)
         message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, metadata)
         transcripts.follow(turn.asked_by_id, message, message.parent_id)
 

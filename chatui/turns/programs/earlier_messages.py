@@ -34,7 +34,8 @@ def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame
     """Append frames to the open branch in one go: one by one, thousands of them would block all other writes of the process, and other
     turns would lose their leases. Returns the last message of the branch."""
     leaf = transcripts.active_leaf(conversation, person)
-    return _append(conversation, person, leaf, [(frame, author, transcripts.FrameMetadata(turn=turn)) for frame, author in frames])
+    metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
+    return _append(conversation, person, leaf, [(frame, author, metadata) for frame, author in frames])
 
 
 def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
 from django.db import connections, transaction
-from django.db.models import CharField, F, IntegerField, Model, QuerySet, UUIDField, Value
+from django.db.models import CharField, DateTimeField, F, IntegerField, Model, QuerySet, UUIDField, Value
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, TurnPiece, UsageEntry, User
+from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, Turn, TurnPiece, UsageEntry, User
+from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from renderer.frames import Frame, Header
+from renderer.frames import Frame, Header, Role
 from tests.chatui.conftest import signed_in, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -114,6 +117,25 @@ def test_rows_are_inserted_unchanged(conversation: Conversation, count: int) -> 
     assert all(row.created_at and row.raw is None and row.turn_id is None for row in found)
 
 
+@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, SearchEntry, UsageEntry], ids=lambda model: model.__name__)
+def test_a_new_row_is_the_one_that_the_model_itself_would_make(model: type[Model]) -> None:
+    given: dict[str, object] = {each.attname: uuid4() for each in model._meta.concrete_fields if each.primary_key or each.is_relation}
+    row, expected = CompiledInsert(model).new(**given), model(**given)
+    assert row._state.adding
+    assert {**vars(row), "_state": None} == {**vars(expected), "_state": None}
+
+
+def test_new_rows_share_no_key_and_no_value_that_can_change() -> None:
+    first, second = (CompiledInsert(Conversation).new(title="Sums") for _ in range(2))
+    assert first.pk != second.pk
+    assert first.title == second.title == "Sums"
+
+
+def test_a_new_row_has_no_column_that_its_model_does_not_have() -> None:
+    with pytest.raises(TypeError, match="Conversation has no titel"):
+        CompiledInsert(Conversation).new(titel="Sums")
+
+
 def test_an_existing_row_is_updated_instead(ada: User, conversation: Conversation) -> None:
     first, second = questions(conversation, 2)
     for leaf in (first, second):
@@ -177,3 +199,20 @@ def test_values_that_skip_conversion_are_what_the_orm_would_convert_them_to(mode
                 assert (type(expected), expected) == (type(actual), actual), field
                 count += 1
     assert count > len(model._meta.concrete_fields), "None at least, and the keys"
+
+
+@pytest.mark.parametrize("model", [ActiveLeaf, Conversation, Message, Turn, UsageEntry])
+def test_moments_and_choices_are_stored_as_the_orm_would_store_them(model: type[Model]) -> None:
+    connection = connections["default"]
+    moments = [timezone.now(), datetime(2026, 3, 29, 2, 30, tzinfo=ZoneInfo("Europe/Berlin")), datetime(1999, 12, 31, tzinfo=UTC)]
+    for field in model._meta.concrete_fields:
+        values = moments if isinstance(field, DateTimeField) else [TurnState.RUNNING, Role.USER] if isinstance(field, CharField) else []
+        for value in values:
+            expected, actual = field.get_db_prep_save(value, connection), _Slot(Parameter("value", field), connection).prepared(value)
+            assert actual == expected and type(actual) in (str, datetime), field
+
+
+def test_a_choice_that_is_an_enumeration_reads_back_as_its_value(ada: User) -> None:
+    insertion = CompiledInsert(Conversation)
+    insertion.run([insertion.new(owner_id=ada.pk, title="Sums", effort=Effort.LOW)])
+    assert list(Conversation.objects.values_list("effort", flat=True)) == ["low"]

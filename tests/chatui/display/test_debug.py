@@ -94,7 +94,9 @@ class Talk:
 
     def write(self, turn: Turn, header: Header, body: str, after: float, terminator: Terminator = Terminator.END) -> Message:
         author = Author.PRODUCT if header.role == "tool" else Author.MODEL
-        self.last = transcripts.append(self.row, self.last, Frame(header, body, terminator), author, transcripts.FrameMetadata(turn=turn))
+        self.last = transcripts.append(
+            self.row, self.last, Frame(header, body, terminator), author, transcripts.FrameMetadata(turn_id=turn.pk)
+        )
         Message.objects.filter(pk=self.last.pk).update(created_at=self.started_at + timedelta(seconds=after))
         return self.last
 
@@ -172,7 +174,7 @@ def test_the_time_of_an_answer_excludes_the_summary_before_it(talk: Talk, grace:
     talk.write(turn, ANALYSIS, "Let me think.", 2)
     summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
     talk.last = transcripts.append(
-        talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.FrameMetadata(turn=turn)
+        talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.FrameMetadata(turn_id=turn.pk)
     )
     Message.objects.filter(pk=talk.last.pk).update(created_at=talk.started_at + timedelta(seconds=9.9))
     talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)

@@ -46,6 +46,16 @@ def _body(message: Message) -> str:
 
 
 @pytest.mark.asyncio
+async def test_a_page_learns_in_one_frame_that_its_question_is_accepted_and_its_turn_has_begun(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer("Four.")
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        await socket.until(*ENDS)
+        [frame] = [json.loads(raw) for raw in socket.raw if "chatui:accepted" in raw]
+    assert [event["type"] for event in frame] == ["chatui:accepted", "chatui:listed", "response.created"]
+
+
+@pytest.mark.asyncio
 async def test_a_late_page_gets_a_snapshot_and_continues_without_gap_or_duplicate(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     words = answer(MARKDOWN * 3)

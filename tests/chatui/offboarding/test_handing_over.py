@@ -35,7 +35,7 @@ def summed_up(owner: User) -> Conversation:
     last = Message.objects.filter(conversation=row).exclude(turn=None).order_by("position").last()
     assert last is not None and last.turn is not None
     type(last.turn).objects.filter(pk=last.turn.pk).update(thought_seconds=12)
-    summary = transcripts.append(row, last, Frame(SUMMARY, f"- {STEP}"), Author.PRODUCT, FrameMetadata(turn=last.turn))
+    summary = transcripts.append(row, last, Frame(SUMMARY, f"- {STEP}"), Author.PRODUCT, FrameMetadata(turn_id=last.turn.pk))
     transcripts.activate(row, owner, summary)
     return row
 

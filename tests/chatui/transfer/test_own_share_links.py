@@ -111,7 +111,7 @@ def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: Use
     )
     last = question
     for frame in (Frame(Header("tool", name="browser.open"), "HIDDEN"), Frame(Header("assistant", channel="final"), "So it is【0†L1】.")):
-        last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn=turn))
+        last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn_id=turn.pk))
     transcripts.activate(conversation, ada, last)
     OpenedPage.objects.create(turn=turn, cursor=0, url="https://tea.example/", title="Tea")
     preview = share_links.preview(ada, conversation.pk)

@@ -99,7 +99,7 @@ def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversati
         )
         for state in ("completed", "stopped")
     )
-    metadata = transcripts.FrameMetadata(turn=shared)
+    metadata = transcripts.FrameMetadata(turn_id=shared.pk)
     opening = transcripts.append(
         conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, metadata
     )
@@ -118,7 +118,7 @@ def test_a_preview_has_no_page_that_a_later_unfinished_answer_opened(conversatio
     )
     final = say(conversation, question, "So it is【0†L1】.", Header("assistant", channel="final"))
     opening = Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE")
-    last = transcripts.append(conversation, final, opening, Author.PRODUCT, transcripts.FrameMetadata(turn=turn))
+    last = transcripts.append(conversation, final, opening, Author.PRODUCT, transcripts.FrameMetadata(turn_id=turn.pk))
     transcripts.activate(conversation, ada, last)
     OpenedPage.objects.create(turn=turn, cursor=0, url="https://clinic.example/", title="What nobody is to know")
     preview = signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode()

@@ -469,7 +469,9 @@ async def test_a_continuation_stored_while_the_page_is_rendered_is_not_mistaken_
     def stored_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
         old = Message.objects.get(turn=first, channel="final")
         if not Message.objects.filter(turn=second).exists():
-            transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.FrameMetadata(turn=second))
+            transcripts.append(
+                conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.FrameMetadata(turn_id=second.pk)
+            )
         return branch(conversation, leaf, since)
 
     branch = transcripts.branch
@@ -510,12 +512,12 @@ def test_the_cost_of_a_page_with_many_continued_answers_stays_linear(ada: User, 
             )
             first.save()
             half = transcripts.append(
-                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.FrameMetadata(turn=first, is_complete=False)
+                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.FrameMetadata(turn_id=first.pk, is_complete=False)
             )
             continued.continued_message = half
             continued.save()
             leaf = transcripts.append(
-                conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.FrameMetadata(turn=continued)
+                conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.FrameMetadata(turn_id=continued.pk)
             )
             transcripts.activate(conversation, ada, leaf)
         calls = [0]

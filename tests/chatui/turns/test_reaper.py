@@ -72,7 +72,7 @@ async def test_a_whole_answer_only_lacks_the_end_of_its_turn(
     def keep() -> None:
         row = Turn.objects.select_related("conversation", "question").get(pk=started.turn.pk)
         whole = Frame(Header("assistant", "final"), "All of it.", terminator)
-        transcripts.append(row.conversation, row.question, whole, ledger.author_of(whole), transcripts.FrameMetadata(turn=row))
+        transcripts.append(row.conversation, row.question, whole, ledger.author_of(whole), transcripts.FrameMetadata(turn_id=row.pk))
 
     await database_sync_to_async(keep)()
     await set_lease(started.turn, -1)

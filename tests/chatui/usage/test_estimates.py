@@ -25,7 +25,7 @@ def turn(ada: User) -> Turn:
 
 def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:
     transcripts.append(
-        turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.FrameMetadata(turn=turn, key=key)
+        turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.FrameMetadata(turn_id=turn.pk, key=key)
     )
 
 

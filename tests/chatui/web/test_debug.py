@@ -40,10 +40,14 @@ def turn(conversation: Conversation) -> Turn:
         request=requests.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
     )
     thought = transcripts.append(
-        conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, transcripts.FrameMetadata(turn=row)
+        conversation,
+        question,
+        Frame(Header("assistant", channel="analysis"), THOUGHT),
+        Author.MODEL,
+        transcripts.FrameMetadata(turn_id=row.pk),
     )
     final = transcripts.append(
-        conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, transcripts.FrameMetadata(turn=row)
+        conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, transcripts.FrameMetadata(turn_id=row.pk)
     )
     transcripts.activate(conversation, conversation.owner, final)
     return row
@@ -187,7 +191,7 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
             continued_message=last,
         )
         final = Frame(Header("assistant", channel="final"), "So.")
-        last = transcripts.append(turn.conversation, question, final, Author.MODEL, transcripts.FrameMetadata(turn=continued))
+        last = transcripts.append(turn.conversation, question, final, Author.MODEL, transcripts.FrameMetadata(turn_id=continued.pk))
     transcripts.activate(turn.conversation, turn.conversation.owner, last)
     with django_assert_max_num_queries(45):
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.django_db
 
 def keep(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     author = Author.PERSON if header.role == "user" else Author.MODEL
-    message = transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.FrameMetadata(turn=turn))
+    message = transcripts.append(
+        conversation, parent, Frame(header, body, Terminator.END), author, transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
+    )
     transcripts.activate(conversation, conversation.owner, message)
     return message
 

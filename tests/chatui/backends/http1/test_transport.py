@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from weakref import ref
 
 import httpx
 import pytest
@@ -119,6 +121,61 @@ async def test_an_answer_that_ends_before_its_body_leaves_nothing_on_the_event_l
         sys.set_asyncgen_hooks(*before)
     assert left == []
     assert server.connections == 1, "the whole body came with the last event"
+
+
+async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> None:
+    made: list[ref[object]] = []
+
+    class Watching:
+        def asked(self, request: httpx.Request) -> None:
+            made.append(ref(request))
+
+        def answered(self, response: httpx.Response) -> None:
+            made.extend([ref(response), ref(response.stream)])
+
+    gc.disable()
+    try:
+        async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n0\r\n\r\n") as (_, url):
+            upstream = Upstream(url, None, PATIENT)
+            upstream.watcher = Watching()
+            read = [event.data async for events in upstream.stream("/v1/chat/completions", {}) for event in events]
+            left = [each() for each in made]
+            await upstream.aclose()
+    finally:
+        gc.enable()
+    assert (read, left) == (["x"], [None, None, None])
+
+
+async def test_a_cookie_of_a_load_balancer_is_sent_back() -> None:
+    heads: list[bytes] = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            heads.append(head)
+            writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: server=b7; Path=/\r\nContent-Length: 2\r\n\r\n{}")
+
+    async with serving_play(play) as url:
+        upstream = Upstream(url, None, PATIENT)
+        for _ in range(2):
+            assert (await upstream.get("/v1/models"))[1] == {}
+        await upstream.aclose()
+    assert [b"\r\nCookie: server=b7\r\n" in head for head in heads] == [False, True]
+
+
+@pytest.mark.parametrize("key", [None, "sk-1"])
+async def test_a_name_and_a_password_in_the_address_are_sent_in_place_of_a_key(key: str | None) -> None:
+    heads: list[bytes] = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    async with serving_play(play) as url:
+        upstream = Upstream(url.replace("//", "//ada:p%40ss@"), key, PATIENT)
+        await upstream.get("/v1/models")
+        await upstream.aclose()
+    assert heads[0].count(b"uthorization: ") == 1
+    assert b"\r\nAuthorization: Basic YWRhOnBAc3M=\r\n" in heads[0]
 
 
 async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
