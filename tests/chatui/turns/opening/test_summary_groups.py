@@ -18,7 +18,7 @@ from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.api.asking import Program, new_key
 from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.responses.test_backend import BEGUN, ended, message_event
-from tests.chatui.turns.test_summarizing import NEUTRAL, STEP, page_of, stored_messages, watch
+from tests.chatui.turns.summaries.test_summarizing import NEUTRAL, STEP, page_of, stored_messages, watch
 from tests.support import stub
 from tests.support.environment import change
 from tests.support.sampling import PATIENT, outcome, sample_request

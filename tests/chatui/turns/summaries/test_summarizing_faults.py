@@ -20,7 +20,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import VisibleText
-from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
+from tests.chatui.turns.summaries.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Summarizer, install, thinks
 

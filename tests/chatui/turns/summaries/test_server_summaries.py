@@ -13,7 +13,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.summary import frame as summary_frame
-from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
+from tests.chatui.turns.summaries.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 from tests.support.scripted import ScriptedBackend, answer

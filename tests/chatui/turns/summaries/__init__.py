@@ -1,0 +1,1 @@
+"""Tests of reasoning summaries while a turn runs."""
