@@ -36,6 +36,9 @@ from django.db.models import (
 from django.db.models.constants import OnConflict
 from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
+from chatui.database.executing import CompiledText
+from chatui.database.new_models import new_model, stored_model
+
 M = TypeVar("M", bound=Model)
 
 MAX_ROWS = 8
@@ -69,16 +72,18 @@ def parameters(model: type[Model], names: Iterable[str]) -> dict[str, Parameter]
 class _Slot:
     """A parameter in a statement that is compiled for one connection."""
 
-    __slots__ = ("_connection", "_field", "_has_native_uuids", "_is_moment", "_is_text", "known", "name")
+    __slots__ = ("_connection", "_field", "_has_native_uuids", "_is_moment", "_is_text", "known", "name", "unchanged")
 
     def __init__(self, parameter: Parameter, connection: Any) -> None:
-        self.name = parameter.name
+        self.name: Any = parameter.name
         self._connection = connection
         self._field = parameter.output_field
         self._has_native_uuids = connection.features.has_native_uuid_field
         self._is_moment, self._is_text = type(self._field) is DateTimeField, type(self._field) in (CharField, TextField)
         self.known = frozenset(_known(self._field, connection.vendor))
         """The types whose values need no conversion by the field."""
+        self.unchanged = self.known if self._has_native_uuids else self.known - {UUID}
+        """The types whose values are stored as they are."""
 
     def prepared(self, value: Any) -> Any:
         """The value, converted for the database. A turn has two hundred values, and most need no conversion. Moments and choices need only
@@ -103,18 +108,44 @@ def _known(field: Any, vendor: str) -> Iterator[type]:
         yield int
 
 
-class _CompiledSql:
-    """The SQL of a statement, compiled for one connection."""
+def _computes(field: Field[Any, Any]) -> bool:
+    """Whether the value to store may differ from the row's attribute."""
+    if type(field) is DateTimeField:
+        return field.auto_now or field.auto_now_add
+    return type(field).pre_save is not Field.pre_save
+
+
+class _CompiledSql(CompiledText):
+    """The SQL of a statement, compiled for one connection, with the places of its values."""
 
     def __init__(self, connection: Any, sql: str, parameters: Iterable[Any], compiler: Any, converters: Any = None) -> None:
-        self.sql = sql
+        super().__init__(connection, sql)
         self.compiler = compiler
         self.converters = converters
         self._slots = [_Slot(each, connection) if isinstance(each, Parameter) else each for each in parameters]
 
-    def filled(self, values: Mapping[Any, object]) -> list[Any]:
+    def filled(self, values: Mapping[Any, Any]) -> list[Any]:
         """The parameters of the statement, with these values. Raises KeyError if one is missing."""
-        return [each.prepared(values[each.name]) if type(each) is _Slot else each for each in self._slots]
+        found = []
+        for slot in self._slots:
+            if type(slot) is not _Slot:
+                found.append(slot)
+                continue
+            value = values[slot.name]
+            found.append(value if type(value) in slot.unchanged else slot.prepared(value))
+        return found
+
+    def filled_with_rows(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """The same for parameters whose names are the number of a row and a column in it."""
+        found = []
+        for slot in self._slots:
+            if type(slot) is not _Slot:
+                found.append(slot)
+                continue
+            number, column = slot.name
+            value = rows[number][column]
+            found.append(value if type(value) in slot.unchanged else slot.prepared(value))
+        return found
 
 
 def _compiled(connection: Any, key: tuple[object, ...], compile_it: Callable[[Any], _CompiledSql]) -> _CompiledSql:
@@ -140,7 +171,7 @@ class CompiledQuery(Generic[M]):
         names = [column.target.attname for column, _, _ in text.compiler.select[start:end]]
         found = []
         for row in rows:
-            model = text.compiler.klass_info["model"].from_db(DEFAULT_DB_ALIAS, names, row[start:end])
+            model = stored_model(text.compiler.klass_info["model"], dict(zip(names, row[start:end], strict=True)))
             for name, column in annotations.items():
                 setattr(model, name, row[column])
             found.append(model)
@@ -153,9 +184,7 @@ class CompiledQuery(Generic[M]):
     def _read(self, values: Mapping[str, object]) -> tuple[_CompiledSql, Sequence[Sequence[Any]]]:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _compiled(connection, (self,), self._compile)
-        with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values))
-            rows = cursor.fetchall()
+        rows = text.rows(text.filled(values))
         return text, list(text.compiler.apply_converters(rows, text.converters)) if text.converters else rows
 
     def _compile(self, connection: Any) -> _CompiledSql:
@@ -175,9 +204,7 @@ class CompiledUpdate:
         """Execute it. Returns how many rows were changed."""
         connection = connections[DEFAULT_DB_ALIAS]
         text = _compiled(connection, (self,), self._compile)
-        with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values))
-            return int(cursor.rowcount)
+        return text.run(text.filled(values))
 
     def _compile(self, connection: Any) -> _CompiledSql:
         rows, changes = self._build()
@@ -199,8 +226,7 @@ class CompiledDelete:
         """Delete the rows."""
         connection = connections[DEFAULT_DB_ALIAS]
         text = _compiled(connection, (self,), self._compile)
-        with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values))
+        text.run(text.filled(values))
 
     def _compile(self, connection: Any) -> _CompiledSql:
         compiler = self._build().query.chain(DeleteQuery).get_compiler(connection=connection)
@@ -221,16 +247,13 @@ class CompiledInsert(Generic[M]):
         self._fields = [each for each in model._meta.concrete_fields if each is not numbered]
         self._made = {each.attname: each.default for each in model._meta.concrete_fields if each.has_default() and callable(each.default)}
         self._defaults = {each.attname: None if each.attname in self._made else each.get_default() for each in model._meta.concrete_fields}
-        own = [each for each in self._fields if each.name not in fixed]
-        # Most values are read from the row directly. ``pre_save`` is only called for fields that override it, such as a creation time.
-        self._read_directly = [each.attname for each in own if type(each).pre_save is Field.pre_save]
-        self._computed = [each for each in own if type(each).pre_save is not Field.pre_save]
+        # Most values are read from the row directly. ``pre_save`` is only called for fields that compute a value, such as a creation time.
+        self._computed = [each for each in self._fields if each.name not in fixed and _computes(each)]
 
     def new(self, **columns: object) -> M:
         """A row with these columns, and the defaults of all others. Columns have their names in the database, such as ``person_id``.
 
-        Given names, the model's own constructor looks for every field and every related object; given only values, it takes half
-        of that time, or less.
+        Given names, the model's own constructor looks for every field and every related object.
         """
         values = self._defaults | columns
         if len(values) != len(self._defaults):
@@ -238,7 +261,7 @@ class CompiledInsert(Generic[M]):
         for name, make in self._made.items():
             if name not in columns:
                 values[name] = make()
-        return self._model(*values.values())
+        return new_model(self._model, values)
 
     def run(self, rows: Sequence[M]) -> None:
         """Insert the rows. Call it inside a transaction, because this may take several statements."""
@@ -248,13 +271,9 @@ class CompiledInsert(Generic[M]):
     def _insert(self, rows: Sequence[M]) -> None:
         connection = connections[DEFAULT_DB_ALIAS]
         text = _compiled(connection, (self, len(rows)), lambda connection: self._compile(connection, len(rows)))
-        values: dict[Any, object] = {}
-        for number, row in enumerate(rows):
-            attributes = vars(row)
-            values |= {(number, name): attributes[name] for name in self._read_directly}
-            values |= {(number, each.attname): each.pre_save(row, add=True) for each in self._computed}
-        with connection.cursor() as cursor:
-            cursor.execute(text.sql, text.filled(values))
+        for row in rows:
+            vars(row).update((each.attname, each.pre_save(row, add=True)) for each in self._computed)
+        text.run(text.filled_with_rows([vars(row) for row in rows]))
         for row in rows:
             vars(row._state).update(adding=False, db=DEFAULT_DB_ALIAS)
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.apps import apps
 from django.conf import settings
-from django.db import connections, transaction
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import IntegrityError, OperationalError, connections, transaction
 from django.db.models import CharField, DateTimeField, F, IntegerField, Model, QuerySet, UUIDField, Value
 from django.db.models.sql.compiler import SQLCompiler
+from django.test.utils import isolate_apps
 from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
+from chatui.database.new_models import new_model, stored_model
 from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, Turn, TurnPiece, UsageEntry, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
@@ -25,6 +32,8 @@ from chatui.store import transcripts
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frames import Frame, Header, Role
 from tests.chatui.conftest import signed_in, store
+
+SIGNALS = import_module("django.db.models.signals")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,6 +132,58 @@ def test_a_new_row_is_the_one_that_the_model_itself_would_make(model: type[Model
     row, expected = CompiledInsert(model).new(**given), model(**given)
     assert row._state.adding
     assert {**vars(row), "_state": None} == {**vars(expected), "_state": None}
+
+
+@pytest.mark.parametrize("model", list(apps.get_app_config("chatui").get_models()), ids=lambda model: model.__name__)
+def test_nothing_listens_to_the_signals_that_new_and_stored_models_do_not_send(model: type[Model]) -> None:
+    assert not any(getattr(SIGNALS, signal).has_listeners(model) for signal in ("pre_init", "post_init"))
+
+
+def test_a_model_with_its_own_constructor_is_made_by_it() -> None:
+    def noted(row: Any, *values: object) -> None:
+        Model.__init__(row, *values)
+        row.note = "made"
+
+    with isolate_apps("chatui"):
+        columns = {
+            "word": CharField(max_length=9),
+            "__init__": noted,
+            "__module__": __name__,
+            "Meta": type("Meta", (), {"app_label": "chatui"}),
+        }
+        model: Any = type("Noted", (Model,), columns)
+        assert new_model(model, {"id": 1, "word": "a"}).note == stored_model(model, {"id": 1, "word": "a"}).note == "made"
+
+
+def test_sqlite_is_not_called_in_an_event_loop_nor_in_a_broken_transaction_nor_after_a_deadline(ada: User) -> None:
+    query = CompiledQuery(_titled)
+
+    async def read() -> object:
+        return query.models(owner=ada.pk, title="Sums")
+
+    with pytest.raises(SynchronousOnlyOperation):
+        asyncio.run(read())
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            query.models(owner=ada.pk, title="Sums")
+        transaction.set_rollback(False)
+
+    def late(*_: object) -> None:
+        raise OperationalError("the deadline has passed")
+
+    with connections["default"].execute_wrapper(late), pytest.raises(OperationalError, match="deadline"):
+        query.models(owner=ada.pk, title="Sums")
+
+
+def test_a_failure_is_one_of_djangos_own_and_a_percent_sign_is_kept(ada: User) -> None:
+    Conversation.objects.create(owner=ada, title="100%s")
+    insertion, row = CompiledInsert(Conversation), Conversation(owner=ada, title="Sums")
+    insertion.run([row])
+    with pytest.raises(IntegrityError):
+        insertion.run([row])
+    query = CompiledQuery(lambda: Conversation.objects.filter(owner=Parameter("owner", UUIDField())).extra(where=["title LIKE '100%%s'"]))
+    assert [found.title for found in query.models(owner=ada.pk)] == ["100%s"]
 
 
 def test_new_rows_share_no_key_and_no_value_that_can_change() -> None:
