@@ -111,7 +111,8 @@ clean: ## Remove what the other commands created; keeps the data in var/
 	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/js/node_modules
 	@find chatui renderer tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Creates the virtual environment with PYTHON= if given, else with the first interpreter on the PATH that is new enough.
+# Creates the virtual environment with PYTHON= if given, else with an interpreter on the PATH that is new enough: the first, or one that is
+# much faster. Without Debian's python3-venv, an interpreter cannot create one, and is passed over if there is another.
 venv:
 	@if ! $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	  found=; tried="$${PYTHON:-python3 python3.13 python3.12 python3.11}"; \
@@ -122,6 +123,7 @@ venv:
 	    echo "Python 3.11 or newer is needed and was not found. Tried: $$tried. Set PYTHON=... to use another one." >&2; \
 	    exit 1; \
 	  fi; \
+	  if [ -z "$$PYTHON" ]; then found=$$("$$found" tests/tools/interpreter/choose.py || echo "$$found"); fi; \
 	  echo "Creating the virtual environment $(VENV) with $$("$$found" --version)."; \
 	  rm -rf $(VENV); \
 	  if ! said=$$("$$found" -m venv $(VENV) 2>&1); then \

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import sys
@@ -61,6 +62,7 @@ def _run(options: argparse.Namespace, stores: Stores) -> Iterator[tuple[Figure, 
     """Every figure, printed as soon as it is measured."""
     committed = judging.read(stores.name)
     plan = _plan(options)
+    print(f"Python {platform.python_version()} from {sys.base_prefix}.")
     print(f"The way to the page, over {stores.name}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before.")
     with contextlib.ExitStack() as stack:
         upstream = stack.enter_context(processes.model_server())

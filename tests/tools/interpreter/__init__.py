@@ -1,0 +1,1 @@
+"""Finds the Python that the virtual environment is created with."""
