@@ -11,7 +11,7 @@ from chatui.models.conversation import Conversation
 class ActiveLeaf(models.Model):
     """The last message of the branch that ``person`` has open. Without a row, they have not opened any yet."""
 
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="active_leaves")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="active_leaves", db_index=False)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     message = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
 

@@ -50,7 +50,9 @@ class Conversation(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="conversations")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="conversations", db_index=False
+    )
     title = models.CharField(max_length=120, blank=True)
     title_is_custom = models.BooleanField(default=False)
     choice = models.CharField(max_length=260, blank=True)
@@ -69,7 +71,7 @@ class Conversation(models.Model):
     has_news = models.BooleanField(default=False, db_default=False)
     is_pinned = models.BooleanField(default=False, db_default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
-    folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations")
+    folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations", db_index=False)
 
     handed_over_at = models.DateTimeField(null=True, blank=True)
     without_instructions = models.BooleanField(default=False, db_default=False)
@@ -79,6 +81,7 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["temporary_until"], name="conversation_temporary", condition=models.Q(temporary_until__isnull=False)),
             models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
+            models.Index(fields=["folder"], name="conversation_of_folder", condition=models.Q(folder__isnull=False)),
             models.Index(
                 fields=["owner", "-is_pinned", "-active_at", "-id"],
                 name="conversation_listed",

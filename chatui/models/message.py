@@ -28,9 +28,9 @@ class Message(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False)
     parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
-    turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages")
+    turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False)
     position = models.PositiveIntegerField()
     text = models.TextField()
     raw = models.BinaryField(null=True, blank=True)
@@ -49,8 +49,11 @@ class Message(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]
-        # For the metrics: few frames have a problem.
-        indexes = [models.Index(fields=["error_code"], condition=~models.Q(error_code=""), name="messages_with_a_problem")]
+        indexes = [
+            models.Index(fields=["turn"], condition=models.Q(turn__isnull=False), name="message_of_turn"),
+            # For the metrics: few frames have a problem.
+            models.Index(fields=["error_code"], condition=~models.Q(error_code=""), name="messages_with_a_problem"),
+        ]
 
     def __str__(self) -> str:
         return f"Message {self.id}"

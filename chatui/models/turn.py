@@ -39,7 +39,7 @@ class Turn(models.Model):
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     question = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="answers")
-    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     client_id = models.UUIDField()
     state = models.CharField(max_length=12, choices=TurnState, default=TurnState.RUNNING)
     lease_owner = models.CharField(max_length=64, blank=True)
@@ -47,8 +47,10 @@ class Turn(models.Model):
     stop_requested = models.BooleanField(default=False)
     effort = models.CharField(max_length=8, choices=Effort)
     choice = models.CharField(max_length=260, blank=True)
-    continued_message = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    key = models.ForeignKey("chatui.ApiKey", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    continued_message = models.ForeignKey(
+        "chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
+    key = models.ForeignKey("chatui.ApiKey", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     reserved_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     request = models.BinaryField(null=True, blank=True)
     backend = models.CharField(max_length=100, blank=True)
@@ -71,6 +73,11 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["asked_by", "client_id"], name="one_turn_per_ask"),
             models.UniqueConstraint(fields=["conversation"], condition=models.Q(state="running"), name="one_running_turn_per_conversation"),
+        ]
+        # Most turns have none of these.
+        indexes = [
+            models.Index(fields=["continued_message"], condition=models.Q(continued_message__isnull=False), name="turn_that_continues"),
+            models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="turn_of_key"),
         ]
 
     def __str__(self) -> str:
@@ -95,7 +102,7 @@ class TurnPiece(models.Model):
     as in the previous piece. The last header applies, because a visible frame can become hidden.
     """
 
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pieces")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pieces", db_index=False)
     number = models.PositiveIntegerField()
     frame = models.UUIDField()
     header = models.TextField(blank=True)

@@ -26,7 +26,7 @@ class FileContent(models.Model):
     (``store.files.encryption``).
     """
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     sha256 = models.CharField(max_length=64)
     size = models.PositiveBigIntegerField()
     media_type = models.CharField(max_length=100)
@@ -45,7 +45,7 @@ class FileContent(models.Model):
 class FilePiece(models.Model):
     """A piece of a content, so that reading a file never loads all of it into memory. ``number`` counts from 0."""
 
-    content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="pieces")
+    content = models.ForeignKey(FileContent, on_delete=models.CASCADE, related_name="pieces", db_index=False)
     number = models.PositiveIntegerField()
     data = models.BinaryField()
 

@@ -30,8 +30,8 @@ class UsageEntry(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     day = models.DateField(db_index=True)
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     kind = models.CharField(max_length=12, choices=UsageKind)
     choice = models.CharField(max_length=260, blank=True)
     backend = models.CharField(max_length=100, blank=True)
@@ -45,7 +45,10 @@ class UsageEntry(models.Model):
     class Meta:
         default_permissions = ()
         permissions = [("view_usage", "Can see how much everybody uses"), ("change_limits", "Can set limits and prices of usage")]
-        indexes = [models.Index(fields=["person", "day"], name="usage_by_person")]
+        indexes = [
+            models.Index(fields=["person", "day"], name="usage_by_person"),
+            models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="usage_of_key"),
+        ]
 
     def __str__(self) -> str:
         return f"Usage {self.id}"
