@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext
 
 from chatui.models import Conversation
@@ -48,9 +49,23 @@ class ConversationLink:
     is_pinned: bool = False
 
 
+_ANY_KEY = UUID(int=0)
+
+
+def conversation_url(key: UUID) -> str:
+    """The path of a conversation's page, as ``reverse`` returns it, which would search all patterns for each question."""
+    return _around_key(get_script_prefix()).replace(str(_ANY_KEY), str(key))
+
+
+@lru_cache(maxsize=8)
+def _around_key(_prefix: str) -> str:
+    """The path of the conversation ``_ANY_KEY``, under the prefix of this thread, which is a part of it."""
+    return reverse("conversation", args=[_ANY_KEY])
+
+
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
-    url = reverse("conversation", args=[row.pk])
+    url = conversation_url(row.pk)
     return ShownConversation(
         str(row.pk),
         row.title if row.temporary_until is None else gettext("Temporary chat"),
@@ -68,7 +83,7 @@ def shown_conversation(row: Conversation) -> ShownConversation:
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
     """A conversation as a line of the sidebar."""
-    url = reverse("conversation", args=[row.pk])
+    url = conversation_url(row.pk)
     return ConversationLink(
         str(row.pk),
         row.title,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from django.urls import reverse
-
 from chatui import wire
+from chatui.display.conversation_links import conversation_url
 from chatui.models import Conversation, Folder
 
 Message = dict[str, object]
@@ -21,7 +20,7 @@ def placed(row: Conversation) -> Message:
 
 def listed(row: Conversation, *, is_running: bool = False) -> Message:
     """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
-    url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
+    url, is_imported = conversation_url(row.pk), row.imported_at is not None
     at, folder = row.active_at.isoformat(), str(row.folder_id or "")
     return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder))
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from django.urls import reverse
-
 from chatui import wire
 from chatui.accounts.sessions import SignedIn, is_same, query_person_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
+from chatui.display.conversation_links import conversation_url
 from chatui.json_schemas.answer_format import DEFAULT_NAME, AnswerFormat, answer_format, schema_of
 from chatui.json_schemas.checking import SchemaUnusableError
 from chatui.permissions import access
@@ -102,7 +101,7 @@ def _accepted(client_id: str, started: Started) -> wire.Accepted:
         conversation=str(turn.conversation_id),
         turn=str(turn.pk),
         question=str(turn.question_id),
-        url=reverse("conversation", args=[turn.conversation_id]),
+        url=conversation_url(turn.conversation_id),
         title=turn.conversation.title,
         percent=near.percent if near else None,
         until=near.until.isoformat() if near else None,

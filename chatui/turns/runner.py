@@ -169,9 +169,12 @@ class Runner:
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
-        request = replace(checked.asked(first_request(job, spec, program)), tools=tools.definitions)
+        request = checked.asked(first_request(job, spec, program))
+        if tools.definitions:
+            request = replace(request, tools=tools.definitions)
         self._hosted = await server_tools.offered(spec, self._started.turn, tools.tools.values(), request)
-        request = replace(request, hosted=self._hosted)
+        if self._hosted is not None:
+            request = replace(request, hosted=self._hosted)
         while True:
             server_tools.forget_sources(self._hosted)
             asked = answer_now.applied_to(request)
@@ -281,10 +284,11 @@ class Runner:
 
     async def _wait_for_write(self, saving: asyncio.Future[T]) -> T:
         """Wait for the database, and let pages know if that takes long. The write continues even if this wait is cancelled."""
-        done, _ = await asyncio.wait([saving], timeout=SAVING_SECONDS)
-        if not done:
-            self._publisher.show_saving()
-        return await asyncio.shield(saving)
+        slow = asyncio.get_running_loop().call_later(SAVING_SECONDS, self._publisher.show_saving)
+        try:
+            return await asyncio.shield(saving)
+        finally:
+            slow.cancel()
 
     def _on_lease_lost(self) -> None:
         """The turn was ended elsewhere, or another process has it: nothing more may be written."""

@@ -53,7 +53,7 @@ class CheckedAnswers:
 
     def asked(self, request: SampleRequest) -> SampleRequest:
         """The first request of the turn, with the format."""
-        return replace(request, answer_format=self.wanted if self._checks else None)
+        return replace(request, answer_format=self.wanted) if self._checks else request
 
     def feed(self, event: RawEvent) -> None:
         """Take the next event of a sampling."""

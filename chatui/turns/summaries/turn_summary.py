@@ -17,7 +17,10 @@ class TurnSummary:
     def take(self, event: RawEvent) -> RawEvent:
         """The event to pass on. A frame name that is reserved for the product is removed, or the frame is hidden, so that a model cannot
         forge a summary."""
-        return replace(event, header=_without_reserved_name(event.header)) if isinstance(event, FrameOpened) else event
+        if not isinstance(event, FrameOpened):
+            return event
+        header = _without_reserved_name(event.header)
+        return event if header is event.header else replace(event, header=header)
 
     def finish(self) -> list[Finished]:
         """The frames to store before the answer. The second call returns none."""
