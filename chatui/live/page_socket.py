@@ -1,4 +1,7 @@
-"""The base of a page's WebSocket: rate-limited commands in, bounded frames out, and one way to close."""
+"""The base of a page's WebSocket: rate-limited commands in, bounded frames out, and one way to close.
+
+Messages of other parts of the product arrive over the bus, which needs no task or thread per socket, and not over a channel layer.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
@@ -24,13 +28,15 @@ CLOSE_TOO_SLOW = 4413
 class PageSocket(AsyncWebsocketConsumer):
     """Call ``begin`` when the socket connects. ``release`` is called however the socket ends, and may be called before that."""
 
-    channel_layer_alias = "none"  # messages arrive over the bus, which needs no task or thread per socket
-
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """See Channels. However the socket ends, even by an error or a timeout of the server, its resources are released."""
+        """See Channels, which would start a task for each message, to wait for a channel layer at the same time. However the socket ends,
+        even by an error or a timeout of the server, its resources are released."""
+        self.scope, self.base_send = scope, send
         queue = InboundQueue(receive)
         try:
-            await super().__call__(scope, queue.next, send)  # type: ignore[arg-type]
+            with contextlib.suppress(StopConsumer):
+                while True:
+                    await self.dispatch(await queue.next())
         finally:
             queue.stop()
             self.release()
@@ -53,8 +59,9 @@ class PageSocket(AsyncWebsocketConsumer):
             task.cancel()
 
     async def _transmit(self, frame: str) -> None:
+        message: Any = {"type": "websocket.send", "text": frame}
         with contextlib.suppress(Exception):  # the page is gone; the server reports the disconnect separately
-            await self.send(text_data=frame)
+            await self.base_send(message)
 
     def _give_up(self) -> None:
         if not self.is_closing:
