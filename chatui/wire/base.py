@@ -11,6 +11,7 @@ from typing import ClassVar
 from renderer.markup.html import SafeHtml
 
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+_SCALARS = frozenset({str, int, float, bool})
 
 
 @cache
@@ -25,8 +26,13 @@ class Item:
 
     def as_json(self) -> dict[str, object]:
         """The fields as JSON values; those that are None are left out."""
-        values = {name: getattr(self, name) for name in _names(type(self))}  # type: ignore[arg-type]  # classes have a hash
-        return {name: _plain(value) for name, value in values.items() if value is not None}
+        found: dict[str, object] = {}
+        for name in _names(type(self)):  # type: ignore[arg-type]  # classes have a hash
+            value = getattr(self, name)
+            if value is not None:
+                # Nearly all fields are texts, numbers and truth values, and every turn has dozens.
+                found[name] = value if type(value) in _SCALARS else _plain(value)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
