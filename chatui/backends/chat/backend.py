@@ -51,12 +51,10 @@ class ChatCompletionsBackend(DetectedServer):
         self._wants_reasoning = endpoint.wants_reasoning
         self._is_open_router = httpx.URL(endpoint.url).host.endswith(_OPEN_ROUTER)
 
-    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
         request = in_words(request)
-        async with aclosing(self._continue(request) if request.cut_answer else self._within(request, self._sample)) as events:
-            async for event in events:
-                yield event
+        return self._continue(request) if request.cut_answer else self._within(request, self._sample)
 
     async def _continue(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Let the model continue inside its answer. If the server does not support that, or refuses, ask the model to continue."""

@@ -60,15 +60,13 @@ class _DirectAttempt:
         return self.sample(self.fit.request)
 
 
-async def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``, with as much of the request as fits. Raises as ``sample_attempts``."""
 
     async def plan(max_weight: float | None) -> Attempt:
         return _DirectAttempt(await _fitted(request, window, max_weight), sample)
 
-    async with aclosing(sample_attempts(window, plan)) as events:
-        async for event in events:
-            yield event
+    return sample_attempts(window, plan)
 
 
 async def sample_attempts(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:

@@ -22,8 +22,13 @@ _ACCOUNT = re.compile(r"\bHTTP (?:401|402|403|407|429)\b|invalid_api_key|insuffi
 _OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
 
 
-async def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """As ``sample``. Raises as ``sample`` does, also if the request is refused without the format and the tool choice."""
+    has_format = request.answer_format is not None or tool_choice(request)
+    return _sample_with_fallback(request, sample) if has_format else sample(request)
+
+
+async def _sample_with_fallback(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     has_begun = False
     try:
         async with aclosing(sample(request)) as events:
