@@ -12,13 +12,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import httpx
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.failures.kinds import error_of_status
 from chatui.backends.failures.rejected_fields import RejectedFields
+from chatui.backends.failures.transport import connection_lost, timed_out, unreachable
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
 from chatui.backends.http1.route import DIRECT, Route, credentials
@@ -32,6 +33,7 @@ _log = logging.getLogger(__name__)
 
 WHOLE = "chatui:whole"
 """The name of the single event that represents an answer in a plain JSON body."""
+_json_of = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 # No compression: answers could inflate.
 _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "keep-alive", "User-Agent": f"python-httpx/{httpx.__version__}"}
 _SHOWN = 200
@@ -82,11 +84,13 @@ class Upstream:
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
         self._addresses: dict[str, httpx.URL] = {}
-        self._headers = httpx.Headers(_HEADERS)
+        self._headers = httpx.Headers({"Host": address.netloc.decode("ascii"), **_HEADERS})
         for headers in (route.key_headers(key), credentials(address)):
             self._headers.update(headers)
+        self._stream_headers = httpx.Headers(self._headers)
+        self._stream_headers.update({"Accept": "text/event-stream", "Content-Type": "application/json"})
         self._timeouts = httpx.Timeout(None, connect=limits.connect).as_dict()
-        self._cookies = httpx.Cookies()
+        self._cookies: httpx.Cookies | None = None
         self._transport = Transport(route)
         self._open_requests = 0
         self._is_closed = False
@@ -106,10 +110,14 @@ class Upstream:
         if self._is_closed and not self._open_requests:
             await self._transport.aclose()
 
-    def _request(self, method: str, path: str, payload: Mapping[str, object] | None = None) -> httpx.Request:
-        return httpx.Request(
-            method, self._address(path), headers=self._headers, json=payload, cookies=self._cookies, extensions={"timeout": self._timeouts}
-        )
+    def _request(self, method: str, path: str, headers: httpx.Headers, body: bytes = b"") -> httpx.Request:
+        """A request of prepared headers: httpx would take longer to add its own than the transport takes to send them."""
+        stream = httpx.ByteStream(body)
+        request = httpx.Request(method, self._address(path), headers=headers, stream=stream, extensions={"timeout": self._timeouts})
+        request.read()
+        if self._cookies is not None:
+            self._cookies.set_cookie_header(request)
+        return request
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:
         """GET a small JSON response within ``limits.discover`` seconds: headers, and the decoded body or None.
@@ -117,7 +125,7 @@ class Upstream:
         Raises:
             BackendError: the server cannot be reached, fails, or does not answer in time.
         """
-        request = self._request("GET", path)
+        request = self._request("GET", path, self._headers)
         deadline = asyncio.get_running_loop().time() + self.limits.discover
         async with self._opened(request, deadline) as response:
             body = await _read_whole(response, deadline, self.limits)
@@ -162,68 +170,61 @@ class Upstream:
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None
     ) -> AsyncGenerator[list[Event], None]:
         clock = _Clock(self.limits)
-        request = self._request("POST", path, payload)
-        request.headers["Accept"] = "text/event-stream"
+        body = _json_of(payload).encode()
+        request = self._request("POST", path, self._stream_headers, body)
         if traces := spans.headers():
             request.headers.update(traces)
+        # The last header, as ``RequestWriter`` likes it: all before it are the same in most requests.
+        request.headers["Content-Length"] = str(len(body))
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
-            on_sent(path, request.content)
+            on_sent(path, body)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
                 body = await _read_whole(response, clock.deadline(), self.limits)
                 yield [Event(WHOLE, _json_object(body))]
                 return
-            async with aclosing(self._events(response, clock)) as read:
-                async for events in read:
-                    yield events
+            decoder = Decoder(self.limits.max_line_bytes)
+            # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs
+            # a task and a pass of its own to close each layer.
+            async with aclosing(aiter(_content(response))) as chunks:  # type: ignore[type-var]  # each has aclose
+                while (chunk := await _next(chunks, clock)) is not None:
+                    if events := _fed(decoder, chunk):
+                        clock.restart()
+                        yield events
             if not clock.response_started:
                 _check_is_stream(response)
 
-    async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
-        decoder = Decoder(self.limits.max_line_bytes)
-        # An answer may end before its body does. httpx's wrappers around the stream would then be left to the event loop, which needs a
-        # task and a pass of its own to close each layer.
-        async with aclosing(aiter(response.stream)) as chunks:  # type: ignore[arg-type, type-var]  # not the other kind
-            while (chunk := await _next(chunks, clock)) is not None:
-                try:
-                    events = decoder.feed(chunk)
-                except TooLongError as error:
-                    raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
-                if events:
-                    clock.restart()
-                    yield events
-
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
+        if self.watcher:
+            self.watcher.asked(request)
         self._open_requests += 1
         try:
-            async with self._answered(request, deadline) as response:
+            response = await self._answered(request, deadline)
+            try:
+                if self.watcher:
+                    self.watcher.answered(response)
+                if response.status_code != 200:
+                    async with _deadline(deadline):
+                        raise await _refusal(response, self.limits, self._route)
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
                 yield response
+            finally:
+                await _content(response).aclose()
         finally:
             self._open_requests -= 1
             await self._close_if_idle()
 
-    @asynccontextmanager
-    async def _answered(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
-        if self.watcher:
-            self.watcher.asked(request)
+    async def _answered(self, request: httpx.Request, deadline: float) -> httpx.Response:
         try:
-            async with _deadline(deadline):
-                response = await self._sent(request)
+            async with asyncio.timeout_at(deadline):
+                return await self._sent(request)
+        except TimeoutError as error:
+            raise timed_out() from error
         except httpx.HTTPError as error:
-            raise _unreachable(error) from error
-        try:
-            if self.watcher:
-                self.watcher.answered(response)
-            if response.status_code != 200:
-                async with _deadline(deadline):
-                    raise await _refusal(response, self.limits, self._route)
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
-            yield response
-        finally:
-            await response.aclose()
+            raise unreachable(error) from error
 
     async def _sent(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and read the head of its response.
@@ -234,6 +235,7 @@ class Upstream:
         response = await self._transport.handle_async_request(request)
         response.request = request
         if "set-cookie" in response.headers:
+            self._cookies = self._cookies or httpx.Cookies()
             self._cookies.extract_cookies(response)
         return response
 
@@ -256,13 +258,24 @@ class _Clock:
         return min(self._end, self._next)
 
 
+def _content(response: httpx.Response) -> httpx.AsyncByteStream:
+    return cast(httpx.AsyncByteStream, response.stream)
+
+
 async def _next(chunks: AsyncIterator[bytes], clock: _Clock) -> bytes | None:
     try:
         return await anext(chunks, None)
     except httpx.ReadTimeout as error:
-        raise _timed_out() from error
+        raise timed_out() from error
     except httpx.HTTPError as error:
-        raise _connection_lost(error, response_started=clock.response_started) from error
+        raise connection_lost(error, response_started=clock.response_started) from error
+
+
+def _fed(decoder: Decoder, chunk: bytes) -> list[Event]:
+    try:
+        return decoder.feed(chunk)
+    except TooLongError as error:
+        raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
 
 
 @asynccontextmanager
@@ -272,7 +285,7 @@ async def _deadline(when: float) -> AsyncIterator[None]:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError as error:
-        raise _timed_out() from error
+        raise timed_out() from error
 
 
 async def _read_whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
@@ -281,9 +294,9 @@ async def _read_whole(response: httpx.Response, deadline: float, limits: Limits)
         async with _deadline(deadline):
             return await _bounded(response, limits.max_line_bytes)
     except httpx.ReadTimeout as error:
-        raise _timed_out() from error
+        raise timed_out() from error
     except httpx.HTTPError as error:
-        raise _unreachable(error) from error
+        raise unreachable(error) from error
 
 
 def _json_object(body: bytes) -> str:
@@ -328,23 +341,3 @@ async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> Ba
     for secret in (key, *(proxy.secrets if proxy else ())):
         body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
     return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
-
-
-def _unreachable(error: httpx.HTTPError) -> BackendError:
-    name = type(error).__name__
-    if isinstance(error, httpx.TimeoutException):
-        code = ProductCode.TIMEOUT
-    else:
-        code = ProductCode.BACKEND_UNREACHABLE if isinstance(error, httpx.ConnectError) else ProductCode.BACKEND
-    return BackendError(code, f"{name}: {error}", retryable=True).because(name)
-
-
-def _timed_out() -> BackendError:
-    silent = "the server was silent, or slow, for too long"
-    return BackendError(ProductCode.TIMEOUT, silent).because(silent)
-
-
-def _connection_lost(error: httpx.HTTPError, *, response_started: bool) -> BackendError:
-    if not response_started:
-        return _unreachable(error)
-    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)

@@ -1,4 +1,4 @@
-"""One request and its response on a connection. h11 handles the headers; the body is read at frame rate."""
+"""One request and its response on a connection. h11 reads the head of the response; the body is read at frame rate."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import h11
 import httpx
 
 from chatui.backends.http1.body import Body, BrokenBodyError, Chunked, Sized, UntilClosed
+from chatui.backends.http1.requests import RequestWriter
 from chatui.backends.http1.streams import MAX_AT_ONCE, Stream
 
 READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
-TARGET = "chatui.target"
-"""The name of the httpx extension that holds what to write instead of the path of a request: for a proxy, the whole address."""
-FOR_PROXY = "chatui.for_proxy"
-"""The name of the httpx extension that holds headers for a proxy. They are not part of the request's headers, which recordings contain."""
 _MAX_HEAD = 100 * 1024
 _MAX_INTERIM = 20
 """How many responses with a status below 200 may precede the final one."""
+_ANY_REQUEST = h11.Request(method="GET", target="/", headers=[("Host", "any")])
+_END_OF_REQUEST = h11.EndOfMessage()
+"""What h11 is told of the request, which ``RequestWriter`` has written: it reads the heads of all responses alike."""
 _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server may send its first words in several pieces."""
 
@@ -50,13 +50,16 @@ class Exchange:
         self._request = request
         self._released: Callable[[Stream | None], None] | None = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
+        self._h11.send(_ANY_REQUEST)
+        self._h11.send(_END_OF_REQUEST)
         self._is_kept_alive = self._has_received = False
 
-    async def response(self) -> httpx.Response:
+    async def response(self, writer: RequestWriter) -> httpx.Response:
         """Send the request, and read the head of the response."""
         try:
+            written = writer.written(self._request, await self._request.aread())
             try:
-                await self._stream.write(await self._written())
+                await self._stream.write(written)
             except OSError:
                 # A server may answer and close before it has read everything.
                 self._h11.send_failed()
@@ -71,20 +74,10 @@ class Exchange:
             extensions={"http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason},
         )
 
-    async def _written(self) -> bytes:
-        request = self._request
-        try:
-            target = request.extensions.get(TARGET, request.url.raw_path)
-            headers = [*request.headers.raw, *request.extensions.get(FOR_PROXY, ())]
-            head = self._h11.send(h11.Request(method=request.method, target=target, headers=headers))
-        except h11.LocalProtocolError as error:
-            raise httpx.LocalProtocolError(str(error)) from error
-        body = await request.aread()
-        return b"".join(filter(None, (head, self._h11.send(h11.Data(body)) if body else b"", self._h11.send(h11.EndOfMessage()))))
-
     async def _head(self) -> tuple[h11.Response, bytes]:
         """The head, and the part of the body that arrived with it."""
         interim = 0
+        self._h11.receive_data(await self._more_of_head())
         while True:
             try:
                 event = self._h11.next_event()

@@ -103,14 +103,27 @@ class _Plain:
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
         self._socket = connection
+        self._descriptor = connection.fileno()
         self._loop = asyncio.get_running_loop()
 
     async def read(self, deadline: float | None) -> bytes:
+        while True:
+            try:
+                return self._socket.recv(MAX_AT_ONCE)
+            except BlockingIOError:
+                await self._bytes_arrive(deadline)
+
+    async def _bytes_arrive(self, deadline: float | None) -> None:
+        """As ``loop.sock_recv`` inside ``asyncio.timeout_at``, but one future is enough for both, in half the steps."""
+        arrived: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_reader(self._descriptor, _resolve, arrived)
+        timer = None if deadline is None else self._loop.call_at(deadline, _time_out, arrived)
         try:
-            return self._socket.recv(MAX_AT_ONCE)
-        except BlockingIOError:
-            async with asyncio.timeout_at(deadline):
-                return await self._loop.sock_recv(self._socket, MAX_AT_ONCE)
+            await arrived
+        finally:
+            self._loop.remove_reader(self._descriptor)
+            if timer is not None:
+                timer.cancel()
 
     async def write(self, data: bytes) -> None:
         await self._loop.sock_sendall(self._socket, data)
@@ -126,6 +139,16 @@ class _Plain:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _resolve(arrived: asyncio.Future[None]) -> None:
+    if not arrived.done():
+        arrived.set_result(None)
+
+
+def _time_out(arrived: asyncio.Future[None]) -> None:
+    if not arrived.done():
+        arrived.set_exception(TimeoutError())
 
 
 class _Tls:

@@ -15,7 +15,8 @@ from functools import partial
 
 import httpx
 
-from chatui.backends.http1.exchange import FOR_PROXY, TARGET, Exchange, GoneError
+from chatui.backends.http1.exchange import Exchange, GoneError
+from chatui.backends.http1.requests import FOR_PROXY, TARGET, RequestWriter
 from chatui.backends.http1.route import DIRECT, Route
 from chatui.backends.http1.streams import Stream, connected, connected_through
 
@@ -41,6 +42,7 @@ class Transport(httpx.AsyncBaseTransport):
     def __init__(self, route: Route = DIRECT) -> None:
         self._route = route
         self._proxy = route.through()
+        self._writer = RequestWriter()
         self._idle: deque[_Idle] = deque()
         self._context: ssl.SSLContext | None = None
 
@@ -54,11 +56,11 @@ class Transport(httpx.AsyncBaseTransport):
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
             if request.extensions.get(ONCE):
-                return await Exchange(stream, request, release).response()
+                return await Exchange(stream, request, release).response(self._writer)
             # A server may close an idle connection at the moment when it is reused.
             with contextlib.suppress(GoneError):
-                return await Exchange(stream, request, release).response()
-        return await Exchange(await self._connected(request), request, release).response()
+                return await Exchange(stream, request, release).response(self._writer)
+        return await Exchange(await self._connected(request), request, release).response(self._writer)
 
     async def aclose(self) -> None:
         """See httpx. Connections in use close after their response."""
