@@ -12,7 +12,7 @@ import re
 from enum import Enum, auto
 
 from chatui.backends.leaks import judgement, structured
-from chatui.backends.leaks.folding import bare, folded
+from chatui.backends.leaks.folding import bare, beginnings_of, folded
 from chatui.backends.leaks.judgement import STOP_TOKENS, Span
 from chatui.backends.leaks.labels import Label, Undecided, answer_after, label_of
 from chatui.backends.leaks.leak_patterns import Kind
@@ -22,7 +22,7 @@ __all__ = ["LeakGuard", "Span"]
 
 # An answer with such a beginning may be raw output whose markers were stripped, so it is buffered and judged as a whole.
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
-_STARTERS = (*_DOUBTFUL, "final*")
+_BEGINNINGS = beginnings_of((*_DOUBTFUL, "final*"))
 _GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
 # "finally" and "finală" are words; "finalHello" and "final你好" are the label and an answer.
 _SMALL_LATIN = "".join(filter(str.islower, map(chr, range(0x250))))
@@ -125,7 +125,7 @@ class LeakGuard:
     def _is_doubtful(self, beginning: str, *, is_end: bool) -> bool | None:
         """Whether an answer with this beginning has to be judged as a whole; None if more text is needed."""
         if self._resumes:
-            is_begun = not is_end and any(starter.startswith(beginning.lower()) for starter in _STARTERS)
+            is_begun = not is_end and beginning.lower() in _BEGINNINGS
             return bool(_RESUMED.match(beginning)) or (None if is_begun else False)
         label, is_data = label_of(beginning, is_end=is_end), structured.begins(beginning)
         if not is_end and (isinstance(label, Undecided) or is_data is None):
@@ -133,7 +133,7 @@ class LeakGuard:
         self._label, self._is_data = (label if isinstance(label, Label) else None), bool(is_data)
         if self._label or self._is_data or beginning.startswith(_DOUBTFUL):
             return True
-        return None if not is_end and any(starter.startswith(beginning.lower()) for starter in _STARTERS) else False
+        return None if not is_end and beginning.lower() in _BEGINNINGS else False
 
     def _open(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
         shown, found = self._prose.feed(text, is_end=is_end)

@@ -135,17 +135,19 @@ class Speaker:
         else:
             self._has_text, self._late = True, None
         fields = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
-        return other_label(fields) or other_label(choice) or next(filter(None, map(self._label_of_envelope, envelopes)), None)
+        label = other_label(fields) or other_label(choice)
+        for envelope in envelopes:
+            label = label or self._label_of_envelope(envelope)
+        return label
 
     def _label_of_envelope(self, envelope: Mapping[str, Any]) -> Label | None:
         """As ``label_of_envelope``. Servers repeat the same envelope with every piece of an answer, so it is checked once."""
         labels = [(name, type(value), value) for name, value in envelope.items() if name not in _NO_LABELS]
-        # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
-        is_plain = all(kind in _SAME_WHERE_EQUAL for _, kind, _ in labels)
-        if is_plain and labels == self._harmless:
+        if labels == self._harmless:
             return None
         label = label_of_envelope(envelope)
-        if label is None and is_plain:
+        # Only values of these types are identical if equal: 0 equals False, and a list may contain either.
+        if label is None and all(kind in _SAME_WHERE_EQUAL for _, kind, _ in labels):
             self._harmless = labels
         return label
 
@@ -155,13 +157,13 @@ class Speaker:
 
     def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
         """Record a label that came without text: it applies to the text after it, or, if there is none, to the text before."""
-        labels = {name: value for name, value in message.items() if name != "role"}
+        labels = {name: value for name, value in message.items() if name != "role" and not _is_empty(value)}
         self._ahead |= {name: value for name, value in labels.items() if _label_about_reasoning({name: value})}
-        if any(not _is_empty(message.get(name)) for name in _CALLS):
+        if not self._has_text or not labels.keys().isdisjoint(_CALLS):
             return
         role = other_label({"role": self._role}) if is_first_role else None
         late = role or _label_about_reasoning(labels) or _label_about_reasoning(choice, besides=("delta", "message"))
-        self._late = (late or self._late) if self._has_text else None
+        self._late = late or self._late
 
 
 def _is_empty(value: object, depth: int = 0) -> bool:

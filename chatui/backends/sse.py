@@ -50,14 +50,11 @@ class Decoder:
             chunk = chunk.removeprefix(b"\n")
         *complete, rest = _LINE_END.split(chunk)
         self._skip_line_feed = chunk.endswith(b"\r")
-        events: list[Event] = []
-        for part in complete:
-            self._extend(part)
-            line, self._line = bytes(self._line), bytearray()
-            event = self._take(line)
-            if event:
-                events.append(event)
-        self._extend(rest)
+        if complete and self._line:
+            complete[0], self._line = bytes(self._line + complete[0]), bytearray()
+        events = [event for line in complete if (event := self._take(line))]
+        self._check_size(len(self._line) + len(rest))
+        self._line += rest
         return events
 
     def finish(self) -> list[Event]:
@@ -65,12 +62,12 @@ class Decoder:
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
         return []
 
-    def _extend(self, part: bytes) -> None:
-        if len(self._line) + len(part) > self._max_bytes:
+    def _check_size(self, line: int) -> None:
+        if line > self._max_bytes:
             raise TooLongError(f"a line of more than {self._max_bytes} bytes")
-        self._line += part
 
     def _take(self, line: bytes) -> Event | None:
+        self._check_size(len(line))
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -34,6 +34,8 @@ from renderer.events import RawEvent
 from renderer.frames import Frame
 
 _log = logging.getLogger(__name__)
+_DONE = "[DONE]"
+_json_value = json.JSONDecoder().decode
 _OPEN_ROUTER = "openrouter.ai"
 _PREFILLING = ("llama.cpp", "Ollama")
 """Servers, as ``discovery`` names them, that let a gpt-oss model continue the last message of a request if that is an answer."""
@@ -148,15 +150,15 @@ class _Reader:
         self.is_done = False
         self._bad = 0
 
-    def feed(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+    def feed(self, events: Sequence[Event]) -> Iterator[RawEvent]:
         """The raw events of what was read together, up to the end of the answer."""
-        for event, chunk in joined((event, _decoded(event)) for event in events):
+        for event, chunk in joined(zip(events, map(_decoded, events), strict=True)):
             yield from self._take(event, chunk)
             if self.is_done:
                 return
 
     def _take(self, event: Event, chunk: Any) -> list[RawEvent]:
-        if event.data.strip() == "[DONE]":
+        if event.data.strip() == _DONE:
             self.is_done = True
             return []
         if not isinstance(chunk, dict):
@@ -183,8 +185,10 @@ class _Reader:
 
 
 def _decoded(event: Event) -> Any:
+    if event.data == _DONE:
+        return None
     try:
-        return json.loads(event.data)
+        return _json_value(event.data)
     except (ValueError, RecursionError):
         return None
 

@@ -148,14 +148,17 @@ class Deltas:
         texts = "".join((summary, reasoning, other, answer, refusal))
         label = self._speaker.label_of(delta, choice, chunk, has_text=bool(texts))
         self._is_after_call = self._is_after_call or bool(self._calls and texts.strip())
-        events = self._between(_SUMMARY, self._within_limit(summary))
-        events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
-        if label:
+        events: list[RawEvent] = []
+        if summary:
+            events += self._between(_SUMMARY, self._within_limit(summary))
+        if reasoning or other:
+            events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
+        if label and (answer or refusal):
             events += self._between(_labelled(label), self._within_limit(answer + refusal))
-        else:
+        elif answer or refusal:
             self._refused = self._refused or bool(refusal)
-            events += self._spans(self._guard.feed(self._within_limit(answer)))
-            events += self._spans(self._guard.feed(self._within_limit(refusal)))
+            for text in filter(None, (answer, refusal)):
+                events += self._spans(self._guard.feed(self._within_limit(text)))
         self._take_calls(delta.get("tool_calls"))
         return events
 
@@ -166,9 +169,11 @@ class Deltas:
         if self._summaries_are_trusted and isinstance(details, list):
             summary = _text([part for part in details if _is_summary(part)])
             delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
-        texts = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
-        # If there is a summary, the plain field repeats its text.
-        return summary, next((text for text in texts if text != summary), "")
+        for name in _REASONING_FIELDS:
+            # If there is a summary, the plain field repeats its text.
+            if (value := delta.get(name)) and (text := _text(value)) and text != summary:
+                return summary, text
+        return summary, ""
 
     def _within_limit(self, text: str) -> str:
         """``text`` up to the limit. Counted here, so that text that the guard buffers is limited too."""

@@ -19,8 +19,7 @@ _MAX_HEAD = 100 * 1024
 _MAX_INTERIM = 20
 """How many responses with a status below 200 may precede the final one."""
 _ANY_REQUEST = h11.Request(method="GET", target="/", headers=[("Host", "any")])
-_END_OF_REQUEST = h11.EndOfMessage()
-"""What h11 is told of the request, which ``RequestWriter`` has written: it reads the heads of all responses alike."""
+"""What h11 is told of the request, which ``RequestWriter`` writes: it reads the heads of all responses alike, but only after a request."""
 _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server may send its first words in several pieces."""
 
@@ -51,7 +50,6 @@ class Exchange:
         self._released: Callable[[Stream | None], None] | None = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD)
         self._h11.send(_ANY_REQUEST)
-        self._h11.send(_END_OF_REQUEST)
         self._is_kept_alive = self._has_received = False
 
     async def response(self, writer: RequestWriter) -> httpx.Response:

@@ -6,6 +6,7 @@ import html
 import re
 import string
 import unicodedata
+from collections.abc import Iterable
 
 ZERO = "\u200b"
 """Replaces invisible characters, and pads longer escapes so that positions stay the same."""
@@ -70,6 +71,11 @@ def folded(text: str) -> str:
 
 def _latin(match: re.Match[str]) -> str:
     return "".join(_CYRILLIC[letter] for letter in match[0])
+
+
+def beginnings_of(words: Iterable[str]) -> frozenset[str]:
+    """Every beginning of every word, from the empty text to the whole word."""
+    return frozenset(word[:length] for word in words for length in range(len(word) + 1))
 
 
 def bare(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 
-from chatui.backends.leaks.folding import ZERO, bare, folded
+from chatui.backends.leaks.folding import ZERO, bare, beginnings_of, folded
 
 
 class Manner(Enum):
@@ -94,6 +94,7 @@ _PRIVATE = frozenset(
 _COMMON = frozenset(("analysis", "reasoning", "commentary"))
 _WORDS = _ANNOUNCED | _PRIVATE | _COMMON
 _MAX_LABEL_CHARS = max(map(len, _WORDS))
+_BEGINNINGS = beginnings_of(_WORDS)
 _CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
 
 _MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
@@ -142,7 +143,7 @@ def label_of(beginning: str, *, is_end: bool) -> Label | Undecided | None:
     if words not in _WORDS:
         # A hyphen belongs to the words once the next letter is there.
         begun = written + beginning[head.end() :].replace("-", " ", 1)
-        may_grow = not is_end and any(known.startswith(begun) for known in _WORDS)
+        may_grow = not is_end and begun in _BEGINNINGS
         return UNDECIDED if may_grow else None
     return _of_words(beginning, words, head["markup"], after, is_end=is_end)
 

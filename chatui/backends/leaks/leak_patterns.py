@@ -140,8 +140,9 @@ def _undecided_token(end: str) -> int:
 
 def undecided_word(end: str) -> int:
     """How many characters at the end are the beginning of a word that may begin a sign."""
-    for length in range(min(_MAX_PREFIX_CHARS, len(end)), 0, -1):
-        if end[-length:].lower() in _PREFIXES:
+    end = end[-_MAX_PREFIX_CHARS:].lower()
+    for length in range(len(end), 0, -1):
+        if end[-length:] in _PREFIXES:
             return length
     return 0
 
