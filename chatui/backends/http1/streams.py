@@ -1,6 +1,7 @@
 """A connection's byte stream: ``read`` returns everything that has arrived, which waits in the socket's buffer until then.
 
-Arriving bytes wake nothing but a ``read`` that is waiting. TLS has to be read as it arrives, and is decrypted into a buffer.
+Arriving bytes wake a ``read`` that is waiting, and nothing else more than once. TLS has to be read as it arrives, and is decrypted into a
+buffer.
 """
 
 from __future__ import annotations
@@ -100,30 +101,56 @@ async def connected_through(proxy: Proxy, host: str, port: int, context: ssl.SSL
 
 
 class _Plain:
+    """The event loop watches the socket from the first read that has to wait until bytes arrive that no read waits for.
+
+    To begin and to end that for each read would be two system calls per read. Bytes that arrive while a read is cancelled may be lost.
+    """
+
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
         self._socket = connection
         self._descriptor = connection.fileno()
         self._loop = asyncio.get_running_loop()
+        self._waiting: asyncio.Future[bytes] | None = None
+        self._is_watched = False
 
     async def read(self, deadline: float | None) -> bytes:
-        while True:
-            try:
-                return self._socket.recv(MAX_AT_ONCE)
-            except BlockingIOError:
-                await self._bytes_arrive(deadline)
-
-    async def _bytes_arrive(self, deadline: float | None) -> None:
-        """As ``loop.sock_recv`` inside ``asyncio.timeout_at``, but one future is enough for both, in half the steps."""
-        arrived: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_reader(self._descriptor, _resolve, arrived)
-        timer = None if deadline is None else self._loop.call_at(deadline, _time_out, arrived)
         try:
-            await arrived
+            return self._socket.recv(MAX_AT_ONCE)
+        except BlockingIOError:
+            self._watch()
+        waiting: asyncio.Future[bytes] = self._loop.create_future()
+        self._waiting = waiting
+        timer = None if deadline is None else self._loop.call_at(deadline, _time_out, waiting)
+        try:
+            return await waiting
         finally:
-            self._loop.remove_reader(self._descriptor)
+            self._waiting = None
             if timer is not None:
                 timer.cancel()
+
+    def _take(self) -> None:
+        waiting = self._waiting
+        if waiting is None or waiting.done():
+            self._unwatch()
+            return
+        # Read here: until the waiting task runs, the event loop would find the same bytes again.
+        try:
+            waiting.set_result(self._socket.recv(MAX_AT_ONCE))
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            waiting.set_exception(error)
+
+    def _watch(self) -> None:
+        if not self._is_watched:
+            self._loop.add_reader(self._descriptor, self._take)
+            self._is_watched = True
+
+    def _unwatch(self) -> None:
+        if self._is_watched:
+            self._loop.remove_reader(self._descriptor)
+            self._is_watched = False
 
     async def write(self, data: bytes) -> None:
         await self._loop.sock_sendall(self._socket, data)
@@ -138,17 +165,13 @@ class _Plain:
         return False
 
     def close(self) -> None:
+        self._unwatch()
         self._socket.close()
 
 
-def _resolve(arrived: asyncio.Future[None]) -> None:
-    if not arrived.done():
-        arrived.set_result(None)
-
-
-def _time_out(arrived: asyncio.Future[None]) -> None:
-    if not arrived.done():
-        arrived.set_exception(TimeoutError())
+def _time_out(waiting: asyncio.Future[bytes]) -> None:
+    if not waiting.done():
+        waiting.set_exception(TimeoutError())
 
 
 class _Tls:
