@@ -63,6 +63,7 @@ class Publisher:
         that sent the request, if one did."""
         self._program = program
         self._turn_id = turn_id
+        self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: groups.audience(conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
@@ -157,14 +158,18 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
             self._next_flush = None
-        self._send(Audience.END_USER, self._people.flush(is_watched=self.is_watched))
-        self._send(Audience.DEBUG, self._debug.flush())
+        if events := self._people.flush(is_watched=self.is_watched):
+            self._send(Audience.END_USER, events)
+        is_debugged = self._is_heard_here(Audience.DEBUG) or self._is_heard_elsewhere(Audience.DEBUG)
+        if events := self._debug.flush(is_watched=is_debugged):
+            self._send(Audience.DEBUG, events)
         self._render()
 
     async def catch_up(self) -> None:
         """Flush until everything so far is sent, for at most CATCH_UP_SECONDS. If nobody watches, only count the thinking time."""
         until = self._loop.time() + CATCH_UP_SECONDS
-        self._flush_safely()
+        if self._people.is_behind:
+            self._flush_safely()
         if not self.is_watched:
             self._people.note_thinking()
             self._ended_unwatched = True
@@ -265,11 +270,16 @@ class Publisher:
 
     def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
         """Encode events once for everybody in this audience, and not at all if nobody is listening."""
-        group, is_elsewhere = self._group[audience], self._loop.time() < self._elsewhere_until[audience]
-        if events and (is_elsewhere or self._bus.is_heard(group)):
+        is_elsewhere = self._is_heard_elsewhere(audience)
+        if is_elsewhere or self._is_heard_here(audience):
             frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
-            message = {"type": "turn.events", "turn": str(self._turn_id), "process": PROCESS, "json": frame}
-            self._bus.send(group, message, elsewhere=is_elsewhere)
+            self._bus.send(self._group[audience], {**self._from, "json": frame}, elsewhere=is_elsewhere)
+
+    def _is_heard_here(self, audience: Audience) -> bool:
+        return self._bus.is_heard(self._group[audience])
+
+    def _is_heard_elsewhere(self, audience: Audience) -> bool:
+        return self._loop.time() < self._elsewhere_until[audience]
 
 
 def _rendering(work: Rendering) -> None:

@@ -25,28 +25,33 @@ class DebugStream:
         """Collect a raw event of the frame ``key``."""
         match self._gate.admit(event):
             case VisibleOpened(header=header):
-                why = why_hidden(header)
-                self._frames.append(_DebugFrame(str(key), header.as_written(), why, []))
-                self._pending.append(wire.FrameBegan(str(key), header.as_written(), why))
+                frame = _DebugFrame(str(key), header.as_written(), why_hidden(header), [])
+                self._frames.append(frame)
+                self._pending.append(wire.FrameBegan(frame.key, frame.header, frame.why_hidden))
             case VisibleDelta(text=text):
                 self._unsent.append(text)
             case VisibleWithdrawn(header=header):
                 self._push_text()
                 frame = self._frames[-1]
                 frame.header, frame.why_hidden = header.as_written(), why_hidden(header)
-                self._pending.append(wire.FrameHidden(str(key), frame.header, frame.why_hidden))
+                self._pending.append(wire.FrameHidden(frame.key, frame.header, frame.why_hidden))
             case VisibleClosed(event=closed):
                 self._push_text()
-                self._frames[-1].is_open = False
+                frame = self._frames[-1]
+                frame.is_open = False
                 terminator = closed.terminator.value if closed.terminator else None
                 if closed.header is not None:
-                    self._frames[-1].header = closed.header.as_written()
-                self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
+                    frame.header = closed.header.as_written()
+                self._pending.append(wire.FrameEnded(frame.key, terminator, closed.error.value if closed.error else None))
 
-    def flush(self) -> list[wire.Numbered]:
-        """All new events since the last flush, numbered. Also call this while nobody watches, so that little accumulates."""
+    def flush(self, *, is_watched: bool = True) -> list[wire.Numbered]:
+        """All new events since the last flush, numbered. Also call this while nobody watches, so that little accumulates: without
+        ``is_watched``, they are only counted."""
         self._push_text()
         pending, self._pending = self._pending, []
+        if not is_watched:
+            self._number += len(pending)
+            return []
         numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
         self._number += len(numbered)
         return numbered

@@ -44,6 +44,7 @@ class EndUserStream:
         self._has_opened = False
         self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
+        self._key = ""
         self._gate = Gate(Audience.END_USER)
         self._number = 0
         self._pending: list[wire.Event] = []
@@ -76,15 +77,19 @@ class EndUserStream:
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """Collect a raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
         admitted = self._gate.admit(event)
-        if isinstance(admitted, VisibleOpened | VisibleDelta):
-            self.begins = self.begins or (self._has_opened and isinstance(admitted, VisibleDelta))
-            self._has_opened = isinstance(admitted, VisibleOpened)
-        if isinstance(admitted, VisibleWithdrawn):
+        if admitted is None:
+            return
+        if isinstance(admitted, VisibleDelta):
+            self.begins, self._has_opened = self.begins or self._has_opened, False
+            if self._cut is None:
+                self._take_text(admitted.text, self._key, elapsed)
+                return
+        elif isinstance(admitted, VisibleOpened):
+            self._has_opened, self._key = True, str(key)
+        elif isinstance(admitted, VisibleWithdrawn):
             self._withdraw()
-        elif isinstance(admitted, VisibleDelta) and self._cut is None:
-            self._take_text(admitted.text, str(key), elapsed)
-        elif admitted is not None:
-            self._arrived.append(_Arrived(admitted, str(key), elapsed))
+            return
+        self._arrived.append(_Arrived(admitted, self._key, elapsed))
 
     def _take_text(self, text: VisibleText, key: str, elapsed: int) -> None:
         """Queue text, joined with the piece before it while both are short. If nobody watches, all text waits here."""
