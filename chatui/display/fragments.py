@@ -15,7 +15,6 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.template.defaultfilters import date
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.html import escape
@@ -62,7 +61,9 @@ def answer_end(ended: EndedTurn, language: str, sources: Sequence[CitableSource]
     that the answer cites."""
     is_demo = connected.is_demo()
     with translation.override(language):
-        answer = replace(ended_answer(ended), sources=tuple(sources))
+        answer = ended_answer(ended)
+        if sources:
+            answer = replace(answer, sources=tuple(sources))
         if (plain := _plain(answer, is_demo=is_demo)) is not None:
             return Below(plain=plain)
         shown = {"answer": answer, "has_question": True, "is_demo": is_demo}
@@ -92,7 +93,7 @@ def _plain(answer: ShownAnswer, *, is_demo: bool) -> wire.PlainEnd | None:
     if not is_plain or has_more or answer.continuation or answer.turns_left_out or (answer.is_scripted and not is_demo):
         return None
     names = dict.fromkeys(name for name in (answer.label, answer.model) if name)
-    at = date(template_localtime(answer.at), "c")
+    at = template_localtime(answer.at).isoformat()
     return wire.PlainEnd(answer.parts[0].message_id, at, tuple(names), rated=answer.rated is not None)
 
 

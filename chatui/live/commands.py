@@ -81,12 +81,12 @@ async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted
     """
     if caller.session is None:
         raise SignedOutError
-    client_id = str(_client_id(command))
+    parsed = _ask_of(command, caller)
+    client_id = str(parsed.client_id)
 
     def stored(started: Started) -> None:
         accept(_accepted(client_id, started), _following_turn(started.turn))
 
-    parsed = replace(_ask_of(command), session=caller.session, language=caller.language)
     if isinstance(command, wire.Send) and command.answer_format and command.conversation is None:
         # In a thread, because checking a long schema takes a moment.
         parsed = replace(parsed, answer_format=await asyncio.to_thread(_format, command.answer_format))
@@ -159,21 +159,21 @@ def _person(visitor: Visitor) -> User:
     return visitor.user
 
 
-def _ask_of(command: wire.Ask) -> Ask:
+def _ask_of(command: wire.Ask, caller: Caller) -> Ask:
     client_id = _client_id(command)
     match command:
         case wire.Send():
-            return _sent(command, client_id)
+            return _sent(command, client_id, caller)
         case wire.Edit():
-            return _edited(command, client_id)
-        case wire.Regenerate(conversation=conversation, question=question, effort=effort, choice=choice):
-            return Ask(Kind.REGENERATE, client_id, effort, conversation=_uuid(conversation), question=_uuid(question), choice=choice)
-        case wire.Continue(conversation=conversation, turn=turn):
-            return Ask(Kind.CONTINUE, client_id, "", conversation=_uuid(conversation), continued_turn=_uuid(turn))
+            return _edited(command, client_id, caller)
+        case wire.Regenerate():
+            return _regenerated(command, client_id, caller)
+        case wire.Continue():
+            return _continued(command, client_id, caller)
     raise AskRefusedError(ProductCode.COMMAND)
 
 
-def _sent(command: wire.Send, client_id: UUID) -> Ask:
+def _sent(command: wire.Send, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
         Kind.SEND,
         client_id,
@@ -185,10 +185,12 @@ def _sent(command: wire.Send, client_id: UUID) -> Ask:
         temporary=bool(command.temporary),
         text=command.text,
         files=_files(command),
+        session=caller.session,
+        language=caller.language,
     )
 
 
-def _edited(command: wire.Edit, client_id: UUID) -> Ask:
+def _edited(command: wire.Edit, client_id: UUID, caller: Caller) -> Ask:
     return Ask(
         Kind.EDIT,
         client_id,
@@ -199,6 +201,33 @@ def _edited(command: wire.Edit, client_id: UUID) -> Ask:
         text=command.text,
         files=_files(command),
         has_own_files=command.files is not None,
+        session=caller.session,
+        language=caller.language,
+    )
+
+
+def _regenerated(command: wire.Regenerate, client_id: UUID, caller: Caller) -> Ask:
+    return Ask(
+        Kind.REGENERATE,
+        client_id,
+        command.effort,
+        conversation=_uuid(command.conversation),
+        question=_uuid(command.question),
+        choice=command.choice,
+        session=caller.session,
+        language=caller.language,
+    )
+
+
+def _continued(command: wire.Continue, client_id: UUID, caller: Caller) -> Ask:
+    return Ask(
+        Kind.CONTINUE,
+        client_id,
+        "",
+        conversation=_uuid(command.conversation),
+        continued_turn=_uuid(command.turn),
+        session=caller.session,
+        language=caller.language,
     )
 
 

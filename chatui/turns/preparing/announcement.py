@@ -15,7 +15,8 @@ log = logging.getLogger(__name__)
 
 def created(started: Started) -> wire.TurnCreated:
     """The event, with the question if it is new."""
-    html = _shown_question(started)
+    language = fragments.language_of(started.language)
+    html = _shown_question(started, language)
     return wire.TurnCreated(
         str(started.turn.conversation_id),
         str(started.turn.question_id),
@@ -23,15 +24,15 @@ def created(started: Started) -> wire.TurnCreated:
         started.kind,
         str(started.continued_turn) if started.continued_turn else None,
         html,
-        fragments.language_of(started.language) if html else None,
+        language if html else None,
     )
 
 
-def _shown_question(started: Started) -> SafeHtml | None:
+def _shown_question(started: Started, language: str) -> SafeHtml | None:
     if started.kind not in (Kind.SEND, Kind.EDIT):
         return None
     try:
-        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language), started.documents)
+        return fragments.question(started.turn.question, started.versions, language, started.documents)
     except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
         log_without_content(log, started.turn.pk, error)
         return None

@@ -8,7 +8,7 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui import wire
-from chatui.live.commands import _ask_of
+from chatui.live.commands import Caller, _ask_of
 from chatui.models import Message, SentDocument, StoredFile, Turn, User
 from chatui.permissions.access import NotFoundError
 from chatui.store.documents import attached
@@ -114,7 +114,7 @@ async def test_no_list_of_files_differs_from_an_empty_one() -> None:
     keys = dict.fromkeys(("client_id", "conversation", "question"), "6f2c2f0e-3a53-4d0e-9d3c-0d9a4e1b2c3d")
     for files, has_own in ((None, False), ((), True)):
         fields: dict[str, Any] = {**keys, "text": "x", "effort": "low", "choice": None, "files": files}
-        assert _ask_of(wire.Edit(**fields)).has_own_files is has_own
+        assert _ask_of(wire.Edit(**fields), Caller(None, "")).has_own_files is has_own
 
 
 async def test_only_the_editor_learns_which_files_a_question_had(ada: User, bela: User, backend: ScriptedBackend) -> None:
