@@ -25,7 +25,7 @@ from tests.support.walk import steps
 
 THOUGHT, ANSWER = "They add two numbers.", "It is **four**.\n\n- two\n- and two"
 FIRST, *WORDS = ANSWER.split(" ")
-# The reasoning comes with the first word: before it, it would pass later files while the leak guard, which reads only answers, is not called.
+# The reasoning comes with the first word: alone, it would pass later files before the leak guard, which reads only answers, is called.
 STREAM = chunk(reasoning_content=THOUGHT, content=FIRST) + b"".join(chunk(content=word) for word in WORDS) + chunk("stop") + DONE
 FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
 # These files also handle events before there is any text, such as the beginning of a turn, so their order is not fixed.
