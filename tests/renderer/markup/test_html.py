@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import sys
 from functools import partial
 from html import escape
 
@@ -232,6 +234,24 @@ def test_text_that_is_nested_too_deeply_is_still_shown() -> None:
 
 
 # --- the allow-list ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_sanitizer_would_change_no_paragraph_that_is_shown_without_it() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.PLAIN_PARAGRAPH.fullmatch(f"<p>{chr(code)}</p>")]
+    assert len(characters) > 100_000, "letters of all scripts"
+    mixed = random.Random(4).choices(characters, k=20_000)
+    for text in ("", "".join(characters), "".join(mixed), "".join(" \n.,;:!?'\"()/%–—’‘“”…-" * 3)):
+        paragraph = f"<p>{text}</p>"
+        assert html.PLAIN_PARAGRAPH.fullmatch(paragraph)
+        whole = f'<div class="block" dir="auto">{paragraph}</div>'
+        assert html._cleaner.clean(whole) == whole
+
+
+@pytest.mark.parametrize(
+    "text", ["a<br>b", "a & b", "&amp;", "<", ">", "a</p><p>b", "a</p>\n<p>b", "\0", "\r", "\t", "\xa0", "\u200b", "\u202e"]
+)
+def test_all_other_paragraphs_pass_the_sanitizer(text: str) -> None:
+    assert not html.PLAIN_PARAGRAPH.fullmatch(f"<p>{text}</p>")
 
 
 @pytest.mark.slow
