@@ -169,9 +169,7 @@ class Runner:
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
-        request = checked.asked(first_request(job, spec, program))
-        if tools.definitions:
-            request = replace(request, tools=tools.definitions)
+        request = first_request(job, spec, program, tools.definitions, checked.requested)
         self._hosted = await server_tools.offered(spec, self._started.turn, tools.tools.values(), request)
         if self._hosted is not None:
             request = replace(request, hosted=self._hosted)
@@ -202,9 +200,13 @@ class Runner:
 
     async def _end(self, outcome: Outcome) -> None:
         await self._publisher.catch_up()
-        account = account_of(self._samplings, self._publisher.end_thinking())
-        left_out, by_server = account.turns_left_out + self._job.turns_left_out, server_tools.used(self._hosted)
-        account = replace(account, turns_left_out=left_out, by_server=by_server, ended_at=timezone.now())
+        account = account_of(
+            self._samplings,
+            self._publisher.end_thinking(),
+            turns_left_out=self._job.turns_left_out,
+            by_server=server_tools.used(self._hosted),
+            ended_at=timezone.now(),
+        )
         below = fragments.Below()
         stored = None if self._is_lost else await self._stored_end(outcome, account)
         if stored is not None:
@@ -284,11 +286,11 @@ class Runner:
 
     async def _wait_for_write(self, saving: asyncio.Future[T]) -> T:
         """Wait for the database, and let pages know if that takes long. The write continues even if this wait is cancelled."""
-        slow = asyncio.get_running_loop().call_later(SAVING_SECONDS, self._publisher.show_saving)
+        show_saving = asyncio.get_running_loop().call_later(SAVING_SECONDS, self._publisher.show_saving)
         try:
             return await asyncio.shield(saving)
         finally:
-            slow.cancel()
+            show_saving.cancel()
 
     def _on_lease_lost(self) -> None:
         """The turn was ended elsewhere, or another process has it: nothing more may be written."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from chatui import measures
 from chatui.backends import retries
@@ -122,18 +123,27 @@ class Sampling:
         self._sent = (path, body)
 
 
-def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
+def account_of(
+    samplings: Sequence[Sampling],
+    thought_seconds: int | None,
+    *,
+    turns_left_out: int = 0,
+    by_server: Mapping[str, object] | None = None,
+    ended_at: datetime | None = None,
+) -> Account:
     """The account of a turn: the token counts of all its samplings added up, everything else from the last one. The model is the last one
-    that was reported: servers name it at the end, so a stopped sample has none."""
-    accounts = [sampling.account() for sampling in samplings]
-    if not accounts:
-        return Account(thought_seconds=thought_seconds)
+    that was reported: servers name it at the end, so a stopped sample has none. ``turns_left_out``: those that the turn left out before
+    its server did."""
+    accounts = [sampling.account() for sampling in samplings] or [Account()]
     return replace(
         accounts[-1],
         model=next((account.model for account in reversed(accounts) if account.model), ""),
         input_tokens=_sum([account.input_tokens for account in accounts]),
         output_tokens=_sum([account.output_tokens for account in accounts]),
+        turns_left_out=turns_left_out + accounts[-1].turns_left_out,
         thought_seconds=thought_seconds,
+        by_server=by_server,
+        ended_at=ended_at,
         spent=sum((account.spent for account in accounts), Spent()),
     )
 

@@ -8,11 +8,13 @@ from chatui.backends.base import Effort, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.env import environment
+from chatui.json_schemas.answer_format import AnswerFormat
 from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.permissions.by_group import summaries
 from chatui.turns.ledger import Job
 from chatui.turns.requests.by_program import ProgramAsk
+from renderer.harmony.system_messages import FunctionTool
 
 
 def spec_for(turn: Turn) -> BackendSpec:
@@ -28,8 +30,14 @@ def spec_for(turn: Turn) -> BackendSpec:
     return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
 
 
-def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
-    """The first request of the turn, without tools."""
+def first_request(
+    job: Job,
+    spec: BackendSpec,
+    program: ProgramAsk | None,
+    tools: tuple[FunctionTool, ...] = (),
+    answer_format: AnswerFormat | None = None,
+) -> SampleRequest:
+    """The first request of the turn, without hosted tools."""
     most = spec.max_answer_tokens or environment().max_answer_tokens or None
     model = split_choice(job.choice)[1]
     request = SampleRequest(
@@ -39,6 +47,8 @@ def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> Sa
         effort=_effort(job.effort),
         max_tokens=most,
         cut_answer=job.cut_answer,
+        tools=tools,
+        answer_format=answer_format,
         today=job.today,
         counted=job.counted,
         wants_summary=spec.summaries == "server",

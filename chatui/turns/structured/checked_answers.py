@@ -51,9 +51,10 @@ class CheckedAnswers:
         self._fault: tuple[str, str] | None = None
         self._has_retried = False
 
-    def asked(self, request: SampleRequest) -> SampleRequest:
-        """The first request of the turn, with the format."""
-        return replace(request, answer_format=self.wanted) if self._checks else request
+    @property
+    def requested(self) -> AnswerFormat | None:
+        """The format that requests ask for; None if the answers are not checked."""
+        return self.wanted if self._checks else None
 
     def feed(self, event: RawEvent) -> None:
         """Take the next event of a sampling."""
