@@ -205,9 +205,15 @@ class Tail:
         return self._append("\n".join(shown), [])
 
 
+_MARKUP = "[]!*_`<&\\$~|:^#%+=>@{}"
+_COSTLY = re.compile(f"[{re.escape(_MARKUP)}\n†]")
+
+
 def cost_of(text: str) -> int:
     """What rendering a text costs, in the unit of ``WORK_PER_CHARACTER``. Many short lines cost up to ten times as much."""
-    markup = sum(map(text.count, "[]!*_`<&\\$~|:^#%+=>@{}"))
+    if _COSTLY.search(text) is None:
+        return len(text)  # a few words, like most new text of an answer
+    markup = sum(map(text.count, _MARKUP))
     # A citation is short, and the address that it becomes can have 2,000 characters.
     links = 24 * text.count("[") + 40 * text.count("://") + 80 * text.count("†")
     return len(text) + 8 * markup + links + 20 * text.count("\n")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from renderer.markup import html, repair
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
+from renderer.markup.tails import cost_of
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
 from tests.support.cases import example_count, for_each
 from tests.support.cost import cost, costs_at_most
@@ -433,3 +434,9 @@ def test_a_snapshot_has_the_closed_blocks_and_the_open_one_as_shown() -> None:
 def test_a_text_that_ends_in_a_carriage_return_keeps_its_line_end() -> None:
     assert_ends_as_the_whole(["a\r", "\nb\r", "\r", "c\r"])
     assert plain("x\r").html == '<div class="block plain" dir="auto">x\n</div>'
+
+
+def test_only_words_cost_no_more_than_their_length() -> None:
+    assert cost_of("") == 0 and cost_of("a few words, and a dash - (no more)") == 35
+    dearer = [character for character in map(chr, range(0x3000)) if cost_of(f"a{character}b") > 3]
+    assert "".join(dearer) == "\n!#$%&*+:<=>@[\\]^_`{|}~†"
