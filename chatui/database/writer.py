@@ -194,9 +194,9 @@ class Writer:
             return entry.write()
 
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
-        for entry, result in done:
+        for entry, _ in done:
             measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
-            _resolve(entry, entry.future.set_result, result)
+        _resolve([(entry, entry.future.set_result, result) for entry, result in done])
         if done and self._is_in_trouble:
             self._is_in_trouble = False
             log.warning("the database accepts writes again")
@@ -204,14 +204,14 @@ class Writer:
             if is_transient(error):
                 self._put_back([entry], error)
             else:
-                _resolve(entry, entry.future.set_exception, error)
+                _resolve([(entry, entry.future.set_exception, error)])
 
     def _put_back(self, entries: list[_Entry], error: BaseException) -> None:
         """Try again later, or give up."""
         now = time.monotonic()
         for entry in entries:
             if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
-                _resolve(entry, entry.future.set_exception, busy_error(error))
+                _resolve([(entry, entry.future.set_exception, busy_error(error))])
                 continue
             entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
             entry.pause = min(2 * entry.pause, MAX_PAUSE_SECONDS)
@@ -226,13 +226,24 @@ def _is_of_one_write(error: BaseException) -> bool:
     return not is_transient(error) or ends_one_statement(error)
 
 
-def _resolve(entry: _Entry, resolve: Callable[[Any], None], value: Any) -> None:
-    def resolve_now() -> None:
+_Resolution = tuple[_Entry, Callable[[Any], None], Any]
+
+
+def _resolve(resolutions: Iterable[_Resolution]) -> None:
+    """Resolve futures, those of one event loop together: each wake-up of a loop hands it the interpreter lock, which this thread gets back
+    only once the loop has nothing left to do, or after the switch interval."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Resolution]] = {}
+    for resolution in resolutions:
+        by_loop.setdefault(resolution[0].loop, []).append(resolution)
+    for loop, group in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve_now, group)
+
+
+def _resolve_now(resolutions: Iterable[_Resolution]) -> None:
+    for entry, resolve, value in resolutions:
         if not entry.future.done():
             resolve(value)
-
-    if not entry.loop.is_closed():
-        entry.loop.call_soon_threadsafe(resolve_now)
 
 
 writer = Writer()
