@@ -84,7 +84,8 @@ class Upstream:
         self.watcher: Watcher | None = None
         self._rejected = RejectedFields()
         self._addresses: dict[str, httpx.URL] = {}
-        self._headers = httpx.Headers({"Host": address.netloc.decode("ascii"), **_HEADERS})
+        # Read again: httpx leaves the default port out only if the scheme is in lower case, which it makes it.
+        self._headers = httpx.Headers({"Host": httpx.URL(self._url).netloc.decode("ascii"), **_HEADERS})
         for headers in (route.key_headers(key), credentials(address)):
             self._headers.update(headers)
         self._stream_headers = httpx.Headers(self._headers)

@@ -34,8 +34,6 @@ class ThreadConnection:
         settings["CONN_MAX_AGE"] = None
         if settings["ENGINE"].endswith("sqlite3"):
             settings["OPTIONS"]["timeout"] = lock_seconds
-            # What a savepoint may have to undo stays in memory, instead of in a temporary file.
-            settings["OPTIONS"]["init_command"] += " PRAGMA temp_store=MEMORY;"
         else:
             settings["CONN_HEALTH_CHECKS"] = True
             settings["OPTIONS"] = _limited(settings["OPTIONS"], lock_seconds, statement_seconds)

@@ -28,8 +28,9 @@ class CompiledText:
     def rows(self, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         """Execute a SELECT, and return its rows."""
         if self._calls_directly():
-            found: list[tuple[Any, ...]] = self._execute(parameters).fetchall()
-            return found
+            found = self._execute(parameters)
+            with self._connection.wrap_database_errors:  # SQLite looks for each row only when it is fetched
+                return list(found.fetchall())
         with self._connection.cursor() as cursor:
             cursor.execute(self._sql, parameters)
             return list(cursor.fetchall())

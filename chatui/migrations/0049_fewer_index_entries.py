@@ -21,7 +21,7 @@ SUPERFLUOUS = {
 
 def drop_indexes(apps: Any, schema_editor: Any) -> None:
     """Drop them one by one. Django's own operation for SQLite would copy every table."""
-    connection = schema_editor.connection
+    connection, kept = schema_editor.connection, {each.index.name for each in Migration.operations if isinstance(each, migrations.AddIndex)}
     for name, fields in SUPERFLUOUS.items():
         options = apps.get_model("chatui", name)._meta
         with connection.cursor() as cursor:
@@ -29,9 +29,9 @@ def drop_indexes(apps: Any, schema_editor: Any) -> None:
         for field in fields:
             column = options.get_field(field).column
             for index, found in constraints.items():
-                # Django's own names begin like this; those of the remaining indexes do not.
-                is_own = found["index"] and not found["unique"] and index.startswith(f"{options.db_table}_{column}_")
-                if is_own and found["columns"] == [column]:
+                # By its columns: PostgreSQL keeps the name of an index when a column is renamed.
+                is_superfluous = found["index"] and not (found["unique"] or found["primary_key"]) and index not in kept
+                if is_superfluous and found["columns"] == [column]:
                     schema_editor.execute(f"DROP INDEX {schema_editor.quote_name(index)}")
 
 

@@ -14,8 +14,9 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import IntegrityError, OperationalError, connections, transaction
-from django.db.models import CharField, DateTimeField, F, IntegerField, Model, QuerySet, UUIDField, Value
+from django.db import Error, IntegrityError, OperationalError, connections, transaction
+from django.db.models import BigIntegerField, CharField, DateTimeField, F, Func, IntegerField, Model, QuerySet, UUIDField, Value
+from django.db.models.functions import Cast
 from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import isolate_apps
 from django.utils import timezone
@@ -184,6 +185,15 @@ def test_a_failure_is_one_of_djangos_own_and_a_percent_sign_is_kept(ada: User) -
         insertion.run([row])
     query = CompiledQuery(lambda: Conversation.objects.filter(owner=Parameter("owner", UUIDField())).extra(where=["title LIKE '100%%s'"]))
     assert [found.title for found in query.models(owner=ada.pk)] == ["100%s"]
+
+
+def test_a_failure_at_a_later_row_is_one_of_djangos_own_too(ada: User) -> None:
+    for title in ("1", "-9223372036854775808", "1"):
+        Conversation.objects.create(owner=ada, title=title)
+    size = Func(Cast("title", BigIntegerField()), function="abs")  # of the second, it is not a number of 64 bits
+    own = Conversation.objects.filter(owner=Parameter("owner", UUIDField()))
+    with pytest.raises(Error):
+        CompiledQuery(lambda: own.values_list(size)).tuples(owner=ada.pk)
 
 
 def test_new_rows_share_no_key_and_no_value_that_can_change() -> None:

@@ -18,6 +18,7 @@ NAMES = ("python3", "python3.13", "python3.12", "python3.11")
 """The commands to look for, best first."""
 MUCH_FASTER = 1.25
 """How many times as fast as the first another Python must be. Less may be a disturbance."""
+ROUNDS = 3
 SECONDS = 20
 """How long a Python may take to answer."""
 
@@ -59,10 +60,14 @@ class Interpreter:
 def found(places: str) -> list[Interpreter]:
     """The usable interpreters in these places (as in PATH), each once, in the order in which a shell would find them."""
     interpreters: dict[Path, Interpreter] = {}
-    for name in NAMES:
-        for place in places.split(os.pathsep):
-            if place and (measured := _measured(Path(place) / name)):
-                interpreters.setdefault(Path(measured.path).resolve(), measured)
+    paths = [Path(place) / name for name in NAMES for place in places.split(os.pathsep) if place]
+    # In turns, so that another program that slows one of them for a moment slows all of them.
+    for _ in range(ROUNDS):
+        for path in paths:
+            if measured := _measured(path):
+                key = Path(measured.path).resolve()
+                known = interpreters.setdefault(key, measured)
+                interpreters[key] = min(known, measured, key=lambda each: each.seconds)
     return list(interpreters.values())
 
 
@@ -77,14 +82,13 @@ def chosen(interpreters: list[Interpreter]) -> Interpreter | None:
 
 def _measured(path: Path) -> Interpreter | None:
     """The interpreter at this path; None if there is none or it cannot be used."""
-    if not path.is_file():
-        return None
     try:
         done = subprocess.run([path, "-I", "-c", PROBE], capture_output=True, text=True, timeout=SECONDS, check=True)
         executable, is_usable, seconds = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, subprocess.SubprocessError, TypeError, ValueError):
         return None
-    return Interpreter(executable, seconds) if is_usable else None
+    is_known = isinstance(executable, str) and isinstance(seconds, float) and is_usable is True
+    return Interpreter(executable, seconds) if is_known else None
 
 
 def main() -> int:
