@@ -266,3 +266,20 @@ async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatc
             with pytest.raises(httpx.ConnectError):
                 await asking.get(url.replace("127.0.0.1", "localhost"))
     assert server.requests == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://model.example:8000/v1", "model.example:8000"),
+        ("http://model.example:80", "model.example"),
+        ("HTTP://MODEL.example:80/V1", "model.example"),
+        ("HTTPS://model.example:443", "model.example"),
+        ("http://[::1]:8080/v1/", "[::1]:8080"),
+        ("http://ada:secret@model.example/v1", "model.example"),
+        ("http://bücher.example", "xn--bcher-kva.example"),
+    ],
+)
+async def test_a_request_names_the_host_as_httpx_does(url: str, host: str) -> None:
+    upstream = Upstream(url, None, PATIENT)
+    assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")).headers["Host"]
