@@ -19,7 +19,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import choices
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
-from chatui.env import Environment, environment
+from chatui.env import environment
 from chatui.model_servers import configured as sources
 from chatui.model_servers import vocabulary
 from renderer.harmony.vocabulary import Vocabulary
@@ -37,16 +37,6 @@ class _Read:
     rows: sources.Rows = field(default_factory=sources.Rows)
     at: float = float("-inf")
     has_succeeded: bool = False
-    combined: _Combined | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Combined:
-    """The back ends in use, and what they were read from."""
-
-    env: Environment
-    rows: sources.Rows
-    specs: tuple[BackendSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +57,7 @@ def specs() -> tuple[BackendSpec, ...]:
     The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
     database: there, the rows are those that a thread of this process read last.
     """
-    env, rows = environment(), _rows()
-    known = _read.combined
-    if known is None or known.env is not env or known.rows is not rows:
-        # Every turn asks several times, and checking all settings each time takes longer than everything else that it asks for.
-        known = _read.combined = _Combined(env, rows, sources.combined(env, rows))
-    return known.specs
+    return sources.combined(environment(), _rows())
 
 
 def spec_of(choice: str = "") -> BackendSpec:
