@@ -175,7 +175,7 @@ class Upstream:
         request = self._request("POST", path, self._stream_headers, body)
         if traces := spans.headers():
             request.headers.update(traces)
-        # The last header, as ``RequestWriter`` likes it: all before it are the same in most requests.
+        # The last header, because ``RequestWriter`` reuses all before it.
         request.headers["Content-Length"] = str(len(body))
         request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:

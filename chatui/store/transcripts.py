@@ -26,8 +26,9 @@ from renderer.summary.frame import ASIDE
 
 
 def frame_of(message: Message) -> Frame:
-    """The frame that is stored in a row."""
-    return ocml.parse_frame(message.text)
+    """The frame that is stored in a row. That of a row that was just written is known: it is not parsed again."""
+    text, frame = vars(message).get("written", (None, None))
+    return frame if frame is not None and text == message.text else ocml.parse_frame(message.text)
 
 
 def header_of(message: Message) -> Header:
@@ -138,8 +139,7 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
 
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> Row:
     """The row of a frame, repaired if it could not be written unchanged."""
-    writable = ocml.writable(frame)
-    is_repaired = writable is not frame
+    is_repaired = (writable := ocml.writable(frame)) is not frame
     message = tree.MESSAGES.new(
         conversation_id=conversation.pk,
         turn_id=metadata.turn_id,
@@ -149,7 +149,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         author=author,
         **_columns(writable),
     )
-    message.conversation = conversation
+    message.conversation, vars(message)["written"] = conversation, (message.text, writable)  # the second is for ``frame_of``
     if metadata.key is not None:
         message.pk = metadata.key
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.

@@ -143,7 +143,8 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
-    seen = [document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
+    known = {turn.question_id: transcripts.frame_of(turn.question)}
+    seen = [known.get(message.key) or document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
         job_of(turn),
         frames=(*instructions.frames_of(turn, program), *history.frames_for_prompt(seen)),
@@ -272,9 +273,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, [answer])
-        changed: dict[str, object] = {"active_at": now}
-        if is_news(outcome.state):
-            changed["has_news"] = True
+        changed: dict[str, object] = {"active_at": now, **({"has_news": True} if is_news(outcome.state) else {})}
         if shown["model"]:
             changed["model"] = shown["model"]
         if account.sampled_with is not None:

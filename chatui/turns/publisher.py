@@ -11,7 +11,7 @@ import gc
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import UUID
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.03
 """Shorter than the time between two reads from a model server, so that each read is sent in the step that received it."""
+CLOSE_SECONDS = 0.1
+"""How long the end of a message waits for the end of its turn, so that both are sent together. Its text has been sent."""
 BEAT_SECONDS = 2.0
 """After this long without an event, pages get one that says that the turn is still running, with its latest sequence number."""
 FOLLOWED_SECONDS = 75.0
@@ -79,6 +81,7 @@ class Publisher:
         self._is_ready = not is_continuation
         self._rendering: asyncio.Future[None] | None = None
         self._is_stopped = False
+        self._unsent: list[wire.Numbered] = []
         self._next_flush: asyncio.Handle | None = None
         self._last_flush = self._next_at = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
@@ -158,7 +161,9 @@ class Publisher:
         if self._next_flush is not None:
             self._next_flush.cancel()
             self._next_flush = None
-        if events := self._people.flush(is_watched=self.is_watched):
+        self._collect()
+        if events := self._unsent:
+            self._unsent = []
             self._send(Audience.END_USER, events)
         is_debugged = self._is_heard_here(Audience.DEBUG) or self._is_heard_elsewhere(Audience.DEBUG)
         if events := self._debug.flush(is_watched=is_debugged):
@@ -166,9 +171,12 @@ class Publisher:
         self._render()
 
     async def catch_up(self) -> None:
-        """Flush until everything so far is sent, for at most CATCH_UP_SECONDS. If nobody watches, only count the thinking time."""
+        """Flush until all text so far is sent, for at most CATCH_UP_SECONDS. If nobody watches, only count the thinking time."""
         until = self._loop.time() + CATCH_UP_SECONDS
-        if self._people.is_behind:
+        if self._people.only_ends:
+            self._safely(self._collect)  # the next flush sends it, at the latest in CLOSE_SECONDS
+            self._render()
+        elif self._people.is_behind:
             self._flush_safely()
         if not self.is_watched:
             self._people.note_thinking()
@@ -230,8 +238,11 @@ class Publisher:
 
     def _flush_soon(self) -> None:
         """Flush at the end of this event loop step, when all its events are collected, but at least FLUSH_SECONDS after the last flush. The
-        first words of a message do not wait: the flush just before them nearly always said only that the model is thinking."""
+        first words of a message do not wait: the flush just before them nearly always said only that the model is thinking. The end of a
+        message waits longest."""
         at = 0.0 if self._people.begins else self._last_flush + FLUSH_SECONDS
+        if self._people.only_ends:
+            at = self._loop.time() + CLOSE_SECONDS
         if self._is_stopped or (self._next_flush is not None and self._next_at <= at):
             return
         if self._next_flush is not None:
@@ -239,10 +250,17 @@ class Publisher:
         self._next_at, wait = at, at - self._loop.time()
         self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
 
+    def _collect(self) -> None:
+        """Take the new events for people, to be sent by the next flush."""
+        self._unsent += self._people.flush(is_watched=self.is_watched)
+
     def _flush_safely(self) -> None:
         self._next_flush = None
+        self._safely(self.flush)
+
+    def _safely(self, work: Callable[[], None]) -> None:
         try:
-            self.flush()
+            work()
         except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
 
@@ -263,7 +281,10 @@ class Publisher:
 
     def _beat(self) -> None:
         silent = self._loop.time() - self._last_flush
-        if silent >= BEAT_SECONDS:
+        if self._unsent:
+            self._safely(self.flush)
+            silent = 0.0
+        elif silent >= BEAT_SECONDS:
             self._last_flush, silent = self._loop.time(), 0.0
             self._send(Audience.END_USER, [self._people.beat()])
         self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)

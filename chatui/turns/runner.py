@@ -45,7 +45,7 @@ from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
 from chatui.turns.preparing.announcement import created
-from chatui.turns.preparing.reading import opening_of
+from chatui.turns.preparing.reading import opening_at_once, opening_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
@@ -156,7 +156,9 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample the model, answer its tool calls, and sample again, until there is nothing more to ask."""
         program = self._started.program
-        opening = await pools.turns.run_with_retries(opening_of, self._started)
+        opening = opening_at_once(self._started)
+        if opening is None:
+            opening = await pools.turns.run_with_retries(opening_of, self._started)
         job, tools = opening.job, opening.tools
         self._job = job
         self._publisher.pages.update(opening.pages)

@@ -48,13 +48,23 @@ def sentence_at_end(block: Block, text: str, rendered: SafeHtml) -> Sentence | N
     """The sentence at the end of ``text``, if it can be continued. ``block`` is the last block of it; its last sentence is shown as
     written, with open markup closed.
     """
+    if not all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens):
+        return None
+    sentence = next(token.content for token in reversed(block.tokens) if token.type == "inline")
+    return _sentence(text, rendered, len(sentence))
+
+
+def sentence_of_words(text: str, rendered: SafeHtml) -> Sentence | None:
+    """The same for a block that is one line of plain words."""
+    return _sentence(text, rendered, len(text))
+
+
+def _sentence(text: str, rendered: SafeHtml, length: int) -> Sentence | None:
     word = _LAST_WORD.search(text, max(0, len(text) - _MAX_WORD_CHARS))
-    is_simple = all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens)
     end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _MAX_END_CHARS))
-    if word is None or end_tags is None or not is_simple:
+    if word is None or end_tags is None:
         return None
     before = text[: word.start()][-1:]
     if before not in (" ", "\n") or not rendered.html.endswith(word[0], 0, end_tags.start()):
         return None
-    sentence = next(token.content for token in reversed(block.tokens) if token.type == "inline")
-    return Sentence(len(rendered.html) - end_tags.start(), len(sentence))
+    return Sentence(len(rendered.html) - end_tags.start(), length)

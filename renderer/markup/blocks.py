@@ -153,6 +153,11 @@ class Blocks:
 
     def _close(self, *, final: bool, is_cut: bool = False) -> list[Final]:
         """Parse the open text, close what can be closed, and keep the rest."""
+        if final and not self._lines and (words := html.plain_paragraph("".join(self._partial))) is not None:
+            self._trigger, self._partial = Trigger(), []
+            closed_words = self._add(words)
+            self._tail = self._new_tail()
+            return [closed_words]
         lines = [*self._lines, "".join(self._partial)] if final else [*self._lines, ""]
         layer = self._definitions.layer()
         parsed = markdown.parse("\n".join(lines), layer)

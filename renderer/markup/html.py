@@ -193,6 +193,23 @@ PLAIN_PARAGRAPH = re.compile(r"<p>[\w \n.,;:!?'\"()/%–—‘’“”…-]*+</
 entity, or that a parser replaces."""
 
 
+_WORDS, _NOT_WORDS = re.compile(r"[^\W\d_][\w .,;:!?'\"()%–—‘’“”…-]*"), re.compile(r"_|[.!]\w| \Z")
+
+
+def plain_paragraph(text: str) -> SafeHtml | None:
+    """The HTML of a block that is one line of plain words, without parsing it; None for any other text. Most answers begin as such a line.
+
+    Its words mean nothing else in Markdown: there is no markup, no address, no marker of a list or heading at the beginning, no space at
+    the end. The sanitizer would return them as they are.
+    """
+    if len(text) > _PLAIN_CHARS or not _WORDS.fullmatch(text) or _NOT_WORDS.search(text):
+        return None
+    return SafeHtml(f'<div class="block" dir="auto"><p>{text}</p></div>')
+
+
+_PLAIN_CHARS = 2048
+
+
 def _sanitized(html: str) -> SafeHtml:
     """Sanitize the HTML. Nothing may change it after this."""
     whole = f'<div class="block" dir="auto">{(content := html.rstrip())}</div>'

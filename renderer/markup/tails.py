@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown, repair
-from renderer.markup.appending import Sentence, sentence_at_end
+from renderer.markup.appending import Sentence, sentence_at_end, sentence_of_words
 from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import code_text, prose
@@ -153,6 +153,11 @@ class Tail:
     def _open(self, text: str) -> BlockOpen | None:
         self._work += self.cost
         self._sentence = None
+        is_cheap = self._in_budget(self._length + 12, self.cost + 16)
+        if is_cheap and (words := html.plain_paragraph(text)) is not None:
+            self._code, self._fresh, self._appending = None, [], False
+            self._sentence = sentence_of_words(text, words)
+            return self._replace(words)
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
         self._fresh, self._appending = [], False
@@ -161,7 +166,7 @@ class Tail:
             self._fresh = [held] if held else []
             blocks, definitions, shown, _ = _presentable(shown, self._definitions, is_repaired=False)
         rendered = _blocks_html(blocks, shown, definitions)
-        if self._code is None and not self._in_budget(self._length + 12, self.cost + 16):
+        if self._code is None and not is_cheap:
             rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
         elif self._code is None and is_as_written and shown == text:
             self._sentence = sentence_at_end(blocks[-1], text, rendered)

@@ -1,9 +1,12 @@
-"""Loads everything that a turn needs in one database job, because each job waits for a thread."""
+"""Loads everything that a turn needs in one database job, because each job waits for a thread. A first question needs none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import Error
 
 from chatui.backends.base import BackendError
 from chatui.backends.spec.definition import BackendSpec
@@ -20,6 +23,9 @@ from chatui.turns.start import Started
 from renderer.frame_kinds import is_document
 from renderer.markup import citations
 from renderer.markup.citations import CitableSource
+
+SHORT_CHARS = 8_000
+"""Up to this length, preparing a question takes so little time that the event loop can do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,19 @@ def opening_of(started: Started) -> Opening:
         # Without a server the turn fails, but people must still see the part of the answer that it was to continue.
         return Opening(job, pages, error, TurnTools())
     return Opening(job, pages, spec, _tools(started, job, spec))
+
+
+def opening_at_once(started: Started) -> Opening | None:
+    """The same on the event loop, for a short first question that needs nothing from the database: the transaction that stored it has just
+    read everything else. None if ``opening_of`` has to run in a thread."""
+    turn = started.turn
+    is_first = turn.question.parent_id is None and turn.continued_message_id is None
+    if not is_first or started.program is not None or len(turn.question.text) > SHORT_CHARS or bool(environment().tools):
+        return None
+    try:
+        return opening_of(started)
+    except (SynchronousOnlyOperation, Error):
+        return None  # there is something to read after all, such as the instructions of a folder
 
 
 def _pages(job: Job) -> Mapping[int, CitableSource]:

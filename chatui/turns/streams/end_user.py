@@ -177,6 +177,12 @@ class EndUserStream:
         """Whether ``flush`` has not yet returned everything that arrived."""
         return self.has_unshown or bool(self._pending)
 
+    @property
+    def only_ends(self) -> bool:
+        """Whether nothing arrived since the last flush but the end of a message, whose text has been shown."""
+        is_alone = len(self._arrived) == 1 and not self._pending and self._rendering is None
+        return is_alone and isinstance(self._arrived[0].event, VisibleClosed)
+
     def take_rendering(self) -> Rendering | None:
         """The work that another thread must do now; returned once. Until it is passed to ``rendered``, new events wait."""
         if self._rendering is None or self._rendering.is_handed_out:

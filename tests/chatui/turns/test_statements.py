@@ -186,6 +186,29 @@ async def test_a_first_answer_waits_for_few_threads(
     assert [name for name in calls if name != "spec_of"] == ["start", "opening_of", "store"]
 
 
+async def test_a_first_answer_without_tools_waits_for_no_read(
+    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatui.tools.available.has_any", lambda *, is_demo: False)
+    read: list[str] = []
+    run = Pool.run
+
+    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
+        read.append(name_of(work))
+        return run(pool, work, *given, **named)
+
+    async with BrowserSocket(ada) as socket:
+        await turn(socket, backend, statements, send(None))
+        monkeypatch.setattr(Pool, "run", recorded)
+        accepted, *_ = await turn(socket, backend, statements, send(None))
+        assert "opening_of" not in read
+        assert [frame.body for frame in backend.requests[-1].frames] == ["What is 2 + 2?"]
+        await turn(socket, backend, statements, send(accepted["conversation"]))
+        assert read.count("opening_of") == 1, "the next question has a branch above it"
+        await turn(socket, backend, statements, send(None, "x" * 10_000))
+        assert read.count("opening_of") == 2, "a long text is prepared in a thread"
+
+
 def name_of(work: Any) -> str:
     return str(getattr(work, "func", work).__name__)
 

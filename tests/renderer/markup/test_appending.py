@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.markup import blocks
+from renderer.markup import blocks, html, markdown
 from renderer.markup.blocks import BlockOpen, Blocks
 from renderer.markup.tails import Tail
 
@@ -92,6 +92,28 @@ def test_an_appended_text_looks_as_if_rendered_again(pieces: list[str]) -> None:
 def test_the_same_holds_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
     all_pieces = [*before, "text ", markup, *after]
     assert shown(all_pieces, Tail) == shown(all_pieces, Rendered)
+
+
+def final(pieces: list[str]) -> list[str]:
+    growing = Blocks()
+    for piece in pieces:
+        growing.feed(piece)
+        growing.tail()
+    growing.finish()
+    return [block.html for block in growing.html()]
+
+
+@given(pieces)
+def test_plain_words_look_as_if_they_were_parsed(pieces: list[str]) -> None:
+    seen = shown(pieces, Tail), final(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html, "plain_paragraph", lambda text: None)
+        assert seen == (shown(pieces, Tail), final(pieces))
+
+
+def test_a_short_answer_of_plain_words_is_never_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "parse", None)
+    assert final(["Of", " course", ": it's 3", " o'clock."]) == ['<div class="block" dir="auto"><p>Of course: it\'s 3 o\'clock.</p></div>']
 
 
 def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,6 +247,47 @@ def test_the_sanitizer_would_change_no_paragraph_that_is_shown_without_it() -> N
         assert html._cleaner.clean(whole) == whole
 
 
+def test_plain_words_are_shown_as_the_parser_and_the_sanitizer_would_show_them() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if html.plain_paragraph(f"a{chr(code)}a")]
+    assert len(characters) > 100_000, "letters of all scripts"
+    rng = random.Random(6)
+    lines = ["".join(rng.choices([*" ,;:?'\"()%–—‘’“”…-", *characters[:40], *rng.choices(characters, k=60)], k=200)) for _ in range(800)]
+    some = [text for line in lines if (text := f"a{line}".rstrip()) and html.plain_paragraph(text)]
+    assert len(some) > 700
+    for text in [*(f"a{''.join(characters[start : start + 1_000])}" for start in range(0, len(characters), 1_000)), *some]:
+        assert render_blocks(text) == (html.plain_paragraph(text),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "1. a",
+            "1",
+            "- a",
+            "# a",
+            "a*b*",
+            "a_b_",
+            "a `b`",
+            "a <b>",
+            "a & b",
+            "a.com",
+            "a@b",
+            "a [b]",
+            "a\n",
+            "a ",
+            " a",
+            "a\\",
+            "$a$",
+        ),
+        *("a|b", "a\u202eb", "a\xa0b", "http://a", "a" * 2049, "【1†source】", "a!b", "\u0661. a"),
+    ],
+)
+def test_all_other_texts_are_parsed(text: str) -> None:
+    assert html.plain_paragraph(text) is None
+
+
 @pytest.mark.parametrize(
     "text", ["a<br>b", "a & b", "&amp;", "<", ">", "a</p><p>b", "a</p>\n<p>b", "\0", "\r", "\t", "\xa0", "\u200b", "\u202e"]
 )
