@@ -46,6 +46,7 @@ class _Entry:
     future: asyncio.Future[Any] = field(compare=False, repr=False)
     loop: asyncio.AbstractEventLoop = field(compare=False, repr=False)
     not_before: float = field(default=0.0, compare=False)
+    not_alone_before: float = field(default=0.0, compare=False)
     pause: float = field(default=FIRST_PAUSE, compare=False)
     posted_at: float = field(default_factory=time.monotonic, compare=False)
 
@@ -60,7 +61,7 @@ class Writer:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._waiting: list[_Entry] = []
-        self._is_at_work = False
+        self._is_at_work = self._is_draining = False
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._is_failing = False
@@ -74,28 +75,42 @@ class Writer:
         """
         return await asyncio.shield(self.post(write, *arguments, order=order, patience=patience))
 
-    def post(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> asyncio.Future[T]:
+    def post(
+        self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None, wait: float = 0.0
+    ) -> asyncio.Future[T]:
         """Queue a write. The future is done once it is committed.
 
         A write must be safe to run twice: after a failed COMMIT nobody knows whether it took effect. Writes with the same ``order`` run one
         after the other, in the order of their calls. While the database is locked, full or unavailable, a write waits ``patience`` seconds,
-        or indefinitely if that is None. With ``patience`` it is refused at once if the disk is full.
+        or indefinitely if that is None. With ``patience`` it is refused at once if the disk is full. A write that is not urgent waits up to
+        ``wait`` seconds for others, to share their transaction.
         """
-        loop = asyncio.get_running_loop()
-        give_up_at = float("inf") if patience is None else time.monotonic() + patience
+        loop, now = asyncio.get_running_loop(), time.monotonic()
+        give_up_at = float("inf") if patience is None else now + patience
         entry = _Entry(next(self._numbers), lambda: write(*arguments), order, give_up_at, loop.create_future(), loop)
         with self._changed:
             self._waiting.append(entry)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
+            if wait:
+                entry.not_alone_before = now + wait
+                loop.call_later(wait, self._wake)  # the thread is not woken in vain
+            else:
+                self._changed.notify_all()
         return entry.future
 
     def drain(self, seconds: float) -> bool:
         """Wait for at most ``seconds`` until everything is written, before the process ends. Returns whether it is."""
         with self._changed:
+            self._is_draining = True
+            self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
+
+    def _wake(self) -> None:
+        with self._changed:
+            if self._waiting:
+                self._changed.notify_all()
 
     def _serve(self) -> None:
         connection = ThreadConnection(lock_seconds=LOCK_SECONDS, statement_seconds=STATEMENT_SECONDS)
@@ -117,11 +132,12 @@ class Writer:
                 if batch:
                     self._is_at_work = True
                     return batch
-                soonest = min((entry.not_before for entry in self._waiting), default=None)
+                soonest = min((max(entry.not_before, entry.not_alone_before) for entry in self._waiting), default=None)
                 self._changed.wait(None if soonest is None else max(soonest - time.monotonic(), 0.001))
 
     def _due(self, now: float) -> list[_Entry]:
-        """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too."""
+        """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too. None run
+        while all of them may still wait for others."""
         batch: list[_Entry] = []
         rest: list[_Entry] = []
         blocked: set[Hashable] = set()
@@ -132,6 +148,8 @@ class Writer:
                     blocked.add(entry.order)
             else:
                 batch.append(entry)
+        if len(batch) < MAX_WRITES and not self._is_draining and all(entry.not_alone_before > now for entry in batch):
+            return []
         self._waiting = rest
         return batch
 

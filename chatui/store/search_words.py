@@ -79,11 +79,16 @@ def query(text: str, limit: int = 8) -> Query:
 
 def terms(text: str, limit: int) -> list[str]:
     """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
+    if text.isascii():
+        # Without a step per word: the answers of all turns pass here.
+        words_of_ascii = dict.fromkeys(word[:WORD_CHARS] for word in _ASCII_WORD.findall(text.lower()))
+        if sum(map(len, words_of_ascii)) + len(words_of_ascii) <= limit:
+            return list(words_of_ascii)
     found: dict[str, None] = {}
     room = limit
-    for word in words(text):
-        for term in _pairs(word.folded) if word.run else (word.folded,):
-            if term in found:
+    for folded, is_run in map(_folded, _WORD.finditer(text)):
+        for term in _pairs(folded) if is_run else (folded,):
+            if not term or term in found:
                 continue
             room -= len(term.encode()) + 1
             if room < 0:
@@ -95,10 +100,16 @@ def terms(text: str, limit: int) -> list[str]:
 def words(text: str) -> Iterator[Word]:
     """Every word of ``text``, in order."""
     for match in _WORD.finditer(text):
-        is_run = match.lastgroup == "run"
-        folded = "".join(map(_fold_character, match[0])) if is_run else _fold(match[0])[:WORD_CHARS]
+        folded, is_run = _folded(match)
         if folded:
             yield Word(folded, match.start(), match.end(), is_run)
+
+
+def _folded(match: re.Match[str]) -> tuple[str, bool]:
+    """A word as it is compared, and whether it is a run."""
+    if match.lastgroup == "run":
+        return "".join(map(_fold_character, match[0])), True
+    return _fold(match[0])[:WORD_CHARS], False
 
 
 def _asked(word: Word) -> Iterator[Term]:
@@ -177,4 +188,5 @@ def _marks() -> str:
 
 _LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
 _WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")

@@ -64,6 +64,9 @@ T = TypeVar("T")
 SAVING_SECONDS = 1.0
 """After this long, pages show that the answer is being saved."""
 
+END_SECONDS = 0.05
+"""How long the end of a turn waits for the writes of others, to share their transaction. Its text is already shown."""
+
 SHOWN_SECONDS = 10.0
 """How long the end of a turn waits for the part below its answer, which normally takes milliseconds. The text is already shown."""
 
@@ -253,7 +256,9 @@ class Runner:
         return failed
 
     async def _stored(self, work: Callable[[], T]) -> T:
-        return await self._wait_for_write(writer.post(work, order=self._turn_id))
+        # Not if somebody waits for it: a program that asks again at once, or a person who has pressed Stop.
+        wait = END_SECONDS if self._started.program is None and not self._is_stopped else 0.0
+        return await self._wait_for_write(writer.post(work, order=self._turn_id, wait=wait))
 
     def _send_to_program(self, ended: Ended) -> None:
         if self._started.program is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
@@ -102,6 +102,15 @@ def test_text_is_found_by_the_index_and_by_highlighting(text: str, data: st.Data
 
 
 @pytest.mark.slow
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=200), st.integers(0, 60))
+def test_ascii_text_has_the_terms_of_its_words(text: str, limit: int) -> None:
+    folded = list(dict.fromkeys(word.folded for word in search_words.words(text)))
+    assert search_words.terms(text, 1_000) == folded
+    assert search_words.terms(text, limit) == [
+        term for term, size in zip(folded, accumulate(len(each) + 1 for each in folded), strict=True) if size <= limit
+    ]
+
+
 @given(st.text(max_size=30), st.text(max_size=200))
 def test_every_highlighted_match_is_found_by_the_index(typed: str, text: str) -> None:
     query = search_words.query(typed)
