@@ -62,6 +62,7 @@ class Writer:
         self._changed = threading.Condition()
         self._waiting: list[_Entry] = []
         self._is_at_work = self._is_draining = False
+        self._sleeps_until = float("inf")
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._is_failing = False
@@ -93,10 +94,8 @@ class Writer:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
                 self._thread.start()
-            if wait:
-                entry.not_alone_before = now + wait
-                loop.call_later(wait, self._wake)  # the thread is not woken in vain
-            else:
+            entry.not_alone_before = now + wait if wait else 0.0
+            if entry.not_alone_before < self._sleeps_until:  # otherwise the thread is not woken in vain
                 self._changed.notify_all()
         return entry.future
 
@@ -106,11 +105,6 @@ class Writer:
             self._is_draining = True
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
-
-    def _wake(self) -> None:
-        with self._changed:
-            if self._waiting:
-                self._changed.notify_all()
 
     def _serve(self) -> None:
         connection = ThreadConnection(lock_seconds=LOCK_SECONDS, statement_seconds=STATEMENT_SECONDS)
@@ -128,30 +122,33 @@ class Writer:
     def _next_batch(self) -> list[_Entry]:
         with self._changed:
             while True:
-                batch = self._due(time.monotonic())
+                batch, soonest = self._due(time.monotonic())
                 if batch:
                     self._is_at_work = True
                     return batch
-                soonest = min((max(entry.not_before, entry.not_alone_before) for entry in self._waiting), default=None)
-                self._changed.wait(None if soonest is None else max(soonest - time.monotonic(), 0.001))
+                self._sleeps_until = soonest
+                self._changed.wait(None if soonest == float("inf") else max(soonest - time.monotonic(), 0.001))
 
-    def _due(self, now: float) -> list[_Entry]:
+    def _due(self, now: float) -> tuple[list[_Entry], float]:
         """Remove the writes that can run now from the queue, in order. A write that must follow one that still waits, waits too. None run
-        while all of them may still wait for others."""
+        while all of them may still wait for others; then the second value is when to look again."""
         batch: list[_Entry] = []
         rest: list[_Entry] = []
         blocked: set[Hashable] = set()
+        soonest = float("inf")
         for entry in self._waiting:
-            if len(batch) == MAX_WRITES or entry.not_before > now or entry.order in blocked:
-                rest.append(entry)
-                if entry.order is not None:
-                    blocked.add(entry.order)
-            else:
+            if len(batch) < MAX_WRITES and entry.not_before <= now and entry.order not in blocked:
                 batch.append(entry)
+                continue
+            if entry.order not in blocked:
+                soonest = min(soonest, entry.not_before)
+            rest.append(entry)
+            if entry.order is not None:
+                blocked.add(entry.order)
         if len(batch) < MAX_WRITES and not self._is_draining and all(entry.not_alone_before > now for entry in batch):
-            return []
+            return [], min([soonest, *(entry.not_alone_before for entry in batch)])
         self._waiting = rest
-        return batch
+        return batch, soonest
 
     def _carry_out(self, batch: list[_Entry]) -> None:
         try:

@@ -193,7 +193,9 @@ class Publisher:
         self.flush()
 
     def stop(self) -> None:
-        """Send nothing from now on."""
+        """Send what waits for the end of the turn, and nothing from now on."""
+        if self._unsent:
+            self._safely(self.flush)
         self._is_stopped = True
         self._next_beat.cancel()
         if self._next_flush is not None:

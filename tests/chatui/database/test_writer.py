@@ -87,6 +87,40 @@ async def test_it_is_written_when_no_other_comes(writer: Writer, ada: User) -> N
     assert 0.2 <= time.monotonic() - begun < 20
 
 
+@pytest.mark.parametrize("has_slept", [True, False])
+async def test_it_needs_no_event_loop_for_that(writer: Writer, ada: User, commits: list[bool], has_slept: bool) -> None:
+    await writer.run(titled(ada, "thread and connection"))
+    if has_slept:
+        await asyncio.sleep(0.1)
+    writer.post(titled(ada, "alone"), wait=0.05)
+    until = time.monotonic() + 20
+    while len(commits) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(commits) == 2
+
+
+async def test_a_thread_that_waits_does_not_look_again_and_again(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    due = Writer._due
+
+    def counted(self: Writer, now: float) -> Any:
+        nonlocal looks
+        looks += 1
+        return due(self, now)
+
+    monkeypatch.setattr(Writer, "_due", counted)
+    failures = [OperationalError("database is locked")]
+
+    def write() -> None:
+        if failures:
+            raise failures.pop()
+
+    first, second = writer.post(write, order=1), writer.post(titled(ada, "after it"), order=1)
+    urgent = [await writer.run(titled(ada, f"{number}")) for number in range(3)]
+    await asyncio.gather(first, second)
+    assert len(urgent) == 3 and looks < 25
+
+
 async def test_a_write_that_must_follow_it_takes_it_along(writer: Writer, ada: User, commits: list[bool]) -> None:
     first = writer.post(titled(ada, "first"), order=1, wait=30.0)
     await writer.run(titled(ada, "second"), order=1)
@@ -94,8 +128,8 @@ async def test_a_write_that_must_follow_it_takes_it_along(writer: Writer, ada: U
 
 
 async def test_a_full_transaction_does_not_wait(writer: Writer, ada: User) -> None:
-    posted = [writer.post(titled(ada, f"{number}"), wait=30.0) for number in range(writing.MAX_WRITES)]
-    writer._wake()
+    posted = [writer.post(titled(ada, f"{number}"), wait=3.0 + number) for number in range(writing.MAX_WRITES)]
+    posted.append(writer.post(titled(ada, "urgent")))
     await asyncio.wait_for(asyncio.gather(*posted), 20)
 
 

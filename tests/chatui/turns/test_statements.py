@@ -207,6 +207,9 @@ async def test_a_first_answer_without_tools_waits_for_no_read(
         assert read.count("opening_of") == 1, "the next question has a branch above it"
         await turn(socket, backend, statements, send(None, "x" * 10_000))
         assert read.count("opening_of") == 2, "a long text is prepared in a thread"
+        monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        await turn(socket, backend, statements, send(None))
+        assert read.count("opening_of") == 3, "Django would let the event loop wait for the database"
 
 
 def name_of(work: Any) -> str:

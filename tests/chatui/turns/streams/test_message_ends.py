@@ -95,6 +95,13 @@ def test_no_beat_numbers_an_event_that_was_not_sent(world: World) -> None:
     assert world.sent[-1][1]["json"].count("chatui:beat") == 1
 
 
+def test_a_turn_that_dies_before_its_end_sends_the_end_of_its_message(world: World) -> None:
+    turn = ended(world)
+    asyncio.run(turn.publisher.catch_up())
+    turn.publisher.stop()
+    assert shown(turn) == ["response.delta.flush"] and world.waits() == []
+
+
 def test_a_message_whose_end_cannot_be_shown_does_not_stop_its_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = ended(world)
     monkeypatch.setattr(EndUserStream, "flush", broken)
