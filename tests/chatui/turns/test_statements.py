@@ -167,11 +167,7 @@ async def test_a_first_answer_waits_for_few_threads(
 ) -> None:
     """Each wait is also a wait for the interpreter, which turns that begin at the same time share."""
     calls: list[str] = []
-    run, post = Pool.run, Writer.post
-
-    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
-        calls.append(name_of(work))
-        return run(pool, work, *given, **named)
+    post = Writer.post
 
     def recorded_write(writer: Writer, write: Any, *given: Any, **named: Any) -> Any:
         calls.append(name_of(write))
@@ -179,7 +175,7 @@ async def test_a_first_answer_waits_for_few_threads(
 
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
-        monkeypatch.setattr(Pool, "run", recorded)
+        record_reads(monkeypatch, calls)
         monkeypatch.setattr(Writer, "post", recorded_write)
         await turn(socket, backend, statements, send(None))
     # The summary asks its model server independently, and no answer waits for it.
@@ -191,15 +187,9 @@ async def test_a_first_answer_without_tools_waits_for_no_read(
 ) -> None:
     monkeypatch.setattr("chatui.tools.available.has_any", lambda *, is_demo: False)
     read: list[str] = []
-    run = Pool.run
-
-    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
-        read.append(name_of(work))
-        return run(pool, work, *given, **named)
-
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))
-        monkeypatch.setattr(Pool, "run", recorded)
+        record_reads(monkeypatch, read)
         accepted, *_ = await turn(socket, backend, statements, send(None))
         assert "opening_of" not in read
         assert [frame.body for frame in backend.requests[-1].frames] == ["What is 2 + 2?"]
@@ -210,6 +200,17 @@ async def test_a_first_answer_without_tools_waits_for_no_read(
         monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         await turn(socket, backend, statements, send(None))
         assert read.count("opening_of") == 3, "Django would let the event loop wait for the database"
+
+
+def record_reads(monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
+    """From now on, add the name of each job of a pool to ``names``."""
+    run = Pool.run
+
+    def recorded(pool: Pool, work: Any, *given: Any, **named: Any) -> Any:
+        names.append(name_of(work))
+        return run(pool, work, *given, **named)
+
+    monkeypatch.setattr(Pool, "run", recorded)
 
 
 def name_of(work: Any) -> str:
