@@ -75,6 +75,11 @@ class Leases:
         """Stop renewing the lease: the turn has ended."""
         self._turns.pop(turn_id, None)
 
+    @property
+    def count(self) -> int:
+        """How many turns run here."""
+        return len(self._turns)
+
     def keys(self) -> list[UUID]:
         """The turns that run here. Safe to call from any thread."""
         return list(self._turns)

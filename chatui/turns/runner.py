@@ -65,7 +65,9 @@ SAVING_SECONDS = 1.0
 """After this long, pages show that the answer is being saved."""
 
 END_SECONDS = 0.05
-"""How long the end of a turn waits for the writes of others, to share their transaction. Its text is already shown."""
+"""The longest time for which the end of a turn waits for the writes of others, to share their transaction. Its text is already shown."""
+END_SECONDS_EACH = 0.02
+"""How much of it for each other turn of this process: where there are few, hardly a write comes to share a transaction with."""
 
 SHOWN_SECONDS = 10.0
 """How long the end of a turn waits for the part below its answer, which normally takes milliseconds. The text is already shown."""
@@ -257,7 +259,8 @@ class Runner:
 
     async def _stored(self, work: Callable[[], T]) -> T:
         # Not if somebody waits for it: a program that asks again at once, or a person who has pressed Stop.
-        wait = END_SECONDS if self._started.program is None and not self._is_stopped else 0.0
+        is_awaited = self._started.program is not None or self._is_stopped
+        wait = 0.0 if is_awaited else min(END_SECONDS, END_SECONDS_EACH * (leases.count - 1))
         return await self._wait_for_write(writer.post(work, order=self._turn_id, wait=wait))
 
     def _send_to_program(self, ended: Ended) -> None:
