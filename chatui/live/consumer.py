@@ -87,7 +87,7 @@ class ChatConsumer(PageSocket):
         if _open_sockets[session.person.pk] >= MAX_SOCKETS:
             await self.close_with(ProductCode.TOO_MANY_PAGES, CLOSE_TOO_MANY)
             return
-        self._counted = session.person.pk
+        self._counted, self.is_admitted = session.person.pk, True
         _open_sockets[self._counted] += 1
         measures.SOCKETS.inc()
         bus().join(groups.person(session.person.pk), self._received)
@@ -186,11 +186,9 @@ class ChatConsumer(PageSocket):
             self.start_background(self._follow_again(audience))
 
     async def _dispatch(self, command: wire.Command) -> None:
+        if self.take_signal(command):
+            return
         match command:
-            case wire.Pong():
-                self.outbox.confirmed(command.number)
-            case wire.Probe():
-                self.send_event(wire.Alive())
             case wire.Ask():
                 begun_before = await commands.ask(self._caller, command, self._accept)
                 if begun_before is not None:

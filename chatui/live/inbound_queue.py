@@ -20,8 +20,10 @@ TOO_FAST = "\x00too fast"
 class InboundQueue:
     """The messages of one socket. ``next`` is the ASGI application's ``receive``."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, take: Callable[[str], bool]) -> None:
+        """``take`` is called with the text of each message as it arrives, and returns whether that was all: then it is not queued."""
         self._receive = receive
+        self._take = take
         self._arrived: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._reading: asyncio.Task[None] | None = None
         self._allowance = COMMANDS_BURST
@@ -43,7 +45,8 @@ class InboundQueue:
         while True:
             message = await self._receive()
             if message["type"] != "websocket.receive" or self._is_within_rate(message):
-                self._arrived.put_nowait(message)
+                if not self._take(message.get("text") or ""):
+                    self._arrived.put_nowait(message)
             elif not self._is_too_fast:
                 self._is_too_fast = True
                 self._arrived.put_nowait({"type": "websocket.receive", "text": TOO_FAST})

@@ -23,16 +23,22 @@ from chatui.live.outbox import Outbox
 from renderer.errors import ErrorCode
 
 CLOSE_TOO_SLOW = 4413
+MAX_SIGNAL_CHARS = 100
+"""No probe or pong is longer, so longer messages need not be parsed twice."""
 
 
 class PageSocket(AsyncWebsocketConsumer):
-    """Call ``begin`` when the socket connects. ``release`` is called however the socket ends, and may be called before that."""
+    """Call ``begin`` when the socket connects. ``release`` is called however the socket ends, and may be called before that.
+
+    ``is_admitted``: set once the person is known to be signed in."""
+
+    is_admitted = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """See Channels, which would start a task for each message, to wait for a channel layer at the same time. However the socket ends,
         even by an error or a timeout of the server, its resources are released."""
         self.scope, self.base_send = scope, send
-        queue = InboundQueue(receive)
+        queue = InboundQueue(receive, self.take_at_once)
         try:
             with contextlib.suppress(StopConsumer):
                 while True:
@@ -40,6 +46,26 @@ class PageSocket(AsyncWebsocketConsumer):
         finally:
             queue.stop()
             self.release()
+
+    def take_at_once(self, text: str) -> bool:
+        """Answer a probe and note a pong as they arrive, even while a question before them waits for the database: the page would take the
+        connection for lost. Returns whether it was one."""
+        if len(text) > MAX_SIGNAL_CHARS or not self.is_admitted or self.is_closing:
+            return False
+        try:
+            return self.take_signal(wire.read_command(text))
+        except wire.UnreadableCommandError:
+            return False
+
+    def take_signal(self, command: wire.Command) -> bool:
+        """Handle a command that is only about the connection. Returns whether it was one."""
+        if isinstance(command, wire.Pong):
+            self.outbox.confirmed(command.number)
+        elif isinstance(command, wire.Probe):
+            self.send_event(wire.Alive())
+        else:
+            return False
+        return True
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Call the handler of an ASGI message. Channels would first check for old database connections, in one thread for all sockets."""

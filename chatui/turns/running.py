@@ -6,9 +6,10 @@ import asyncio
 import atexit
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, InterfaceError
@@ -61,7 +62,7 @@ async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | Non
         AskRefusedError, access.NotFoundError: see ``start.start``.
         DatabaseBusyError: the request could not be stored in time; nothing was stored.
     """
-    return await asyncio.shield(asyncio.create_task(_ask(person, wanted, stored)))
+    return await _apart(_ask(person, wanted, stored))
 
 
 async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
@@ -72,7 +73,20 @@ async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
         AskRefusedError, access.NotFoundError, starting.NotStoredError, starting.StillRunningError: see ``starting.start_program``.
         DatabaseBusyError: as for ``ask``.
     """
-    return await asyncio.shield(asyncio.create_task(_ask_for_program(person, asked)))
+    return await _apart(_ask_for_program(person, asked))
+
+
+async def _apart(asking: Coroutine[Any, Any, Started]) -> Started:
+    """Ask in a task of its own: a question that is stored is also launched, even if the one who asked is gone by then."""
+    task = asyncio.create_task(asking)
+    # Otherwise asyncio reports a refusal that nobody waits for any more as an error.
+    task.add_done_callback(_retrieve)
+    return await asyncio.shield(task)
+
+
+def _retrieve(task: asyncio.Task[Started]) -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:

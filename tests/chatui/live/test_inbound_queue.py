@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from chatui.live import consumer
 from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
 from chatui.models import User
 from chatui.permissions.access import NotFoundError
-from tests.support.browser_socket import BrowserSocket
+from chatui.turns import running
+from chatui.turns.start import Ask, Kind
+from tests.chatui.database.locks import write_lock
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.asyncio
+
+on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no lock for all writes")
 
 
 def sender(*texts: str) -> Any:
@@ -28,6 +37,10 @@ def sender(*texts: str) -> Any:
     return receive
 
 
+def is_queued(text: str) -> bool:
+    return False
+
+
 async def take_all(queue: InboundQueue) -> list[str]:
     found = []
     with pytest.raises(TimeoutError):
@@ -39,12 +52,12 @@ async def take_all(queue: InboundQueue) -> list[str]:
 
 
 async def test_a_flood_becomes_one_message_and_the_rest_is_dropped() -> None:
-    queue = InboundQueue(sender(*["{}"] * 5000))
+    queue = InboundQueue(sender(*["{}"] * 5000), is_queued)
     assert await take_all(queue) == ["{}"] * int(COMMANDS_BURST) + [TOO_FAST]
 
 
 async def test_a_long_message_counts_as_several() -> None:
-    queue = InboundQueue(sender(*["x" * CHARS_A_COMMAND * 4] * 50))
+    queue = InboundQueue(sender(*["x" * CHARS_A_COMMAND * 4] * 50), is_queued)
     assert len(await take_all(queue)) <= COMMANDS_BURST / 4
 
 
@@ -66,6 +79,43 @@ async def test_commands_behind_a_slow_one_are_counted_on_arrival(ada: User, monk
         gate.set()
         events = await socket.until("closed")
     assert events[-2]["code"] == "E-X-RATE" and tried <= COMMANDS_BURST + 20, "few more than the burst"
+
+
+@on_sqlite
+@pytest.mark.django_db(transaction=True)
+async def test_the_connection_is_confirmed_while_a_question_waits_for_the_database(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script = answer("Four.")
+    monkeypatch.setattr(running, "ASK_PATIENCE", 2.0)
+    async with BrowserSocket(ada) as socket:
+        with write_lock():
+            await socket.send_message()
+            await socket.send(type="pong", number=0)
+            for _ in range(3):
+                await socket.send(type="probe")
+                assert [event["type"] for event in await socket.until("chatui:alive", "chatui:refused")] == ["chatui:alive"]
+            refused = (await socket.until("chatui:refused", "chatui:accepted"))[-1]
+            assert refused["code"] == "E-X-SERVER-BUSY"
+        await socket.send_message()
+        await socket.until(*ENDS)
+
+
+@on_sqlite
+@pytest.mark.django_db(transaction=True)
+async def test_a_refusal_that_nobody_waits_for_is_no_error(ada: User, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "ASK_PATIENCE", 0.3)
+    known = asyncio.all_tasks()
+    with write_lock():
+        asking = asyncio.create_task(running.ask(ada, Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Anybody?")))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        others = asyncio.all_tasks() - known
+        done, _ = await asyncio.wait(others, timeout=20)
+        assert len(done) == len(others)
+    del asking, others, done
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)
