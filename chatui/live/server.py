@@ -1,7 +1,8 @@
 """Runs Daphne with WebSocket compression, and drains connections on SIGTERM before the process ends.
 
-While it drains, the process accepts no new connections, tells sockets to reconnect elsewhere (close code 1012), and finishes running
-answers for up to CHATUI_DRAIN_SECONDS. Their pages follow them through another process, or load them when they reconnect.
+While it drains, the process finishes running answers for up to CHATUI_DRAIN_SECONDS. If there are other processes, it accepts no new
+connections from the start, and tells its sockets to reconnect elsewhere (close code 1012): their pages follow the answers through another
+process. A process that is alone does so at the end: nobody else could show the answers, and every page would stand still meanwhile.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
 
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
+    _is_closed = False
 
     def run(self) -> None:
         """See Daphne."""
@@ -96,19 +98,26 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:
-        for port in self._ports:
-            port.stopListening()
-        bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)
         ends_at = asyncio.get_running_loop().time() + environment().drain_seconds
+        if bus().reaches_others:
+            self._send_away()
         try:
             async with asyncio.timeout_at(ends_at):
                 await running.settle()
         except TimeoutError:
             log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
+        if not self._is_closed:
+            self._send_away()
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
         left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
         await asyncio.to_thread(starting.end, min(left, MAX_TRACES_SECONDS))
         self.stop()
+
+    def _send_away(self) -> None:
+        self._is_closed = True
+        for port in self._ports:
+            port.stopListening()
+        bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)
 
 
 def _connection(build: Callable[[object], Any], address: object) -> Any:
