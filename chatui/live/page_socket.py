@@ -59,12 +59,13 @@ class PageSocket(AsyncWebsocketConsumer):
 
     def take_signal(self, command: wire.Command) -> bool:
         """Handle a command that is only about the connection. Returns whether it was one."""
-        if isinstance(command, wire.Pong):
-            self.outbox.confirmed(command.number)
-        elif isinstance(command, wire.Probe):
-            self.send_event(wire.Alive())
-        else:
-            return False
+        match command:
+            case wire.Pong():
+                self.outbox.confirmed(command.number)
+            case wire.Probe():
+                self.send_event(wire.Alive())
+            case _:
+                return False
         return True
 
     async def dispatch(self, message: dict[str, Any]) -> None:
