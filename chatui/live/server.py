@@ -98,6 +98,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             self.stop()  # a second signal means: do not wait
 
     async def _drain(self) -> None:
+        running.stop_reaping()
         ends_at = asyncio.get_running_loop().time() + environment().drain_seconds
         if bus().reaches_others:
             self._send_away()

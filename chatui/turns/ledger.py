@@ -262,6 +262,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
     now, shown, keeps = timezone.now(), _shown(outcome, account), hidden_text.keeps_reasoning()
     columns = {
         **shown,
+        "is_queued": False,
         "error_detail": transcripts.storable(outcome.detail)[:8000] if keeps else "",
         "error_cause": outcome.cause[:200],
         "input_tokens": account.input_tokens,

@@ -59,15 +59,21 @@ class Publisher:
     """Publishes one turn. ``take`` and ``add_event`` collect events and schedule a flush; ``stop`` ends that."""
 
     def __init__(
-        self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False, program: ProgramStream | None = None
+        self,
+        turn_id: UUID,
+        conversation_id: UUID,
+        first: int = 1,
+        *,
+        is_continuation: bool = False,
+        program: ProgramStream | None = None,
     ) -> None:
-        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide. ``program``: the stream of the program
-        that sent the request, if one did."""
+        """``first``: the number of the first event. ``is_continuation``: the turn continues an answer, which ``show_before`` will provide.
+        ``program``: the stream of the program that sent the request, if one did."""
         self._program = program
         self._turn_id = turn_id
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
         self._group = {audience: groups.audience(conversation_id, audience) for audience in _FOLLOWED}
-        self._people = EndUserStream(turn_id, can_answer_now=not is_continuation)
+        self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._compactor = wire.Compactor()
         self._bus = bus()

@@ -32,7 +32,7 @@ from chatui.models import Turn
 from chatui.models.turn import TurnState
 from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
-from chatui.turns import ledger
+from chatui.turns import ledger, queued
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.frame_recorder import FrameRecorder
@@ -87,11 +87,10 @@ class Runner:
         self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
+        self._wait = queued.Wait(started.turn, is_for_person=started.program is None)
+        stream, first = started.program.stream if started.program else None, self._wait.first_number
         self._publisher = Publisher(
-            self._turn_id,
-            self._job.conversation_id,
-            is_continuation=started.continued_turn is not None,
-            program=started.program.stream if started.program else None,
+            self._turn_id, self._job.conversation_id, first, is_continuation=started.continued_turn is not None, program=stream
         )
         self._pieces = Pieces(self._turn_id)
         self._frames: FrameRecorder | None = None
@@ -122,11 +121,14 @@ class Runner:
         ledger.give_up_lease(self._job, self._pieces.rows())
 
     async def run(self) -> None:
-        """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message."""
+        """Run the whole turn. Never raises: whatever goes wrong, the turn gets one terminal state and people get a message, unless
+        it is still queued when the process ends."""
         leases.hold(self._turn_id, LeasedTurn(self._pieces, self._on_lease_lost, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
             self._request_title()
+        except queued.LeftToOthersError:  # pages are told nothing: they will follow it there
+            writer.post(ledger.give_up_lease, self._job, (), order=self._turn_id)
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
             log_without_content(log, self._turn_id, error)
         finally:
@@ -147,15 +149,18 @@ class Runner:
             if self._is_stopped or self._is_lost or self._failure:
                 return Outcome(TurnState.STOPPED)
             self._work.cancel()
+            self._wait.leave()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
             return failed_by(error)
+        except queued.LeftToOthersError:
+            raise
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person is told so
             return self._failed_with(error)
 
     async def _conduct(self) -> Outcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with slots().acquire(self._publisher.set_position, self._started.groups):
+        async with self._wait.slot(slots(), self._publisher.set_position, self._started.groups):
             return await self._write()
 
     async def _write(self) -> Outcome:
@@ -325,8 +330,8 @@ class Runner:
             self.stop()
         elif message["type"] == "turn.answer_now":
             self._press_answer_now()
-        elif message["type"] == "turn.decided":
-            self._check_decisions()
+        elif message["type"] == "turn.decided" and self._conductor is not None:
+            self._conductor.waiting.look()
         elif message["type"] == "turn.followed":
             self._publisher.note_follower(audience)
         elif message["type"] == "turn.snapshot":
@@ -337,10 +342,6 @@ class Runner:
             self._publisher.note_answer_now()
             if self._conductor is not None:
                 self._conductor.waiting.give_up()
-
-    def _check_decisions(self) -> None:
-        if self._conductor is not None:
-            self._conductor.waiting.look()
 
     def _cancel(self) -> None:
         if self._work is not None:

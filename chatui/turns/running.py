@@ -27,13 +27,13 @@ from chatui.models.turn import TurnState
 from chatui.tools import execution
 from chatui.tools.python import python_tool
 from chatui.tracing import spans
-from chatui.turns import leases, ledger, start, sweep
+from chatui.turns import leases, ledger, queued, start, sweep
 from chatui.turns.opening import documents
 from chatui.turns.programs import deletion
 from chatui.turns.programs.starting import start_program
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.runner import Runner
-from chatui.turns.start import Ask, AskRefusedError, Started
+from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from chatui.turns.temporary import ending
 from renderer.gate import Audience
 
@@ -206,9 +206,16 @@ def count() -> int:
 
 
 def reap() -> None:
-    """Start checking every REAP_SECONDS for turns whose process has died, and for questions that this process stored but never launched."""
+    """Start checking every REAP_SECONDS for turns whose process has died, and for questions that this process stored but never launched.
+    Turns that were still queued when their process died are launched here."""
     global _reaper
     _reaper = asyncio.get_running_loop().create_task(_reap_often(), name="reaper")
+
+
+def stop_reaping() -> None:
+    """The process is about to end: it launches no turns of others any more."""
+    if _reaper is not None:
+        _reaper.cancel()
 
 
 async def _reap_often() -> None:
@@ -230,6 +237,9 @@ async def _reap() -> None:
         if state := await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
             _publish_end(turn, state)
+        elif started := await pools.reaper.run(_adopted, turn):
+            log.warning("turn %s was queued in a process that has ended, and is launched here", turn.pk)
+            launch(started)
     for started in await pools.reaper.run(_never_launched):
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
@@ -243,6 +253,13 @@ def _publish_end(turn: Turn, state: TurnState) -> None:
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
     for audience in (Audience.END_USER, Audience.DEBUG):
         bus().send(groups.audience(turn.conversation_id, audience), message)
+
+
+def _adopted(turn: Turn) -> Started | None:
+    """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
+    found = queued.adopt(turn) if turn.is_queued else None
+    # As for an old question: pages already show it, with its files and its other versions.
+    return start.started_again(found, Kind.CONTINUE if found.continued_message else Kind.REGENERATE) if found else None
 
 
 def _never_launched() -> list[Started]:
@@ -263,7 +280,7 @@ async def settle() -> None:
 
 def release_turns() -> None:
     """The process exits normally: cancel its tools; its turns store what was shown and give up their leases, so that the next sweep closes
-    them."""
+    them, or another process launches those that are still queued."""
     execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):

@@ -1,5 +1,5 @@
 """Closes turns whose process has died. Once their lease has expired, they end as interrupted, and what was shown is stored. If the whole
-answer was already stored, they end as completed.
+answer was already stored, they end as completed. Queued turns that another process may launch are left to it (``turns.queued``).
 
 Leases use the database's clock. A process never sweeps its own running turns, and after an outage it sweeps nothing until every owner has
 had time to renew its leases.
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
+from chatui.codes import ProductCode
 from chatui.database import clock
 from chatui.database.faults import outages
 from chatui.delivery import groups
@@ -22,7 +23,7 @@ from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import continuation, transcripts, turn_pieces
 from chatui.store.retention import hidden_text
-from chatui.turns import ledger
+from chatui.turns import ledger, queued
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
 from chatui.usage import estimates, settling
@@ -36,7 +37,8 @@ GRACE_SECONDS = 30.0
 
 
 def interrupt_abandoned(conversation: Conversation | None = None) -> list[Turn]:
-    """Close every abandoned turn, of one conversation or of all. Returns the turns that were closed."""
+    """Close every abandoned turn, of one conversation or of all, except those that may be launched again. Returns the turns that were
+    closed."""
     return [turn for turn in abandoned(conversation) if interrupt(turn)]
 
 
@@ -64,27 +66,37 @@ def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
 
 
 def interrupt(turn: Turn) -> TurnState | None:
-    """Close an abandoned turn. Returns the state in which it ended; None if it is no longer abandoned."""
+    """Close an abandoned turn. Returns the state in which it ended; None if it is no longer abandoned, or may be launched again."""
     with transaction.atomic():
         # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
         locked = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         found = locked.filter(pk=turn.pk).first()
-        if found is None:
+        if found is None or (found.is_queued and queued.adoptable().filter(pk=found.pk).exists()):
             return None
         charge = estimates.charge_of(found)
         _keep_pieces(found)
         found.pieces.all().delete()
         claims.reply_to_abandoned(found)
         hidden_text.forget_reasoning(found.pk)
-        state = TurnState.COMPLETED if _is_answered(found) else TurnState.INTERRUPTED
-        code = "" if state is TurnState.COMPLETED else Code.STREAM_TRUNCATED
-        Turn.objects.filter(pk=turn.pk).update(state=state, error_code=code, finished_at=timezone.now())
+        state, code = _end_of(found)
+        Turn.objects.filter(pk=turn.pk).update(state=state, error_code=code, is_queued=False, finished_at=timezone.now())
         settling.settle(settling.attribution_of(found), state, [charge])
-        conversation = found.conversation
-        conversation.has_news = True
-        conversation.save(update_fields=["has_news"])
-    send_from_thread(groups.person(conversation.owner_id), list_events.answered(conversation.pk, conversation.active_at, has_news=True))
+        conversation, has_news = found.conversation, ledger.is_news(state)
+        if has_news:
+            conversation.has_news = True
+            conversation.save(update_fields=["has_news"])
+    send_from_thread(groups.person(conversation.owner_id), list_events.answered(conversation.pk, conversation.active_at, has_news=has_news))
     return state
+
+
+def _end_of(turn: Turn) -> tuple[TurnState, str]:
+    """The state in which an abandoned turn ends, and its error code."""
+    if _is_answered(turn):
+        return TurnState.COMPLETED, ""
+    if not turn.is_queued or turn.messages.exists():
+        return TurnState.INTERRUPTED, Code.STREAM_TRUNCATED
+    # No answer had begun, so none was cut off.
+    return (TurnState.STOPPED, "") if turn.stop_requested else (TurnState.INTERRUPTED, ProductCode.SERVER_BUSY)
 
 
 def _is_answered(turn: Turn) -> bool:

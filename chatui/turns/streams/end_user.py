@@ -35,8 +35,8 @@ class _Arrived:
 class EndUserStream:
     """The visible part of a running turn. Events are collected between two flushes, so nothing is sent per token."""
 
-    def __init__(self, turn_id: UUID, *, can_answer_now: bool = False) -> None:
-        """``can_answer_now``: whether the person may, once, end the thinking before the answer."""
+    def __init__(self, turn_id: UUID, first: int = 1, *, can_answer_now: bool = False) -> None:
+        """``first``: the number of the first event. ``can_answer_now``: whether the person may end the thinking once."""
         self.pages: dict[int, CitableSource] = {}
         """The pages that the answer may cite, by cursor. Tools add more while the turn runs."""
         self.begins = False
@@ -46,7 +46,7 @@ class EndUserStream:
         self._turn = str(turn_id)
         self._key = ""
         self._gate = Gate(Audience.END_USER)
-        self._number = 0
+        self._number = first - 1
         self._pending: list[wire.Event] = []
         self._done: list[wire.MessageSoFar] = []
         self._open: OpenMessage | None = None

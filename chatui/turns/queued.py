@@ -1,0 +1,113 @@
+"""Turns that wait for a slot. Their rows say so, and another process may launch them if theirs ends: no model has been asked yet."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from chatui.database import clock
+from chatui.database.writer import writer
+from chatui.models import Turn
+from chatui.models.turn import TurnState
+from chatui.turns import leases
+from chatui.turns.slots import PositionChanged, Slots
+from chatui.turns.statements import ending
+
+log = logging.getLogger(__name__)
+
+CLEAR_SECONDS = 1.0
+"""How long a turn that has got its slot waits until its row no longer says that it is queued."""
+LONGEST = timedelta(hours=1)
+"""Older turns are ended instead of launched again."""
+
+
+class LeftToOthersError(Exception):
+    """Another process launches the turn, or has done so."""
+
+
+class Wait:
+    """The wait of one turn for its slot."""
+
+    def __init__(self, turn: Turn, *, is_for_person: bool) -> None:
+        self._turn = turn
+        self._is_marked = turn.is_queued
+        self._can_be_adopted = is_for_person
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first event that pages get of the turn. A page that followed it in the process that ended must not take new
+        events for those that it has: it notices a gap, and asks for a snapshot. A queued turn sends about one event each second."""
+        seconds = (timezone.now() - self._turn.started_at).total_seconds()
+        return 100 + 10 * max(0, int(seconds)) if self._turn.is_queued else 1
+
+    @contextlib.asynccontextmanager
+    async def slot(self, slots: Slots, on_position: PositionChanged, groups: Iterable[str]) -> AsyncIterator[None]:
+        """As ``slots.acquire``. If the turn must wait, its row says so, until just before the block: a turn that may have asked a model is
+        not launched again. A turn that gets a slot at once writes nothing.
+
+        Raises:
+            LeftToOthersError: another process has launched or ended the turn meanwhile.
+        """
+
+        def mark(place: int) -> None:
+            if place and not self._is_marked:
+                self._is_marked = True
+                writer.post(_set, self._turn.pk, self._turn.lease_owner, True, order=self._turn.pk)
+            on_position(place)
+
+        async with slots.acquire(mark, groups):
+            if self._is_marked:
+                self._is_marked = False
+                if not await self._cleared():
+                    raise LeftToOthersError
+            yield
+
+    def leave(self) -> None:
+        """The process is ending.
+
+        Raises:
+            LeftToOthersError: the turn still waits, so that another process can launch it.
+        """
+        if self._is_marked and self._can_be_adopted:
+            raise LeftToOthersError
+
+    async def _cleared(self) -> bool:
+        """Clear the column. Returns whether the turn is still ours. If the database is locked or away, the turn does not wait for it: the
+        write follows later, and until then only a turn without any text is launched again."""
+        clearing = writer.post(_set, self._turn.pk, self._turn.lease_owner, False, order=self._turn.pk)
+        try:
+            async with asyncio.timeout(CLEAR_SECONDS):
+                return await asyncio.shield(clearing)
+        except TimeoutError:
+            log.warning("turn %s: could not store in time that it is no longer queued", self._turn.pk)
+            return True
+
+
+def _set(turn_id: UUID, owner: str, is_queued: bool) -> bool:
+    return bool(ending.mine(turn_id, owner).update(is_queued=is_queued))
+
+
+def adoptable() -> QuerySet[Turn]:
+    """The queued turns whose process has ended, and that another may launch. Not those of programs: the rest of their request is not
+    stored."""
+    # The rest is in a subquery: with joins, the lease would be too, and PostgreSQL does not repeat a subquery after waiting for a lock.
+    unbegun = Turn.objects.filter(pk=OuterRef("pk"), program_answer=None, messages=None, pieces=None)
+    waiting = Turn.objects.filter(state=TurnState.RUNNING, is_queued=True, stop_requested=False, lease_until__lt=clock.now())
+    return waiting.filter(
+        Exists(unbegun.filter(conversation__deleted_at=None, asked_by__is_active=True)), started_at__gt=clock.after(-LONGEST)
+    )
+
+
+def adopt(turn: Turn) -> Turn | None:
+    """Take over an adoptable turn. Returns it, as ``start.started_again`` needs it; None if another process was faster."""
+    changes = {"lease_owner": leases.OWNER, "lease_until": clock.after(leases.LEASE)}
+    if not adoptable().filter(pk=turn.pk, lease_owner=turn.lease_owner).update(**changes):
+        return None
+    return Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)

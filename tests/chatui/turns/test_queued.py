@@ -1,0 +1,229 @@
+"""Questions that wait in the queue when their process ends: another process launches them once, and never one whose answer has begun."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui.database.writer import Writer
+from chatui.models import Message, ProgramAnswer, Turn, UsageEntry, User
+from chatui.store import transcripts
+from chatui.turns import leases, ledger, queued, running, sweep
+from chatui.turns.queued import LeftToOthersError, Wait
+from chatui.turns.running import Place
+from chatui.turns.slots import Slots
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import store
+from tests.chatui.store import pieces
+from tests.chatui.turns.test_turns import ask, begin
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+DEAD = "a process that died"
+
+
+def queued_turn(person: User, **columns: object) -> Turn:
+    """A turn that was queued when its process died."""
+    turn = store(person, ask(), DEAD).turn
+    changed = {"is_queued": True, "lease_until": timezone.now() - timedelta(seconds=1), **columns}
+    Turn.objects.filter(pk=turn.pk).update(**changed)
+    return Turn.objects.get(pk=turn.pk)
+
+
+left_queued = database_sync_to_async(queued_turn)
+
+
+async def until_queued(turn: Turn, *, is_queued: bool = True) -> None:
+    async with asyncio.timeout(20):
+        while (await Turn.objects.aget(pk=turn.pk)).is_queued is not is_queued:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.asyncio
+async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_follows(ada: User, backend: ScriptedBackend) -> None:
+    turn = await left_queued(ada)
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(turn.conversation_id))
+        assert await socket.silence(0.2) == [], "the premise: it waits"
+        await running._reap()
+        events = await socket.until(*ENDS)
+    await running.settle()
+    [created] = [event for event in events if event["type"] == "response.created"]
+    assert (created["turn"], created["kind"], "html" in created) == (str(turn.pk), "regenerate", False), "the page shows the question"
+    assert created["sequence_number"] >= 100, "a page that has the first events of the dead process asks for a snapshot"
+    ended = await Turn.objects.aget(pk=turn.pk)
+    assert (ended.state, ended.lease_owner, ended.is_queued) == ("completed", leases.OWNER, False)
+    assert len(backend.requests) == 1
+    await running._reap()
+    assert len(backend.requests) == 1, "and only once"
+
+
+def test_only_one_of_two_processes_launches_it(ada: User) -> None:
+    turn = queued_turn(ada)
+    with CaptureQueriesContext(connection) as statements:
+        adopted = queued.adopt(turn)
+    assert adopted is not None and adopted.lease_owner == leases.OWNER and adopted.is_queued
+    update = statements[0]["sql"]
+    assert update.startswith("UPDATE") and " IN (" not in update, "a subquery of the lease would let both have it"
+    assert queued.adopt(turn) is None, "the other one found it before"
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert queued.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
+
+
+def begun(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(is_queued=False)
+
+
+def with_text(turn: Turn) -> None:
+    pieces.leave(turn.pk, "Half")
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def with_message(turn: Turn) -> None:
+    row = Turn.objects.select_related("conversation", "question").get(pk=turn.pk)
+    thought = Frame(Header("assistant", "analysis"), "hm")
+    transcripts.append(row.conversation, row.question, thought, ledger.author_of(thought), transcripts.FrameMetadata(turn_id=row.pk))
+
+
+def of_deleted(turn: Turn) -> None:
+    turn.conversation.deleted_at = timezone.now()
+    turn.conversation.save(update_fields=["deleted_at"])
+
+
+def of_closed_account(turn: Turn) -> None:
+    User.objects.filter(pk=turn.asked_by_id).update(is_active=False)
+
+
+def of_program(turn: Turn) -> None:
+    ProgramAnswer.objects.create(turn=turn, is_kept=True)
+
+
+def stopped(turn: Turn) -> None:
+    ledger.ask_to_stop(turn.pk)
+
+
+def too_old(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - timedelta(hours=2))
+
+
+CUT, BUSY = ("interrupted", "E-STREAM-TRUNCATED"), ("interrupted", "E-X-SERVER-BUSY")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("change", "end"),
+    [
+        (begun, CUT),
+        (with_text, CUT),
+        (with_message, CUT),
+        (of_deleted, BUSY),
+        (of_closed_account, BUSY),
+        (of_program, BUSY),
+        (too_old, BUSY),
+        (stopped, ("stopped", "")),
+    ],
+)
+async def test_others_are_ended_and_no_model_is_asked(
+    change: Callable[[Turn], None], end: tuple[str, str], ada: User, backend: ScriptedBackend
+) -> None:
+    turn = await left_queued(ada)
+    await database_sync_to_async(change)(turn)
+    assert await database_sync_to_async(queued.adopt)(turn) is None
+    await running._reap()
+    await running.settle()
+    ended = await Turn.objects.aget(pk=turn.pk)
+    assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)
+    assert backend.requests == []
+    tokens = (await UsageEntry.objects.aget()).output_tokens
+    assert (tokens > 0) is (change in (with_text, with_message)), "what never began costs nothing"
+
+
+def test_who_opens_or_asks_in_the_conversation_leaves_it_to_be_launched(ada: User) -> None:
+    turn = queued_turn(ada)
+    assert sweep.interrupt_abandoned(turn.conversation) == []
+    last = sweep.last_turn(turn.conversation)
+    assert last is not None and (last.state, last.lease_owner) == ("running", DEAD)
+
+
+@pytest.mark.asyncio
+async def test_asking_there_is_refused_until_it_is_answered(ada: User, backend: ScriptedBackend) -> None:
+    turn = await left_queued(ada)
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message(conversation=str(turn.conversation_id))
+        assert (await socket.until("chatui:refused"))[-1]["code"] == "E-X-BUSY"
+    assert await Message.objects.filter(conversation=turn.conversation_id, role="user").acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only, gate = Slots(1), asyncio.Event()
+    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+    backend.script = [gate, *answer()]
+    first = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    second, third = await begin(ada, ask()), await begin(ada, ask())
+    await until_queued(second.turn)
+    await until_queued(third.turn)
+    assert not (await Turn.objects.aget(pk=first.turn.pk)).is_queued
+    await running.stop(Place(third.turn.pk, leases.OWNER))
+    backend.waiting.clear()
+    again = asyncio.Event()
+    backend.script = [again, *answer()]
+    gate.set()
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    assert len(backend.requests) == 2 and not (await Turn.objects.aget(pk=second.turn.pk)).is_queued, "cleared before it was asked"
+    again.set()
+    await running.settle()
+    rows = [await Turn.objects.aget(pk=started.turn.pk) for started in (first, second, third)]
+    assert [(row.state, row.is_queued) for row in rows] == [("completed", False), ("completed", False), ("stopped", False)]
+
+
+@pytest.mark.asyncio
+async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only, gate = Slots(1), asyncio.Event()
+    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+    backend.script = [gate, *answer()]
+    await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    waits = await begin(ada, ask())
+    await until_queued(waits.turn)
+    await database_sync_to_async(running._runners[waits.turn.pk][0].release)()
+    with monkeypatch.context() as patch:
+        patch.setattr(leases.leases, "keys", list)  # as another process
+        patch.setattr(leases, "OWNER", "another process")
+        adopted = await database_sync_to_async(queued.adopt)(waits.turn)
+    assert adopted is not None and adopted.lease_owner == "another process"
+    gate.set()
+    await running.settle()
+    assert len(backend.requests) == 1, "the process that was late does not ask as well"
+    assert (await Turn.objects.aget(pk=waits.turn.pk)).state == "running"
+
+
+@pytest.mark.asyncio
+async def test_a_lost_turn_gets_no_slot_and_a_locked_database_delays_it_only_briefly(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = await left_queued(ada)
+    slots, places = Slots(1), list[int]()
+    async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
+        assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
+    await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
+    with pytest.raises(LeftToOthersError):
+        async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
+            raise AssertionError("it has no slot")
+    monkeypatch.setattr(queued, "CLEAR_SECONDS", 0.05)
+    monkeypatch.setattr(Writer, "post", lambda *_, **__: asyncio.get_running_loop().create_future())
+    async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
+        assert slots._free == 0
+    assert (slots._free, places) == (1, [])
