@@ -2,7 +2,8 @@
 
 While it drains, the process finishes running answers for up to CHATUI_DRAIN_SECONDS. If there are other processes, it accepts no new
 connections from the start, and tells its sockets to reconnect elsewhere (close code 1012): their pages follow the answers through another
-process. A process that is alone does so at the end: nobody else could show the answers, and every page would stand still meanwhile.
+process. A process that is alone does so at the end: nobody else could show the answers, and every page would stand still meanwhile. New
+questions are queued, and answered after the restart.
 """
 
 from __future__ import annotations
@@ -58,7 +59,6 @@ class Server(daphne.server.Server):  # type: ignore[misc]
 
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
-    _is_closed = False
 
     def run(self) -> None:
         """See Daphne."""
@@ -100,14 +100,15 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     async def _drain(self) -> None:
         running.stop_reaping()
         ends_at = asyncio.get_running_loop().time() + environment().drain_seconds
-        if bus().reaches_others:
+        has_others = bus().reaches_others
+        if has_others:
             self._send_away()
         try:
             async with asyncio.timeout_at(ends_at):
-                await running.settle()
+                await (running.settle() if has_others else running.finish())
         except TimeoutError:
             log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
-        if not self._is_closed:
+        if not has_others:
             self._send_away()
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
         left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
@@ -115,7 +116,6 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         self.stop()
 
     def _send_away(self) -> None:
-        self._is_closed = True
         for port in self._ports:
             port.stopListening()
         bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)

@@ -41,6 +41,11 @@ class Wait:
         self._can_be_adopted = is_for_person
 
     @property
+    def is_over(self) -> bool:
+        """Whether the turn no longer waits: its row does not say that it is queued, and a model may be asked."""
+        return not self._is_marked
+
+    @property
     def first_number(self) -> int:
         """The number of the first event that pages get of the turn. A page that followed it in the process that ended must not take new
         events for those that it has: it notices a gap, and asks for a snapshot. A queued turn sends about one event each second."""

@@ -87,8 +87,8 @@ class Runner:
         self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
-        self._wait = queued.Wait(started.turn, is_for_person=started.program is None)
-        stream, first = started.program.stream if started.program else None, self._wait.first_number
+        self.wait = queued.Wait(started.turn, is_for_person=started.program is None)
+        stream, first = started.program.stream if started.program else None, self.wait.first_number
         self._publisher = Publisher(
             self._turn_id, self._job.conversation_id, first, is_continuation=started.continued_turn is not None, program=stream
         )
@@ -149,7 +149,7 @@ class Runner:
             if self._is_stopped or self._is_lost or self._failure:
                 return Outcome(TurnState.STOPPED)
             self._work.cancel()
-            self._wait.leave()
+            self.wait.leave()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
             return failed_by(error)
@@ -160,7 +160,7 @@ class Runner:
 
     async def _conduct(self) -> Outcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with self._wait.slot(slots(), self._publisher.set_position, self._started.groups):
+        async with self.wait.slot(slots(), self._publisher.set_position, self._started.groups):
             return await self._write()
 
     async def _write(self) -> Outcome:

@@ -33,6 +33,7 @@ from chatui.turns.programs import deletion
 from chatui.turns.programs.starting import start_program
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.runner import Runner
+from chatui.turns.slots import slots
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from chatui.turns.temporary import ending
 from renderer.gate import Audience
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 DRAIN_SECONDS = 5.0
 """How long a process waits for its pending writes when it exits."""
 REAP_SECONDS = 10.0
+FINISH_SECONDS = 0.2
+"""How often a process that ends looks which turns have begun: one that was just launched may turn out to wait."""
 ENDING_SECONDS = 5.0
 LAUNCH_GRACE = timedelta(seconds=5)
 ASK_PATIENCE = 20.0
@@ -276,6 +279,19 @@ async def settle() -> None:
     """Wait until no turn runs in this process."""
     while _runners:
         await asyncio.gather(*(task for _, task in _runners.values()), return_exceptions=True)
+
+
+async def finish() -> None:
+    """Wait until all answers that have begun are complete. No others begin: questions are stored and queued, and launched by the next
+    process."""
+    slots().close()
+    try:
+        while begun := [task for runner, task in _runners.values() if runner.wait.is_over]:
+            await asyncio.wait(begun, timeout=FINISH_SECONDS)
+    finally:
+        # The queued ones leave their rows to the next process. Those that have no more time store what was shown, and say so.
+        for _, task in _runners.values():
+            task.cancel()
 
 
 def release_turns() -> None:

@@ -45,11 +45,20 @@ class Slots:
     def __init__(self, most: int, by_group: Mapping[str, int] | None = None) -> None:
         """``most``: the limit for all answers. ``by_group``: the limit for the members of each group."""
         self._free = most
+        self._is_closed = False
         self._free_by_group = dict(by_group or {})
         self._queue: dict[_Waiting, None] = {}
         self._counts: Counter[frozenset[str]] = Counter()
         self._updating: asyncio.Task[None] | None = None
         self._spare: dict[asyncio.Task[Any], None] = {}
+
+    def close(self) -> None:
+        """Admit nobody from now on: the process ends. Turns that wait are launched by another, or by this one after its restart."""
+        self._is_closed = True
+
+    @property
+    def _open(self) -> int:
+        return 0 if self._is_closed else self._free
 
     @contextlib.asynccontextmanager
     async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:
@@ -60,7 +69,7 @@ class Slots:
         begun_at = time.monotonic()
         limited = self._free_by_group.keys() & set(groups)
         own = frozenset(limited)
-        if self._free and not self._is_full(own) and not any(own & others for others in self._counts):
+        if self._open and not self._is_full(own) and not any(own & others for others in self._counts):
             self._take(own)
         else:
             await self._wait(own, on_position)
@@ -78,7 +87,7 @@ class Slots:
             NoSpareSlotError: no slot is free, or an answer took this one, in which case the block is cancelled.
         """
         task = asyncio.current_task()
-        if task is None or self._queue or self._free <= len(self._spare):
+        if task is None or self._queue or self._open <= len(self._spare):
             raise NoSpareSlotError
         self._spare[task] = None
         try:
@@ -95,7 +104,7 @@ class Slots:
         waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, own))
         self._queue[waiting] = None
         self._counts[own] += 1
-        if self._free and not self._is_full(own):
+        if self._open and not self._is_full(own):
             self._admit()  # its groups have room for it, and for their members that are already waiting
         if not waiting.admitted.done():
             on_position(waiting.place)
@@ -135,7 +144,7 @@ class Slots:
 
         A turn that waits for one of its groups reserves a slot in the others; otherwise later turns could keep taking those.
         """
-        if not self._free or not self._queue:
+        if not self._open or not self._queue:
             return
         left = dict(self._free_by_group)
         for waiting in list(self._queue):

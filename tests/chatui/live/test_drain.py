@@ -78,3 +78,32 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             await asyncio.to_thread(server.process.wait, 30)
     finally:
         deployment.stop()
+
+
+async def test_a_question_that_comes_while_the_process_drains_is_answered_after_its_restart(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="60")
+    try:
+        server = deployment.start(CHATUI_DRAIN_SECONDS="60")
+        deployment.make_people(ada=(False, []))
+        client = server.sign_in("ada")
+        async with asyncio.timeout(90), LiveSocket(server, client) as running, LiveSocket(server, client) as waiting:
+            await asking(running)
+            server.process.send_signal(signal.SIGTERM)
+            await running.until("response.delta", "response.delta.flush")
+            accepted = await asking(waiting)
+            ended = (await running.until("response.completed", "response.failed", "response.incomplete", "response.cancel"))[-1]
+            assert ended["state"] == "completed"
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    assert "delta" not in (await waiting.next())["type"], "it waits in the queue"
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == consumer.CLOSE_RESTART
+            await asyncio.to_thread(server.process.wait, 80)
+        server = deployment.start()
+        client = server.sign_in("ada")
+        async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+            await socket.send("subscribe", conversation=accepted["conversation"])
+            await socket.until("response.completed", "chatui:idle")
+        page = client.get(accepted["url"]).text
+        assert 'data-state="completed"' in page and 'data-state="interrupted"' not in page
+    finally:
+        deployment.stop()

@@ -103,7 +103,9 @@ async def test_the_connection_is_confirmed_while_a_question_waits_for_the_databa
 
 @on_sqlite
 @pytest.mark.django_db(transaction=True)
-async def test_a_refusal_that_nobody_waits_for_is_no_error(ada: User, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_that_nobody_waits_for_is_no_error(
+    ada: User, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(running, "ASK_PATIENCE", 0.3)
     known = asyncio.all_tasks()
     with write_lock():
