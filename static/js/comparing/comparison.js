@@ -5,9 +5,12 @@ import { t, tn } from "../language/words.js";
 import { closestTo, find, fromTemplate, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
+import { refusal } from "../language/refusals.js";
+import { toast } from "../page/toasts.js";
 import { openBranch } from "../exchange/versions.js";
 import { copies, fetched, isShown, versionsIn } from "./fetched-versions.js";
 
+/** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 
 /**
@@ -80,6 +83,18 @@ export class Comparison {
     find(this.#open.head, ".version-name", HTMLElement).focus({ preventScroll: true });
     const count = this.#open.versions.length;
     this.#dispatch("chat:announce", tn("%(n)s version side by side", "%(n)s versions side by side", count));
+  }
+
+  /** @param {Exchange} exchange @param {HTMLElement} chosen from the menu of models */
+  async answerAgain(exchange, chosen) {
+    if (isBusy()) return toast(refusal("E-X-BUSY"));
+    const isShown = await this.show(exchange, chosen.textContent ?? "");
+    const { question } = exchange;
+    if (!isShown || !question) return;
+    // Meanwhile the person may have asked something else, here or in another tab.
+    if (isBusy()) return toast(refusal("E-X-BUSY"));
+    find(document, "chat-composer select[name=choice]", HTMLSelectElement).value = chosen.dataset.choice ?? "";
+    this.#transcript.dispatchEvent(new CustomEvent("chat:regenerate", { detail: { question } }));
   }
 
   /**
@@ -163,6 +178,12 @@ export class Comparison {
     if (button) button.ariaExpanded = "false";
     history.replaceState(null, "", location.pathname);
   }
+}
+
+/** Whether an answer is being written or requested: the server would refuse a second one. */
+function isBusy() {
+  const composer = /** @type {ChatComposer | null} */ (seek(document, "chat-composer", HTMLElement));
+  return composer?.isRunning ?? false;
 }
 
 /** @param {HTMLElement} exchange */

@@ -5,7 +5,7 @@ import { t } from "../language/words.js";
 import { closestTo } from "../page/dom.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
-import { AgainMenu } from "./again-menu.js";
+import { listenToAgainMenu } from "./again-menu.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { Comparison } from "./comparison.js" */
@@ -28,7 +28,7 @@ export function listenForVersions(transcript) {
     event.preventDefault();
     (await import("../exchange/versions.js").catch(unloaded))?.showVersion(transcript, form, button);
   });
-  new AgainMenu(transcript, comparison).listen();
+  listenToAgainMenu(comparison);
   transcript.addEventListener("click", async (event) => {
     const element = closestTo(event, ".exchange");
     if (element && closestTo(event, "button[data-action=compare]")) (await comparison())?.toggle(element);

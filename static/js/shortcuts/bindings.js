@@ -39,7 +39,6 @@ export class Bindings {
   /** Reads what this or another tab has stored. Damaged values count as unchanged. */
   load() {
     this.#keys = new Map(actions().map((action) => [action, USUAL[action]]));
-    this.#singles = true;
     const stored = this.#read();
     this.#singles = stored.singles !== false;
     const changed = /** @type {Record<string, unknown>} */ (Object(stored.keys));
@@ -95,8 +94,7 @@ export class Bindings {
     } catch {
       // Then nothing was stored.
     }
-    this.#keys = new Map(actions().map((action) => [action, USUAL[action]]));
-    this.#singles = true;
+    this.load();
   }
 
   /** @param {string} keys */

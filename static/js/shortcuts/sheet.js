@@ -1,7 +1,9 @@
 // The sheet that lists the keyboard shortcuts, changes their keys, and switches single-key ones off.
 
 import { t, tc } from "../language/words.js";
-import { closestTo, find, seek } from "../page/dom.js";
+import { closestTo, find, parse, seek } from "../page/dom.js";
+import { read } from "../page/server.js";
+import { laterStyles } from "../windows/later-styles.js";
 import { actions } from "./bindings.js";
 import { keysOf, keysShown } from "./keys.js";
 
@@ -12,6 +14,25 @@ const PRESS = t("Press the new keys. Escape keeps the old ones, Backspace remove
 const NOT_FREE = t("These keys are reserved for the browser, text boxes or screen readers. Please choose others.");
 const SAVED = t("Saved.");
 const ALL_USUAL = t("All shortcuts have their default keys again.");
+
+/** Null until it is first opened, and if its text could not be loaded. @type {Promise<ShortcutSheet> | null} */
+let making = null;
+
+/**
+ * The page's sheet. Its text comes from the server, in the language of the page.
+ * @param {HTMLElement} page
+ * @param {Bindings} bindings
+ * @param {() => void} changed
+ */
+export function sheetOf(page, bindings, changed) {
+  return (making ??= Promise.all([read(page.dataset.shortcuts ?? ""), laterStyles()]).then(([html]) => {
+    page.append(parse(html));
+    return new ShortcutSheet(bindings, changed);
+  }).catch((error) => {
+    making = null;
+    throw error;
+  }));
+}
 
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);

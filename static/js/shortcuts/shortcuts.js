@@ -1,11 +1,9 @@
 // The keyboard shortcuts of the chat page: finds the action for the pressed keys, and carries it out.
 
 import { t } from "../language/words.js";
-import { closestTo, find, parse, seek } from "../page/dom.js";
+import { closestTo, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
-import { read } from "../page/server.js";
 import { openStorage } from "../page/storage.js";
-import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { Bindings, SHORTCUTS_KEY } from "./bindings.js";
 import { isSingle, keysOf, keysShown } from "./keys.js";
@@ -30,8 +28,6 @@ export class Shortcuts {
   #bindings = new Bindings(openStorage());
   /** Loaded when it is first opened. @type {ShortcutSheet | null} */
   #sheet = null;
-  /** @type {Promise<ShortcutSheet> | null} */
-  #opening = null;
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -121,24 +117,12 @@ export class Shortcuts {
   /** @param {Element | null} opener */
   async #openSheet(opener) {
     try {
-      (await (this.#opening ??= this.#made())).open(opener);
+      const { sheetOf } = await import("./sheet.js");
+      this.#sheet = await sheetOf(this.#around.page, this.#bindings, () => this.#tell());
+      this.#sheet.open(opener);
     } catch {
-      this.#opening = null;
       toast(t("There is no connection to the server. Please try again when it is back."));
     }
-  }
-
-  /** Its text comes from the server, in the language of the page. */
-  async #made() {
-    const { page } = this.#around;
-    const [{ ShortcutSheet }, html] = await Promise.all([
-      import("./sheet.js"),
-      read(page.dataset.shortcuts ?? ""),
-      laterStyles(),
-    ]);
-    page.append(parse(html));
-    this.#sheet = new ShortcutSheet(this.#bindings, () => this.#tell());
-    return this.#sheet;
   }
 
   /** @param {StorageEvent} event */
