@@ -34,6 +34,8 @@ export class Commands {
   #outbox = new Outbox();
   /** Stop was pressed before the server had given the turn its id. */
   #stopWanted = false;
+  /** Whether the person has pressed Stop or Answer now: only of these does a refusal without a client_id tell them. */
+  mayBeRefused = false;
   /** The page says that there is no connection. */
   #isHeld = false;
 
@@ -43,7 +45,7 @@ export class Commands {
     listenToToolsMenu();
     this.#seen = new Seen(around.connection, around.open);
     around.transcript.addEventListener("chat:edited", () => this.#focusStop());
-    around.transcript.addEventListener("chat:answered", () => this.#seen.answered());
+    around.transcript.addEventListener("chat:answered", () => ((this.mayBeRefused = false), this.#seen.answered()));
     listen(around.transcript, "chat:answer-now", (/** @type {string} */ turn) => this.#answerNow(turn));
   }
 
@@ -97,14 +99,16 @@ export class Commands {
   #answerNow(turn) {
     const { connection, composer, open } = this.#around;
     const isSent = open.id && connection.send({ type: "answer_now", conversation: open.id, turn });
-    if (isSent) this.#focusStop();
-    else composer.say(NO_CONNECTION);
+    if (!isSent) return composer.say(NO_CONNECTION);
+    this.mayBeRefused = true;
+    this.#focusStop();
   }
 
   stop() {
     const { transcript, connection, open } = this.#around;
     const turn = transcript.running.at(-1)?.turn;
     const isSent = turn && open.id && connection.send({ type: "stop", conversation: open.id, turn });
+    this.mayBeRefused = true;
     this.#stopWanted = !isSent;
   }
 
@@ -167,11 +171,7 @@ export class Commands {
     return command?.type === "send" ? command.text : null;
   }
 
-  /**
-   * The server answered.
-   * @param {string | null | undefined} clientId
-   * @returns {Ask | undefined} the command; undefined when it was not ours
-   */
+  /** The server answered. @param {string | null | undefined} clientId @returns {Ask | undefined} the command if ours */
   settle(clientId) {
     return this.#outbox.settle(clientId);
   }

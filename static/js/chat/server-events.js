@@ -31,12 +31,12 @@ export class ServerEvents {
 
   /** @param {EndUserEvent} event @returns {Promise<void> | void} */
   #apply(event) {
-    const { transcript, announcer, banner, open } = this.#page;
+    const { transcript, announcer, banner, commands, open } = this.#page;
     switch (event.type) {
       case "chatui:accepted":
         return this.#accepted(event);
       case "chatui:refused":
-        return this.#refused(event);
+        return event.client_id || commands.mayBeRefused ? this.#refused(event) : undefined;
       case "response.created":
         return event.conversation === open.id ? this.#begin(event) : undefined;
       case "chatui:working":

@@ -73,9 +73,15 @@ export class ListEvents {
     if (!this.#isOpen(event.conversation)) return;
     this.#list.open(event.conversation);
     this.retitle(event);
-    this.#deletedBanner.hidden = true;
+    this.#exists();
     this.#showPlace(event.is_pinned ? "pinned" : "list");
     this.#showFolder(event.folder);
+  }
+
+  /** The open conversation exists: also takes back that it did not, under the message box. */
+  #exists() {
+    if (!this.#deletedBanner.hidden) find(this.#page, ".composer-problem", HTMLElement).textContent = "";
+    this.#deletedBanner.hidden = true;
   }
 
   /** @param {FolderKept} event */
@@ -111,7 +117,7 @@ export class ListEvents {
   #archived(conversation) {
     this.#list.drop(conversation);
     if (!this.#isOpen(conversation)) return;
-    this.#deletedBanner.hidden = true;
+    this.#exists();
     this.#showPlace("archive");
   }
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
+from tests.browser.sidebar.conftest import Patient
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits
 from tests.support.served import Server
@@ -48,6 +49,36 @@ def test_a_deleted_conversation_is_found_in_the_bin_brought_back_and_deleted_for
     visits.allow("404")
     gone = page.goto(address)
     assert gone is not None and gone.status == 404
+
+
+def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobody_asked_for(patient: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(patient, "ada"))
+    chat.ask("A sum that is not wanted")
+    chat.settle()
+    other = Chat(chat.page.context.new_page())
+    frames: list[str] = []
+    other.page.on("websocket", lambda socket: socket.on("framereceived", lambda data: frames.append(str(data))))
+    other.page.goto(chat.page.url)
+    expect(other.answer).to_contain_text("Two and two")
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
+    gone = other.page.locator(".banner-deleted")
+    expect(gone).to_be_visible()
+    while not any("E-X-NOT-FOUND" in frame for frame in frames):
+        other.page.wait_for_timeout(20)
+    other.page.wait_for_timeout(100)
+    expect(other.problem).to_be_empty()
+
+    Patient.going.set()
+    other.ask("Is it still there?")
+    expect(other.problem).to_have_text("This does not exist, or you do not have access to it.")
+    gone.get_by_role("button", name="Undo").click()
+    expect(gone).to_be_hidden()
+    expect(other.problem).to_be_empty()
+    expect(other.box).to_have_value("Is it still there?")
+    other.box.press("Enter")
+    expect(other.exchanges).to_have_count(2)
+    other.finish()
 
 
 @pytest.mark.extended
