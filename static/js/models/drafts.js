@@ -27,15 +27,7 @@ export class Drafts {
    * @returns {Draft}
    */
   load(conversation) {
-    const stored = this.#attempt((storage) => storage.getItem(this.key(conversation)));
-    if (!stored) return EMPTY;
-    try {
-      const draft = JSON.parse(stored);
-      if (typeof draft?.text !== "string") return EMPTY;
-      return { text: draft.text, clientId: typeof draft.clientId === "string" ? draft.clientId : null };
-    } catch {
-      return EMPTY;
-    }
+    return readDraft(this.#attempt((storage) => storage.getItem(this.key(conversation))));
   }
 
   /**
@@ -86,5 +78,19 @@ export class Drafts {
     } catch {
       return null;
     }
+  }
+}
+
+/**
+ * @param {string | null} stored
+ * @returns {Draft} an empty one if there is none or it is damaged
+ */
+export function readDraft(stored) {
+  try {
+    const draft = JSON.parse(stored ?? "");
+    if (typeof draft?.text !== "string") return EMPTY;
+    return { text: draft.text, clientId: typeof draft.clientId === "string" ? draft.clientId : null };
+  } catch {
+    return EMPTY;
   }
 }

@@ -1,6 +1,7 @@
-// The draft in the message box: stored in this browser, and synchronized between all tabs of the conversation.
+// The draft in the message box: stored in this browser, and synchronized between all tabs of the conversation. Tabs
+// with new conversations only begin with the same draft: each of them keeps its own text.
 
-import { Drafts } from "../models/drafts.js";
+import { Drafts, readDraft } from "../models/drafts.js";
 import { newId } from "../models/client-id.js";
 import { textStorage } from "../page/storage.js";
 
@@ -41,7 +42,11 @@ export class MessageDraft {
 
   /** Puts the draft into the box, unless something was typed before this script was loaded: that is newer. */
   begin() {
-    addEventListener("pagehide", () => this.#saving !== undefined && this.save());
+    addEventListener("pagehide", () => {
+      // Another tab with a new conversation may have stored its own text instead.
+      const isNotStored = this.isNew && !this.drafts.load(null).text.includes(this.#box.text);
+      if (isNotStored || this.#saving !== undefined) this.save();
+    });
     addEventListener("storage", this.#changed);
     const draft = this.drafts.load(this.#conversation);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
@@ -114,6 +119,16 @@ export class MessageDraft {
   #changed = (event) => {
     if (this.#forgotten || event.key !== this.drafts.key(this.#conversation)) return;
     const { text, clientId } = this.drafts.load(this.#conversation);
+    if (this.isNew) {
+      // Each tab has its own new conversation: the text that another one has sent goes, other text is stored again.
+      const sent = readDraft(event.oldValue);
+      if (text || !sent.clientId) return;
+      if (this.#box.text.trim() === sent.text) {
+        this.#unanswered = null;
+        this.#box.text = "";
+      } else if (!sent.text.includes(this.#box.text)) this.save();
+      return;
+    }
     // With an id, the other tab is sending it and has cleared its box.
     const isBusy = this.#unanswered !== null || this.#saving !== undefined || this.#box.text !== this.#stored;
     if (clientId !== null || isBusy) return;

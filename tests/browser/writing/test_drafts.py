@@ -1,4 +1,4 @@
-"""All tabs of a conversation share one draft, and a length limit is shown before it is reached."""
+"""All tabs of a conversation share one draft, new conversations do not, and a length limit is shown before it is reached."""
 
 from __future__ import annotations
 
@@ -38,6 +38,28 @@ def test_a_draft_is_the_same_in_two_tabs_and_never_replaces_what_is_being_writte
     two.finish()
     expect(one.exchanges).to_have_count(2)
     expect(one.box).to_have_value("")
+
+
+def test_tabs_with_new_conversations_keep_their_own_texts(demo: Server, visits: Visits) -> None:
+    one = Chat(visits.open(demo, "ada"))
+    one.page.wait_for_load_state()
+    one.box.fill("First long draft")
+    one.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('First long draft'))")
+    two, copy = (Chat(one.page.context.new_page()) for _ in range(2))
+    for tab in (two, copy):
+        tab.page.goto("/")
+        expect(tab.box).to_have_value("First long draft")
+    two.box.fill("Something else")
+    two.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('Something else'))")
+    expect(one.box).to_have_value("First long draft")
+    two.box.press("Enter")
+    two.finish()
+    expect(one.box).to_have_value("First long draft")
+    one.page.reload()
+    expect(one.box).to_have_value("First long draft")
+    one.ask("First long draft")
+    one.finish()
+    expect(copy.box).to_have_value("")
 
 
 def test_what_may_still_be_written_is_told_near_the_limit(demo: Server, visits: Visits) -> None:
