@@ -1,7 +1,8 @@
 // The waits between attempts to connect: longer each time, with random jitter.
 
 const FIRST_MS = 500;
-const MAX_MS = 20_000;
+/** Short, because people wait for it, and because a refused attempt costs a server that is down or starting little. */
+const MAX_MS = 5_000;
 
 export class Backoff {
   #attempts = 0;
