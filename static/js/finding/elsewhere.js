@@ -19,12 +19,12 @@ export class Elsewhere {
   }
 
   /**
-   * The nearest one in that direction, or null.
+   * The nearest one in that direction, or the first one from the other end; null if there is none.
    * @param {1 | -1} by
    */
   next(by) {
     const { above, below } = this.#parts();
-    return (by > 0 ? below[0] : above.at(-1)) ?? null;
+    return [...below, ...above].at(by > 0 ? 0 : -1) ?? null;
   }
 
   /**

@@ -84,7 +84,8 @@ def test_the_menu_opens_it_and_the_focus_goes_back_there(demo: Server, visits: V
     expect(more).to_be_focused()
 
 
-def test_what_is_not_loaded_is_found_and_opened(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
+@pytest.mark.parametrize("keys", ["Enter", "Shift+Enter"])
+def test_what_is_not_loaded_is_found_and_opened(keys: str, demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
     address, _ = make_long_talk(demo_deployment, "ada", 70)
     chat = Chat(visits.open(demo, "ada", address))
     chat.page.wait_for_load_state()
@@ -93,7 +94,7 @@ def test_what_is_not_loaded_is_found_and_opened(demo_deployment: Deployment, dem
     box = bar(chat.page).get_by_role("searchbox")
     box.fill("question 7?")
     expect(bar(chat.page)).to_contain_text("No match in this part. Messages above: 1.")
-    box.press("Shift+Enter")
+    box.press(keys)
     expect(chat.page.get_by_text("Question 7?", exact=True)).to_be_in_viewport()
     expect(bar(chat.page)).to_contain_text("Match 1 of 1.")
     expect(box).to_have_value("question 7?")
