@@ -7,7 +7,8 @@ import { QuestionEditor } from "../exchange/question-editor.js";
 /** @import { NextMessage as Message } from "./next-messages.js" */
 /** @typedef {{ send: () => void, edit: () => void, takeBack: () => void, edited: () => void }} Actions */
 
-export const WAITING = t("Sent when this answer is finished.");
+const WAITING = t("Sent when this answer is finished.");
+const UNSENT = t("Not sent yet. It will be sent when the connection is back.");
 const EDITING = t("Not sent while you edit it.");
 const OFFERED = t("This message has not been sent yet.");
 /** @type {Record<string, string | undefined>} by the state of the answer before it */
@@ -21,6 +22,18 @@ const REASONS = {
 /** Why a message is not sent automatically. @param {string} reason the state of the answer before it, or nothing */
 export function offeredSentence(reason) {
   return REASONS[reason] ?? OFFERED;
+}
+
+/** What a queued message waits for. */
+export function waitingSentence() {
+  const { hidden, dataset } = banner();
+  // After a final refusal the page does not reconnect.
+  return hidden || dataset.kind === "final" ? WAITING : UNSENT;
+}
+
+/** The banner about the state of the connection. */
+export function banner() {
+  return find(document, ".banner-connection", HTMLElement);
 }
 
 export class NextMessageCard {
@@ -71,7 +84,7 @@ export class NextMessageCard {
     if (!message || message.state === "sending") return this.#element.remove();
     if (!this.#element.isConnected) find(document, "chat-composer", HTMLElement).before(this.#element);
     const waits = message.state === "waiting";
-    const sentence = waits ? WAITING : offeredSentence(message.reason);
+    const sentence = waits ? waitingSentence() : offeredSentence(message.reason);
     find(this.#element, ".next-message-state", HTMLElement).textContent = this.isEditing ? EDITING : sentence;
     find(this.#element, ".question-text", HTMLElement).textContent = message.text;
     const names = (message.files ?? []).map(({ name }) => name);

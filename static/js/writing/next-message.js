@@ -3,7 +3,7 @@
 
 import { textStorage } from "../page/storage.js";
 import { TAKEN, bringBack, joined } from "./next-files.js";
-import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.js";
+import { NextMessageCard, banner, offeredSentence, waitingSentence } from "./next-message-card.js";
 import { NextMessages } from "./next-messages.js";
 import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
 
@@ -47,6 +47,7 @@ export class NextMessage {
     composer.addEventListener("chat:running", this.#followed);
     composer.addEventListener("chat:settled", this.#settled);
     addEventListener("storage", this.#changed);
+    new MutationObserver(() => this.#card.isEditing || this.#reload()).observe(banner(), { attributes: true });
     const message = this.#messages.load(this.#conversation);
     // It is unknown whether the server has what another page was sending: it can be sent again under the same id.
     if (message?.state === "sending") this.#keep({ ...message, state: "offered", reason: "" });
@@ -90,7 +91,7 @@ export class NextMessage {
     markAsOfThisTab(clientId);
     this.#keep({ text, effort, choice, clientId, files, state: "waiting", turn: this.#runningTurn, reason: "" });
     composer.dispatchEvent(new CustomEvent("chat:queued"));
-    this.#around.announce(WAITING);
+    this.#around.announce(waitingSentence());
   };
 
   /** An answer has started or ended. */

@@ -268,6 +268,30 @@ def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable)
 
 
 @pytest.mark.llama
+def test_a_queued_message_waits_for_the_connection_first(llama: Server, visits: Visits, relay: Relay) -> None:
+    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
+    cable = Cable(llama.port)
+    try:
+        chat = Chat(visits.open(llama, "ada"))
+        chat.page.goto(cable.url)
+        relay.hold_after(90)
+        chat.ask("Count from 1 to 200.")
+        expect(chat.answer).to_contain_text("1, 2, 3, 4")
+        chat.ask("And then?")
+        state = chat.page.locator(".next-message-state")
+        expect(state).to_have_text("Sent when this answer is finished.")
+        cable.cut()
+        expect(state).to_have_text(NOT_SENT)
+        chat.ask("And after that?")
+        expect(state).to_have_text(NOT_SENT)
+        cable.restore()
+        expect(state).to_have_text("Sent when this answer is finished.")
+    finally:
+        cable.close()
+        relay.release()
+
+
+@pytest.mark.llama
 def test_stop_without_a_connection_takes_effect_when_it_is_back(llama: Server, visits: Visits, relay: Relay) -> None:
     visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
     cable = Cable(llama.port)

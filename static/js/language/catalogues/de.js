@@ -89,6 +89,7 @@ useCatalogue({
     "Not allowed by your browser’s settings.": "Die Einstellungen Ihres Browsers erlauben das nicht.",
     "Not finished": "Nicht fertig",
     "Not sent while you edit it.": "Wird nicht gesendet, solange Sie sie bearbeiten.",
+    "Not sent yet. It will be sent when the connection is back.": "Noch nicht gesendet. Die Nachricht wird gesendet, sobald die Verbindung wieder da ist.",
     "Oldest question left out": ["Älteste Frage ausgelassen", "Älteste %(n)s Fragen ausgelassen"],
     "Only addresses below /v1/ can be tried here.": "Hier lassen sich nur Adressen unter /v1/ ausprobieren.",
     "Open the debug view of this conversation first.": "Öffnen Sie zuerst die Debug-Ansicht dieser Unterhaltung.",

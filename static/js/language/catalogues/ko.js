@@ -89,6 +89,7 @@ useCatalogue({
     "Not allowed by your browser’s settings.": "브라우저 설정에서 허용되지 않습니다.",
     "Not finished": "완료되지 않음",
     "Not sent while you edit it.": "편집하는 동안에는 전송되지 않습니다.",
+    "Not sent yet. It will be sent when the connection is back.": "아직 보내지 않았습니다. 연결이 복구되면 보냅니다.",
     "Oldest question left out": ["가장 오래된 질문 %(n)s개 제외됨"],
     "Only addresses below /v1/ can be tried here.": "여기서는 /v1/ 아래 주소만 시험할 수 있습니다.",
     "Open the debug view of this conversation first.": "먼저 이 대화의 디버그 보기를 열어 주세요.",

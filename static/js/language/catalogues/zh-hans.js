@@ -89,6 +89,7 @@ useCatalogue({
     "Not allowed by your browser’s settings.": "您的浏览器设置不允许此操作。",
     "Not finished": "未完成",
     "Not sent while you edit it.": "编辑期间不会发送。",
+    "Not sent yet. It will be sent when the connection is back.": "尚未发送。连接恢复后将自动发送。",
     "Oldest question left out": ["已略去最早的 %(n)s 个问题"],
     "Only addresses below /v1/ can be tried here.": "此处只能试用 /v1/ 下的地址。",
     "Open the debug view of this conversation first.": "请先打开此对话的调试视图。",
