@@ -23,6 +23,9 @@ export class ConversationList extends HTMLElement {
     new ListPages(this, this.#items, () => this.#group()).start();
     this.#folders.start();
     this.#group();
+    // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone.
+    const open = this.querySelector("[aria-current]")?.getBoundingClientRect().bottom ?? 0;
+    this.scrollTop = open - this.getBoundingClientRect().bottom;
   }
 
   /**

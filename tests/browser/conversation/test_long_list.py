@@ -49,6 +49,23 @@ def test_scrolling_reaches_the_oldest_conversation(page: Page) -> None:
     assert page.locator(".conversation-group").count() <= 3, "groups continue across pages of the list"
 
 
+@pytest.mark.parametrize("place", [0, 20])
+def test_a_page_shows_its_conversation_in_the_list_without_scrolling_itself(place: int, page: Page) -> None:
+    page.goto(page.locator(".conversation-link").nth(place).get_attribute("href") or "")
+    link = page.locator(".conversation-link[aria-current]")
+    page.wait_for_load_state()
+    expect(link).to_have_text(f"Talk {MANY - 1 - place}")
+    expect(link).to_be_in_viewport(ratio=1)
+    assert (page.locator(".conversation-list").evaluate("list => list.scrollTop") > 0) == (place > 0)
+    assert page.evaluate("scrollX + scrollY + document.body.scrollTop + document.querySelector('.scroller').scrollTop") == 0
+    page.set_viewport_size(PHONE["viewport"])
+    page.reload()
+    page.wait_for_load_state()
+    assert page.evaluate("scrollX + scrollY + document.body.scrollLeft") == 0
+    page.get_by_role("button", name="Conversations").first.click()
+    expect(link).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.extended
 def test_a_page_that_fails_is_asked_for_again_by_keyboard(page: Page, visits: Visits) -> None:
     visits.allow("503")
