@@ -284,12 +284,20 @@ class ChatConsumer(PageSocket):
             else:
                 subscribe = wire.Subscribe(wire.Reference(str(before.conversation_id)))
                 following = await self._run_command(commands.subscribe, subscribe)
-            await self._follow(audience, following)
+            if self._still_follows(audience, before):
+                await self._follow(audience, following)
         except _REFUSALS as error:
-            await self._end_following(audience, error.code)
+            if self._still_follows(audience, before):
+                await self._end_following(audience, error.code)
         except Exception as error:  # noqa: BLE001 - fail closed: access that cannot be checked or recorded is refused
             log.error("following again failed: %s", type(error).__name__)
-            await self._end_following(audience, ProductCode.INTERNAL)
+            if self._still_follows(audience, before):
+                await self._end_following(audience, ProductCode.INTERNAL)
+
+    def _still_follows(self, audience: Audience, before: Following) -> bool:
+        """Whether the page has not opened another conversation meanwhile: this runs beside its commands."""
+        now = self._followed.get(audience)
+        return now is not None and now.conversation_id == before.conversation_id
 
     async def _end_following(self, audience: Audience, code: ErrorCode) -> None:
         if audience not in self._followed:

@@ -99,7 +99,7 @@ class Runner:
         self._samplings: list[Sampling] = []
         self._hosted: HostedTools | None = None
         self._work: asyncio.Task[Outcome] | None = None
-        self._is_stopped = False
+        self.is_stopped = False
         self._is_lost = False
         self._failure: BaseException | None = None
 
@@ -113,7 +113,7 @@ class Runner:
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
-        self._is_stopped = True
+        self.is_stopped = True
         self._cancel()
 
     def release(self) -> None:
@@ -141,16 +141,16 @@ class Runner:
 
     async def _outcome(self) -> Outcome:
         self._work = asyncio.create_task(self._conduct())
-        if self._is_stopped:
+        if self.is_stopped:
             self._work.cancel()
         try:
             return await self._work
         except asyncio.CancelledError:
-            if self._is_stopped or self._is_lost or self._failure:
+            if self.is_stopped or self._is_lost or self._failure:
                 return Outcome(TurnState.STOPPED)
             self._work.cancel()
             self.wait.leave()
-            return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
+            return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED if self.wait.is_over else ProductCode.SERVER_BUSY)
         except BackendError as error:
             return failed_by(error)
         except queued.LeftToOthersError:
@@ -264,7 +264,7 @@ class Runner:
 
     async def _stored(self, work: Callable[[], T]) -> T:
         # Not if somebody waits for it: a program that asks again at once, or a person who has pressed Stop.
-        is_awaited = self._started.program is not None or self._is_stopped
+        is_awaited = self._started.program is not None or self.is_stopped
         wait = 0.0 if is_awaited else min(END_SECONDS, END_SECONDS_EACH * (leases.count - 1))
         return await self._wait_for_write(writer.post(work, order=self._turn_id, wait=wait))
 
@@ -338,7 +338,7 @@ class Runner:
             self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
 
     def _press_answer_now(self) -> None:
-        if self._answer_now is not None and not self._is_stopped and self._answer_now.press():
+        if self._answer_now is not None and not self.is_stopped and self._answer_now.press():
             self._publisher.note_answer_now()
             if self._conductor is not None:
                 self._conductor.waiting.give_up()

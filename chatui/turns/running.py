@@ -52,6 +52,8 @@ STOP_PATIENCE = 10.0
 """How long a question or a Stop waits for a database that is locked or away, in seconds, before it is refused."""
 
 _runners: dict[UUID, tuple[Runner, asyncio.Task[None]]] = {}
+_asking: set[asyncio.Task[Started]] = set()
+"""The questions that are being stored."""
 _ended: deque[UUID] = deque(maxlen=1000)
 _reaper: asyncio.Task[None] | None = None
 
@@ -82,14 +84,15 @@ async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
 async def _apart(asking: Coroutine[Any, Any, Started]) -> Started:
     """Ask in a task of its own: a question that is stored is also launched, even if the one who asked is gone by then."""
     task = asyncio.create_task(asking)
-    # Otherwise asyncio reports a refusal that nobody waits for any more as an error.
-    task.add_done_callback(_retrieve)
+    _asking.add(task)
+    task.add_done_callback(_asked)
     return await asyncio.shield(task)
 
 
-def _retrieve(task: asyncio.Task[Started]) -> None:
+def _asked(task: asyncio.Task[Started]) -> None:
+    _asking.discard(task)
     if not task.cancelled():
-        task.exception()
+        task.exception()  # otherwise asyncio reports a refusal that nobody waits for any more as an error
 
 
 async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
@@ -282,11 +285,11 @@ async def settle() -> None:
 
 
 async def finish() -> None:
-    """Wait until all answers that have begun are complete. No others begin: questions are stored and queued, and launched by the next
-    process."""
+    """Wait until all answers that have begun are complete, and each question and Stop is stored. No others begin: questions are queued, and
+    launched by the next process."""
     slots().close()
     try:
-        while begun := [task for runner, task in _runners.values() if runner.wait.is_over]:
+        while begun := [*_asking, *(task for runner, task in _runners.values() if runner.wait.is_over or runner.is_stopped)]:
             await asyncio.wait(begun, timeout=FINISH_SECONDS)
     finally:
         # The queued ones leave their rows to the next process. Those that have no more time store what was shown, and say so.

@@ -53,10 +53,11 @@ def last_turn(conversation: Conversation) -> Turn | None:
 
 
 def abandoned(conversation: Conversation | None = None) -> list[Turn]:
-    """The turns that may be closed, of one conversation or of all; none within GRACE_SECONDS of an outage."""
+    """The turns that may be closed, of one conversation or of all, the oldest first: queued ones keep their order. None within
+    GRACE_SECONDS of an outage."""
     if outages.seconds_since() < GRACE_SECONDS:
         return []
-    found = list(_abandoned(conversation).defer("request"))
+    found = list(_abandoned(conversation).defer("request").order_by("started_at"))
     return found if found and clock.seconds_since_start() >= GRACE_SECONDS else []
 
 

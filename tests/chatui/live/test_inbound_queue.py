@@ -13,7 +13,7 @@ from django.db import connection
 
 from chatui.live import consumer
 from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
-from chatui.models import User
+from chatui.models import Conversation, User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind
@@ -99,6 +99,38 @@ async def test_the_connection_is_confirmed_while_a_question_waits_for_the_databa
             assert refused["code"] == "E-X-SERVER-BUSY"
         await socket.send_message()
         await socket.until(*ENDS)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_a_page_that_caught_up_while_it_opens_another_conversation_stays_in_that_one(
+    is_refused: bool, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = [await Conversation.objects.acreate(owner=ada, title=title) for title in ("first", "second")]
+    run_command, sockets = consumer.ChatConsumer._run_command, list[consumer.ChatConsumer]()
+    arrived, gate = asyncio.Event(), asyncio.Event()
+
+    async def slow(socket: Any, command: Any, argument: Any) -> Any:
+        sockets.append(socket)
+        found = await run_command(socket, command, argument)
+        if len(sockets) == 2:
+            arrived.set()
+            await gate.wait()
+            if is_refused:
+                raise NotFoundError
+        return found
+
+    monkeypatch.setattr(consumer.ChatConsumer, "_run_command", slow)
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(first.pk))
+        await socket.until("chatui:idle")
+        sockets[0]._caught_up()
+        await arrived.wait()
+        await socket.send("subscribe", conversation=str(second.pk))
+        assert (await socket.until("chatui:idle"))[-1]["conversation"] == str(second.pk)
+        gate.set()
+        assert await socket.silence(0.3) == []
+        assert [each.conversation_id for each in sockets[0]._followed.values()] == [second.pk]
 
 
 @on_sqlite

@@ -18,9 +18,10 @@ from chatui.store import transcripts
 from chatui.turns import leases, ledger, queued, running, sweep
 from chatui.turns.queued import LeftToOthersError, Wait
 from chatui.turns.running import Place
-from chatui.turns.slots import Slots
+from chatui.turns.slots import Slots, slots
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
+from tests.chatui.database.locks import write_lock
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -227,3 +228,58 @@ async def test_a_lost_turn_gets_no_slot_and_a_locked_database_delays_it_only_bri
     async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
         assert slots._free == 0
     assert (slots._free, places) == (1, [])
+
+
+def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
+    turns = [queued_turn(ada) for _ in range(4)]
+    for hours, turn in enumerate(turns):
+        Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - timedelta(minutes=hours))
+    assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
+
+
+on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no lock for all writes")
+
+
+@on_sqlite
+@pytest.mark.asyncio
+async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
+    with write_lock():
+        asking = asyncio.create_task(running.ask(ada, ask()))
+        await asyncio.sleep(0.1)
+        finishing = asyncio.create_task(running.finish())
+        await asyncio.sleep(0.5)
+        assert not finishing.done()
+    started = await asyncio.wait_for(asking, 20)
+    await asyncio.wait_for(finishing, 20)
+    await running.settle()
+    left = await Turn.objects.aget(pk=started.turn.pk)
+    assert (left.state, left.is_queued, backend.requests) == ("running", True, []), "the next process launches it"
+
+
+@on_sqlite
+@pytest.mark.asyncio
+async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
+    slots().close()
+    started = await begin(ada, ask())
+    await until_queued(started.turn)
+    with write_lock():
+        await running.stop(Place(started.turn.pk, started.turn.lease_owner))
+        finishing = asyncio.create_task(running.finish())
+        await asyncio.sleep(0.5)
+        assert not finishing.done()
+    await asyncio.wait_for(finishing, 20)
+    await running.settle()
+    ended = await Turn.objects.aget(pk=started.turn.pk)
+    assert (ended.state, ended.is_queued, backend.requests) == ("stopped", False, [])
+
+
+@pytest.mark.asyncio
+async def test_a_request_of_a_program_that_only_waited_is_not_called_cut_off(ada: User, backend: ScriptedBackend) -> None:
+    slots().close()
+    started = await begin(ada, ask())
+    await until_queued(started.turn)
+    running._runners[started.turn.pk][0].wait._can_be_adopted = False  # as that of a program
+    await running.finish()
+    await running.settle()
+    ended = await Turn.objects.aget(pk=started.turn.pk)
+    assert (ended.state, ended.error_code) == ("interrupted", "E-X-SERVER-BUSY")
