@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -82,6 +84,17 @@ class NewDeployment(Deployment):
     """A deployment before its first start, but with collected static files: compressing them takes half a minute."""
 
     has_database = False
+
+
+@contextlib.contextmanager
+def served(deployment: Deployment) -> Iterator[Server]:
+    """A process of the deployment, with the account ``ada``."""
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield server
+    finally:
+        deployment.stop()
 
 
 class Server:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits, Wire
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -21,13 +21,8 @@ THOUGHT = b"The useful subject is"
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The demo, slow enough to be interrupted while it thinks."""
-    deployment = Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="40")
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="40")) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def test_the_answer_begins_at_once_under_one_line_and_nothing_of_the_thought_is_sent(slow: Server, visits: Visits) -> None:

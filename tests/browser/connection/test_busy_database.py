@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.connection.test_offline import STOPWATCH
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -24,13 +24,8 @@ LOCKED_MS = 7000
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """The product with a database of its own, which can be locked."""
-    deployment = Deployment(tmp_path)
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(Deployment(tmp_path)) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def test_a_page_does_not_take_a_locked_database_for_a_lost_connection(server: Server, tmp_path: Path, visits: Visits) -> None:

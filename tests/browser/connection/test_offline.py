@@ -267,8 +267,9 @@ def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable)
     expect(chat.banner).to_be_hidden()
 
 
-@pytest.mark.llama
-def test_a_queued_message_waits_for_the_connection_first(llama: Server, visits: Visits, relay: Relay) -> None:
+@pytest.fixture
+def half_written(llama: Server, visits: Visits, relay: Relay) -> Iterator[tuple[Chat, Cable]]:
+    """A conversation behind a cable, whose answer has begun and does not go on."""
     visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
     cable = Cable(llama.port)
     try:
@@ -277,35 +278,31 @@ def test_a_queued_message_waits_for_the_connection_first(llama: Server, visits: 
         relay.hold_after(90)
         chat.ask("Count from 1 to 200.")
         expect(chat.answer).to_contain_text("1, 2, 3, 4")
-        chat.ask("And then?")
-        state = chat.page.locator(".next-message-state")
-        expect(state).to_have_text("Sent when this answer is finished.")
-        cable.cut()
-        expect(state).to_have_text(NOT_SENT)
-        chat.ask("And after that?")
-        expect(state).to_have_text(NOT_SENT)
-        cable.restore()
-        expect(state).to_have_text("Sent when this answer is finished.")
+        yield chat, cable
     finally:
         cable.close()
         relay.release()
 
 
 @pytest.mark.llama
-def test_stop_without_a_connection_takes_effect_when_it_is_back(llama: Server, visits: Visits, relay: Relay) -> None:
-    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
-    cable = Cable(llama.port)
-    try:
-        chat = Chat(visits.open(llama, "ada"))
-        chat.page.goto(cable.url)
-        relay.hold_after(90)
-        chat.ask("Count from 1 to 200.")
-        expect(chat.answer).to_contain_text("1, 2, 3, 4")
-        cable.cut()
-        expect(chat.banner).to_have_text(NO_CONNECTION)
-        chat.stop.click()
-        cable.restore()
-        chat.finish("stopped")
-    finally:
-        cable.close()
-        relay.release()
+def test_a_queued_message_waits_for_the_connection_first(half_written: tuple[Chat, Cable]) -> None:
+    chat, cable = half_written
+    chat.ask("And then?")
+    state = chat.page.locator(".next-message-state")
+    expect(state).to_have_text("Sent when this answer is finished.")
+    cable.cut()
+    expect(state).to_have_text(NOT_SENT)
+    chat.ask("And after that?")
+    expect(state).to_have_text(NOT_SENT)
+    cable.restore()
+    expect(state).to_have_text("Sent when this answer is finished.")
+
+
+@pytest.mark.llama
+def test_stop_without_a_connection_takes_effect_when_it_is_back(half_written: tuple[Chat, Cable]) -> None:
+    chat, cable = half_written
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    chat.stop.click()
+    cable.restore()
+    chat.finish("stopped")

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 
 @pytest.fixture(scope="package")
@@ -36,13 +36,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def written(_writer: Writer, database: Path) -> Iterator[Server]:
     """The product with this model server and database."""
-    deployment = Deployment(database.parent, CHATUI_BACKEND_URL=_writer.url)
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(Deployment(database.parent, CHATUI_BACKEND_URL=_writer.url)) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 @pytest.fixture

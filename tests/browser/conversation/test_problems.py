@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server, free_port
+from tests.support.served import Deployment, Server, free_port, served
 
 pytestmark = pytest.mark.browser
 
@@ -57,13 +57,8 @@ def closed_port() -> int:
 @pytest.fixture
 def without_model(closed_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The product with the address of a model server that does not exist."""
-    deployment = Deployment(tmp_path_factory.mktemp("without"), CHATUI_BACKEND_URL=f"http://127.0.0.1:{closed_port}")
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(Deployment(tmp_path_factory.mktemp("without"), CHATUI_BACKEND_URL=f"http://127.0.0.1:{closed_port}")) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 @pytest.mark.llama

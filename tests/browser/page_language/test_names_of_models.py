@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
 from tests.browser.visits import PHONE, Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -24,13 +24,10 @@ def arabic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     place: Path = tmp_path_factory.mktemp("arabic")
     writer = Writer()
     (place / "backends.toml").write_text(FILE.format(url=writer.url, arabic=ARABIC), encoding="utf-8")
-    deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
     try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
-        yield server
+        with served(Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))) as server:
+            yield server
     finally:
-        deployment.stop()
         writer.close()
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -39,12 +39,8 @@ def arabic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (place / "backends.toml").write_text(MODELS, encoding="utf-8")
     deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
     deployment.program = ("-c", WITH_ARABIC)
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(deployment) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from django.db import connection
+
+needs_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="Only SQLite has one lock for all writes.")
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 
 from chatui.live import consumer
 from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
@@ -17,13 +16,11 @@ from chatui.models import Conversation, User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind
-from tests.chatui.database.locks import write_lock
+from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.asyncio
-
-on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no lock for all writes")
 
 
 def sender(*texts: str) -> Any:
@@ -81,7 +78,7 @@ async def test_commands_behind_a_slow_one_are_counted_on_arrival(ada: User, monk
     assert events[-2]["code"] == "E-X-RATE" and tried <= COMMANDS_BURST + 20, "few more than the burst"
 
 
-@on_sqlite
+@needs_sqlite
 @pytest.mark.django_db(transaction=True)
 async def test_the_connection_is_confirmed_while_a_question_waits_for_the_database(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
@@ -133,7 +130,7 @@ async def test_a_page_that_caught_up_while_it_opens_another_conversation_stays_i
         assert [each.conversation_id for each in sockets[0]._followed.values()] == [second.pk]
 
 
-@on_sqlite
+@needs_sqlite
 @pytest.mark.django_db(transaction=True)
 async def test_a_refusal_that_nobody_waits_for_is_no_error(
     ada: User, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ from chatui.turns.running import Place
 from chatui.turns.slots import Slots, slots
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
-from tests.chatui.database.locks import write_lock
+from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -237,10 +237,7 @@ def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
     assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
 
 
-on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no lock for all writes")
-
-
-@on_sqlite
+@needs_sqlite
 @pytest.mark.asyncio
 async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
     with write_lock():
@@ -256,7 +253,7 @@ async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada
     assert (left.state, left.is_queued, backend.requests) == ("running", True, []), "the next process launches it"
 
 
-@on_sqlite
+@needs_sqlite
 @pytest.mark.asyncio
 async def test_a_process_that_ends_waits_for_a_stop_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
     slots().close()
