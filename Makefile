@@ -141,13 +141,16 @@ development: venv
 	@set -e; list=requirements-dev.txt; $(INSTALL)
 	@$(PY) -m chatui.languages
 
-# Installs $$list, unless a stamp in $(VENV) says that this version of the list is installed for this version of Python.
+# Installs $$list, unless a stamp in $(VENV) says that this version of the list, or of requirements-dev.txt, which contains all others, is
+# installed for this version of Python. Another list's stamp is removed, because its versions may have been replaced.
 INSTALL = \
-	key=$$($(PY) -c 'import hashlib, platform, sys; print(platform.python_version(), hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' $$list); \
-	if [ "$$(cat $(VENV)/$$list.installed 2>/dev/null)" != "$$key" ]; then \
-	  echo "Installing $$list into $(VENV); this takes a minute or two, the first time only."; \
+	key() { $(PY) -c 'import hashlib, platform, sys; print(platform.python_version(), hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' $$1; }; \
+	is_installed() { [ "$$(cat $(VENV)/$$1.installed 2>/dev/null)" = "$$(key $$1)" ]; }; \
+	if ! is_installed $$list && ! is_installed requirements-dev.txt; then \
+	  echo "Installing $$list into $(VENV); this takes a minute or two."; \
+	  rm -f $(VENV)/*.installed; \
 	  $(PY) -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --requirement $$list; \
-	  printf '%s\n' "$$key" > $(VENV)/$$list.installed; \
+	  key $$list > $(VENV)/$$list.installed; \
 	fi
 
 # Without Chromium the browser tests are skipped, and the summary of make test says why.

@@ -37,10 +37,14 @@ from chatui.turns.programs.earlier_messages import UnknownCallError
 from chatui.turns.programs.sealed_messages import UnreadableSummaryError
 from chatui.turns.programs.starting import NotStoredError, StillRunningError
 from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended
 from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)
+
+RESTART_SECONDS = 5
+"""When a program may ask again a process that is being restarted."""
 
 
 async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -77,6 +81,9 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
 
 async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
     """Begin the answer to a request. Raises ApiError, and whatever ``answering.begin`` raises."""
+    if slots().is_closed:
+        # The process is ending. A person's question would be answered after the restart, but of a program's only a part is stored.
+        raise of_code(ProductCode.SERVER_BUSY, RESTART_SECONDS)
     asks_for_reasoning = bool(wanted.hidden_asked_for())
     asked = await _asked(key, wanted)
     if asks_for_reasoning and not key.views_hidden:

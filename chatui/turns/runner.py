@@ -43,7 +43,7 @@ from chatui.turns.opening.first_request import first_request
 from chatui.turns.opening.summary import summary_of
 from chatui.turns.outcomes import last_write
 from chatui.turns.outcomes.end_log import note_end
-from chatui.turns.outcomes.verdict import failed_by, verdict
+from chatui.turns.outcomes.verdict import PROCESS_ENDED, failed_by, verdict
 from chatui.turns.preparing.announcement import created
 from chatui.turns.preparing.reading import opening_at_once, opening_of
 from chatui.turns.publisher import Publisher
@@ -150,7 +150,8 @@ class Runner:
                 return Outcome(TurnState.STOPPED)
             self._work.cancel()
             self.wait.leave()
-            return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED if self.wait.is_over else ProductCode.SERVER_BUSY)
+            code = Code.STREAM_TRUNCATED if self.wait.is_over else ProductCode.SERVER_BUSY
+            return Outcome(TurnState.INTERRUPTED, code, cause=PROCESS_ENDED)
         except BackendError as error:
             return failed_by(error)
         except queued.LeftToOthersError:

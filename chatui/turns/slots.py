@@ -40,12 +40,12 @@ class _Waiting:
 
 
 class Slots:
-    """The slots of one event loop."""
+    """The slots of one event loop. ``is_closed``: nobody is admitted any more."""
 
     def __init__(self, most: int, by_group: Mapping[str, int] | None = None) -> None:
         """``most``: the limit for all answers. ``by_group``: the limit for the members of each group."""
         self._free = most
-        self._is_closed = False
+        self.is_closed = False
         self._free_by_group = dict(by_group or {})
         self._queue: dict[_Waiting, None] = {}
         self._counts: Counter[frozenset[str]] = Counter()
@@ -54,11 +54,11 @@ class Slots:
 
     def close(self) -> None:
         """Admit nobody from now on: the process ends. Turns that wait are launched by another, or by this one after its restart."""
-        self._is_closed = True
+        self.is_closed = True
 
     @property
     def _open(self) -> int:
-        return 0 if self._is_closed else self._free
+        return 0 if self.is_closed else self._free
 
     @contextlib.asynccontextmanager
     async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:

@@ -26,6 +26,7 @@ from chatui.store.retention import hidden_text
 from chatui.turns import ledger, queued
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
+from chatui.turns.outcomes.verdict import PROCESS_ENDED
 from chatui.usage import estimates, settling
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
@@ -80,7 +81,8 @@ def interrupt(turn: Turn) -> TurnState | None:
         claims.reply_to_abandoned(found)
         hidden_text.forget_reasoning(found.pk)
         state, code = _end_of(found)
-        Turn.objects.filter(pk=turn.pk).update(state=state, error_code=code, is_queued=False, finished_at=timezone.now())
+        columns = {"state": state, "error_code": code, "error_cause": PROCESS_ENDED if code else "", "is_queued": False}
+        Turn.objects.filter(pk=turn.pk).update(**columns, finished_at=timezone.now())
         settling.settle(settling.attribution_of(found), state, [charge])
         conversation, has_news = found.conversation, ledger.is_news(state)
         if has_news:

@@ -129,3 +129,41 @@ def test_a_module_is_passed_over_only_if_none_of_its_tests_can_be_wanted() -> No
     assert not may_be("not browser and not slow", "browser") and may_be("not browser and not slow")
     assert may_be("not (not browser and not slow)", "browser") and may_be("not (not browser and not slow)")
     assert may_be("slow", "browser") and not may_be("slow and not browser", "browser")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A virtual environment whose pip installs nothing and writes down which lists it should have installed."""
+    program = tmp_path / "venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    installed = 'for last; do :; done; echo "$last" >> "$(dirname "$0")/installed"'
+    program.write_text(f'#!/bin/sh\nif [ "$1 $2" = "-m pip" ]; then {installed}; else exec "{sys.executable}" "$@"; fi\n', encoding="utf-8")
+    program.chmod(0o755)
+    return program.parent.parent
+
+
+def made(environment: Path, target: str) -> list[str]:
+    """The lists that a command has installed."""
+    log = environment / "bin" / "installed"
+    log.unlink(missing_ok=True)
+    subprocess.run(["make", target, f"VENV={environment}"], cwd=ROOT, check=True, capture_output=True)
+    return log.read_text(encoding="utf-8").split() if log.exists() else []
+
+
+def test_what_is_installed_is_not_installed_again(environment: Path) -> None:
+    assert made(environment, "runtime") == ["requirements.txt"]
+    assert made(environment, "runtime") == []
+    assert made(environment, "development") == ["requirements-dev.txt"]
+    assert made(environment, "development") == []
+    assert made(environment, "runtime") == [], "it is part of what development has installed"
+    (environment / "requirements-dev.txt.installed").write_text("an older list", encoding="utf-8")
+    assert made(environment, "runtime") == ["requirements.txt"]
+    assert made(environment, "development") == ["requirements-dev.txt"]
+
+
+def test_the_development_requirements_contain_all_others() -> None:
+    def pins(name: str) -> set[str]:
+        return {line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if "==" in line}
+
+    everything = pins("requirements-dev.txt")
+    assert pins("requirements.txt") <= everything and pins("requirements-traces.txt") <= everything

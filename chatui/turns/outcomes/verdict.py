@@ -13,6 +13,9 @@ from chatui.turns.ledger import Outcome
 from chatui.turns.sampling import Sampling
 from renderer.errors import Code
 
+PROCESS_ENDED = "the chat server's process ended"
+"""The cause, for admins, of turns that were cut off with their process."""
+
 
 def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> Outcome:
     """The outcome of a turn whose last sample ended without an error."""

@@ -12,12 +12,14 @@ from django.db import DataError, InterfaceError, OperationalError
 from chatui.accounts.api_keys import checking
 from chatui.api import key_watch
 from chatui.api.answering import Answering
+from chatui.api.asking import RESTART_SECONDS
 from chatui.api.key_watch import KeyWatch
 from chatui.api.requests import settings
 from chatui.api.writing.chat_chunks import ChatChunks
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.codes import ProductCode
-from chatui.models import User
+from chatui.models import Turn, User
+from chatui.turns.slots import slots
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 
@@ -58,6 +60,15 @@ async def test_an_unavailable_database_is_not_logged_as_a_bug(
     response = await Program(key).post(path, ASKED)
     assert response.status_code == 503 and response.headers["Retry-After"] and json_of(response)["error"]["code"] == "server_busy"
     assert type(error).__name__ in caplog.text and "the database could not be used" in caplog.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_process_that_ends_asks_programs_to_try_again(path: str, key: str, ada: User) -> None:
+    slots().close()
+    response = await Program(key).post(path, ASKED)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, str(RESTART_SECONDS))
+    assert json_of(response)["error"]["code"] == "server_busy"
+    assert not await Turn.objects.aexists(), "nothing is stored that no process would answer"
 
 
 @pytest.mark.parametrize("error", [wrong_sql(), DataError(SECRET), StopAsyncIteration(SECRET), TimeoutError(SECRET), RuntimeError(SECRET)])

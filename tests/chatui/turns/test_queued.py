@@ -13,9 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.database.writer import Writer
+from chatui.display.failures import cause_of
 from chatui.models import Message, ProgramAnswer, Turn, UsageEntry, User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, queued, running, sweep
+from chatui.turns.outcomes.verdict import PROCESS_ENDED
 from chatui.turns.queued import LeftToOthersError, Wait
 from chatui.turns.running import Place
 from chatui.turns.slots import Slots, slots
@@ -143,6 +145,7 @@ async def test_others_are_ended_and_no_model_is_asked(
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
     assert (ended.state, ended.error_code, ended.is_queued) == (*end, False)
+    assert (PROCESS_ENDED in cause_of(ended)) is bool(ended.error_code), "admins need not guess"
     assert backend.requests == []
     tokens = (await UsageEntry.objects.aget()).output_tokens
     assert (tokens > 0) is (change in (with_text, with_message)), "what never began costs nothing"
@@ -279,4 +282,4 @@ async def test_a_request_of_a_program_that_only_waited_is_not_called_cut_off(ada
     await running.finish()
     await running.settle()
     ended = await Turn.objects.aget(pk=started.turn.pk)
-    assert (ended.state, ended.error_code) == ("interrupted", "E-X-SERVER-BUSY")
+    assert (ended.state, ended.error_code, ended.error_cause) == ("interrupted", "E-X-SERVER-BUSY", PROCESS_ENDED)
