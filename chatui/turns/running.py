@@ -279,9 +279,12 @@ def _never_launched() -> list[Started]:
 
 
 async def settle() -> None:
-    """Wait until no turn runs in this process."""
-    while _runners:
-        await asyncio.gather(*(task for _, task in _runners.values()), return_exceptions=True)
+    """Wait until no turn runs in this process. If the caller waits no longer, those that still run store what was shown, and say so."""
+    try:
+        while _runners:
+            await asyncio.wait([task for _, task in _runners.values()])
+    finally:
+        _cancel_runners()
 
 
 async def finish() -> None:
@@ -293,8 +296,12 @@ async def finish() -> None:
             await asyncio.wait(begun, timeout=FINISH_SECONDS)
     finally:
         # The queued ones leave their rows to the next process. Those that have no more time store what was shown, and say so.
-        for _, task in _runners.values():
-            task.cancel()
+        _cancel_runners()
+
+
+def _cancel_runners() -> None:
+    for _, task in _runners.values():
+        task.cancel()
 
 
 def release_turns() -> None:

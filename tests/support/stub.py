@@ -78,7 +78,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     first = await reader.readline()
     if not first:
         return None
-    method, path, _ = first.decode().split(" ")
+    method, path, version = [*first.decode("latin-1").split(" "), "", ""][:3]
+    if not version.startswith("HTTP/"):
+        return None  # the greeting of a TLS client, say
     headers = {}
     while (line := (await reader.readline()).decode().strip()) != "":
         name, _, value = line.partition(":")

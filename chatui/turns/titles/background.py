@@ -67,7 +67,7 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
 async def settle() -> None:
     """Wait until no conversation of this process waits for a title."""
     while waiting := [*_tasks, *posting.waiting()]:
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.wait(waiting)
 
 
 async def _title(exchange: FirstExchange, choice: str) -> None:
