@@ -23,6 +23,22 @@ from chatui.web.visitors import visitor_of
 View = Callable[..., HttpResponseBase]
 
 
+def secret_address(view: View) -> View:
+    """The address of the page is a secret: other pages learn only the origin, and search engines list nothing.
+
+    Not ``no-referrer``: browsers would then post the page's form with ``Origin: null``, which the CSRF check refuses.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        response.headers["Referrer-Policy"] = "strict-origin"
+        response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+        return response
+
+    return wrapped
+
+
 def guarded(view: View) -> View:
     """ "Not found" and "not yours" are the same 404. Refused access to hidden channels is a 403 that names nothing.
 

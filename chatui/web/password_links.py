@@ -15,7 +15,7 @@ from chatui.accounts.forms import CODE_GUESSES, LinkedPasswordForm
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
+from chatui.web.guards import guarded, secret_address
 from chatui.web.language.choice import back
 from chatui.web.people import notify_sockets, person_of
 from chatui.web.visitors import visitor_of
@@ -23,6 +23,7 @@ from chatui.web.visitors import visitor_of
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
+@secret_address
 @guarded
 def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
     """A form for a new password. Opening it does not use up the link, because programs open links in messages."""
@@ -36,10 +37,7 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
     if request.method == "POST" and form.is_valid():
         notify_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
         return redirect("sign_in")
-    response = render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
-    response.headers["Referrer-Policy"] = "no-referrer"
-    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
-    return response
+    return render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
 
 
 @require_POST

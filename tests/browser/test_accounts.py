@@ -14,6 +14,8 @@ from tests.support.served import PASSWORD, NewDeployment, Server
 
 pytestmark = pytest.mark.browser
 
+NEW_PASSWORD = "another horse battery"
+
 
 @pytest.fixture
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -77,6 +79,33 @@ def test_signing_out_in_one_tab_ends_the_other_and_keeps_no_draft(demo: Server, 
     sign_in(page, "sam")
     expect(Chat(page).box).to_have_value("")
     assert "secret" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+def test_an_invited_person_creates_the_account_and_later_sets_a_new_password(demo: Server, visits: Visits) -> None:
+    """With the referrer policy of the pages behind both links, a browser may send another ``Origin`` than from other pages."""
+    admin = visits.open(demo, "grace", "/manage/people/invite/")
+    admin.locator("textarea").fill("Pam from the shop")
+    admin.get_by_role("button", name="Create links").click()
+    invitation = admin.locator(".manage-link").inner_text()
+    page = visits.open(demo, path=invitation.removeprefix(demo.url))
+    page.get_by_label("Username").fill("pam")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+    expect(Chat(page).box).to_be_visible()
+    sign_out(page)
+
+    admin.goto("/manage/people/?q=pam")
+    admin.get_by_role("link", name="pam").first.click()
+    admin.get_by_role("link", name="Password reset link").click()
+    admin.get_by_role("button", name="Create the link").click()
+    page.goto(admin.locator(".password-link").inner_text())
+    for field in page.locator("input[type=password]").all():
+        field.fill(NEW_PASSWORD)
+    page.get_by_role("button", name="Set the password").click()
+    page.wait_for_url("**/sign-in/**")
+    sign_in(page, "pam", NEW_PASSWORD)
+    expect(Chat(page).box).to_be_visible()
 
 
 def create_first(page: Page, code: str) -> None:

@@ -17,12 +17,13 @@ from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.entrance import second_step, session_start
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
+from chatui.web.guards import guarded, secret_address
 from chatui.web.visitors import visitor_of
 
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
+@secret_address
 @guarded
 def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpResponse:
     """Opening it does not use up the link, because programs open links in messages."""
@@ -43,7 +44,4 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
         CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}
-    response = render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
-    response.headers["Referrer-Policy"] = "no-referrer"
-    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
-    return response
+    return render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
