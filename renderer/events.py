@@ -6,6 +6,7 @@ The order is FrameOpened, any number of FrameText, FrameClosed. In between, a fr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from renderer import strict_json
 from renderer.errors import Code, ErrorCode, Location
@@ -62,12 +63,13 @@ RawEvent = FrameOpened | FrameText | FrameWithdrawn | FrameClosed
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A frame assembled from events: whether it is complete, the rule it breaks, and where it began."""
+    """A frame assembled from events: whether it is complete, the rule it breaks, where it began, and when it ended, if that is known."""
 
     frame: Frame
     complete: bool = True
     error: ErrorCode | None = None
     location: Location | None = field(default=None, compare=False, repr=False)
+    ended_at: datetime | None = field(default=None, compare=False, repr=False)
 
 
 class Assembler:

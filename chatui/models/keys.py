@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 
 from uuid_utils.compat import uuid7
 
@@ -16,3 +16,8 @@ def new_key() -> uuid.UUID:
 def first_key_at(moment: datetime) -> uuid.UUID:
     """A lower bound of all keys created since then: newer rows are found by primary key, without an index on time."""
     return uuid.UUID(int=max(int(moment.timestamp() * 1000), 0) << 80)
+
+
+def moment_of(key: uuid.UUID) -> datetime | None:
+    """When a key was created, to the millisecond; None for a key that is no UUIDv7."""
+    return datetime.fromtimestamp((key.int >> 80) / 1000, UTC) if key.version == 7 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils import timezone
 
 from chatui.models.conversation import Conversation
 from chatui.models.keys import new_key
@@ -25,6 +26,7 @@ class Message(models.Model):
     it.
 
     ``raw`` is the original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame.
+    ``created_at``: when the frame ended, which may be some time before it is stored.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -45,7 +47,7 @@ class Message(models.Model):
     is_complete = models.BooleanField(default=True)
     error_code = models.CharField(max_length=40, blank=True)
     author = models.CharField(max_length=8, choices=Author)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]

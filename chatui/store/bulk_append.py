@@ -35,13 +35,10 @@ def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Au
     """Store frames in a conversation that has no message yet, and return their keys. ``before_batch`` is called in each transaction."""
     keys: list[UUID] = []
     for messages, entries in _batches(conversation, frames, author, keys):
-        dated = [message for message in messages if message.created_at is not None]
-        times = [message.created_at for message in dated]
         with short_transaction():
             before_batch()
             Message.objects.bulk_create(messages)
             SearchEntry.objects.bulk_create(entries)
-            _set_times(dated, times)
     return keys
 
 
@@ -49,14 +46,6 @@ def written_at(conversation: Conversation, messages: Iterable[Message]) -> datet
     """The latest time of these messages that was imported; messages without one have the time of the import, or a later one."""
     imported = conversation.imported_at
     return max((message.created_at for message in messages if imported and message.created_at < imported), default=None)
-
-
-def _set_times(messages: list[Message], times: list[datetime]) -> None:
-    # Django sets ``created_at`` on creation, whatever time the message had.
-    for message, at in zip(messages, times, strict=True):
-        message.created_at = at
-    if messages:
-        Message.objects.bulk_update(messages, ["created_at"])
 
 
 def _batches(

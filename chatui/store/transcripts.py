@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -40,12 +41,13 @@ def header_of(message: Message) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class FrameMetadata:
-    """Stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), completeness, and error code."""
+    """Stored with a frame besides its text and author: turn, ``key`` (None: a new one), completeness, error code, end (None: now)."""
 
     turn_id: UUID | None = None
     key: UUID | None = None
     is_complete: bool = True
     error_code: str = ""
+    ended_at: datetime | None = None
 
 
 _NO_METADATA = FrameMetadata()
@@ -150,8 +152,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: F
         **_columns(writable),
     )
     message.conversation, vars(message)["written"] = conversation, (message.text, writable)  # the second is for ``frame_of``
-    if metadata.key is not None:
-        message.pk = metadata.key
+    message.pk, message.created_at = metadata.key or message.pk, metadata.ended_at or message.created_at
     # Reasoning summaries are not indexed: they are folded into an answer, so a result could not link to them.
     is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return Row(message, show(writable, Audience.END_USER) if is_found else None)
@@ -175,8 +176,7 @@ def _columns(frame: Frame) -> dict[str, Any]:
 
 def problem_counts() -> dict[str, int]:
     """How many stored frames have a problem, by error code."""
-    stored = Message.objects.exclude(error_code="")
-    return dict(stored.values_list("error_code").annotate(count=Count("pk")).order_by())
+    return dict(Message.objects.exclude(error_code="").values_list("error_code").annotate(count=Count("pk")).order_by())
 
 
 def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None, *, for_page: bool = False) -> list[Message]:

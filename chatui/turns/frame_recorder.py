@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
+
+from django.utils import timezone
 
 from chatui.codes import ProductCode, counted
 from chatui.database.writer import writer
@@ -192,7 +194,7 @@ class FrameRecorder:
             return  # never store an empty answer, or the cut one again
         if is_answer(finished.frame.header):
             self._write_summary()
-        self._unsaved.append((self._key, finished))
+        self._unsaved.append((self._key, replace(finished, ended_at=timezone.now())))
         # Hidden frames wait for the next visible frame, so that both are one write. Until then they are stored in pieces.
         if finished.frame.terminator is Terminator.RETURN and self._linger_timer is None:
             self._linger_timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._save_frames)

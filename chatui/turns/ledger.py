@@ -234,7 +234,7 @@ def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Fini
         (
             finished.frame,
             author(finished.frame),
-            transcripts.FrameMetadata(turn_id=job.turn_id, key=key, is_complete=finished.complete, error_code=finished.error or ""),
+            transcripts.FrameMetadata(job.turn_id, key, finished.complete, finished.error or "", finished.ended_at),
         )
         for key, finished in written
     ]

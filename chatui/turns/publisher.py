@@ -158,7 +158,7 @@ class Publisher:
         return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
 
     def elapsed(self) -> int:
-        """Milliseconds since the turn began."""
+        """Milliseconds since the turn began, or since it left the queue."""
         return int((time.monotonic() - self._started) * 1000)
 
     def flush(self) -> None:
@@ -210,6 +210,8 @@ class Publisher:
     def set_position(self, place: int) -> None:
         """Send the turn's position in the queue if it has changed; 0: it no longer waits."""
         if self._people.set_position(place):
+            if not place:
+                self._started = time.monotonic()
             self._flush_soon()
 
     def set_waiting_calls(self, count: int) -> None:

@@ -15,6 +15,7 @@ from chatui.display.tools import cards
 from chatui.languages.sentences import translated
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
+from chatui.models.keys import moment_of
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -156,7 +157,7 @@ class _Page:
             author=message.author,
             created_at=message.created_at,
             offset=_seconds(turn.started_at, message.created_at) if turn else None,
-            took=_seconds(before, message.created_at) if turn and before else None,
+            took=_seconds(_began(message, before), message.created_at) if turn and before else None,
             characters=len(frame.body),
             tokens=self._counter.count(frame.body),
             reply=_partner(message, self._replies.get(message.call_id)) if message.terminator == Terminator.CALL else None,
@@ -190,6 +191,13 @@ def _partner(message: Message, other: Message | None) -> Partner | None:
     if other is None:
         return None
     return Partner(str(other.pk), other.position, abs(_seconds(message.created_at, other.created_at)))
+
+
+def _began(message: Message, before: datetime) -> datetime:
+    """When a frame of a turn began. ``before``: when the frame before it ended, or the turn began."""
+    # A tool works from its call to its reply. A model waits first, for a slot or for a tool, and its frame has its key from its beginning.
+    began = moment_of(message.pk) if message.role != Role.TOOL else None
+    return began if began is not None and before <= began <= message.created_at else before
 
 
 def _seconds(start: datetime, end: datetime) -> float:

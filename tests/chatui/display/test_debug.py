@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
@@ -13,6 +13,7 @@ from chatui.display.debug import branches, frames, prompts, sections, tokens
 from chatui.display.debug.values import ShownFrame, View
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
+from chatui.models.keys import first_key_at
 from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import requests, transcripts
@@ -155,6 +156,18 @@ def test_each_frame_has_its_offset_duration_and_size(talk: Talk, answered: Turn,
     assert [(frame.offset, frame.took) for frame in rest] == [(2, 2), (3, 1), (7, 4), (10, 3)]
     assert [frame.characters for frame in rest] == [13, 27, 12, 15]
     assert {frame.tokens for frame in all_frames(talk.view(grace))} == {None}, "nothing here counts tokens"
+
+
+@pytest.mark.parametrize(("role", "began"), [("assistant", 4), ("tool", 2)])
+def test_a_model_only_takes_time_from_the_beginning_of_its_frame(role: str, began: int, talk: Talk) -> None:
+    at = talk.started_at.replace(microsecond=0)
+    key = UUID(int=first_key_at(at + timedelta(seconds=4)).int | 7 << 76 | 2 << 62)
+    message = Message(pk=key, role=role, created_at=at + timedelta(seconds=9))
+    before = at + timedelta(seconds=2)
+    assert frames._began(message, before) == at + timedelta(seconds=began)
+    assert frames._began(Message(pk=uuid4(), role=role, created_at=message.created_at), before) == before, "an older key says nothing"
+    late = Message(pk=key, role=role, created_at=at + timedelta(seconds=3))
+    assert frames._began(late, before) == before, "an imported message is older than its key"
 
 
 def test_the_bars_of_a_turn_follow_one_another(talk: Talk, answered: Turn, grace: User) -> None:

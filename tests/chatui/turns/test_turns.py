@@ -18,6 +18,7 @@ from chatui.codes import ProductCode
 from chatui.database.writer import Writer
 from chatui.delivery.bus import PROCESS
 from chatui.models import Conversation, Message, Turn, User
+from chatui.models.keys import moment_of
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -279,6 +280,23 @@ async def test_deleting_the_conversation_ends_its_turn_and_keeps_the_shown_text(
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "stopped"
     stored_messages = await Message.objects.aget(channel="final")
     assert stored_messages.text.endswith("Half <|end|>") and not stored_messages.is_complete
+
+
+@pytest.mark.asyncio
+async def test_each_frame_has_the_time_at_which_it_ended_although_they_are_stored_together(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    opened, *more = frame(FINAL, "Four.", Terminator.RETURN)
+    backend.script = [*frame(ANALYSIS, "Two and two"), opened, gate, *more, ended()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    before = timezone.now()
+    await asyncio.sleep(0.2)
+    gate.set()
+    await running.settle()
+    thought, answered = [row async for row in Message.objects.filter(turn=started.turn.pk).order_by("position")]
+    assert thought.created_at < before < before + timedelta(seconds=0.2) <= answered.created_at
+    began = moment_of(answered.pk)
+    assert began is not None and thought.created_at - timedelta(milliseconds=1) <= began <= before
 
 
 @pytest.mark.asyncio

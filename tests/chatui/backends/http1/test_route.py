@@ -78,10 +78,12 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
     """A key and a certificate in one PEM file, signed by the key in the file ``by``, or self-signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    issuer, signer = subject, key
+    issuer, signer, own = subject, key, x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    signers = own
     if by:
         authority = (directory / f"{by}.pem").read_bytes()
-        issuer = x509.load_pem_x509_certificate(authority).subject
+        found = x509.load_pem_x509_certificate(authority)
+        issuer, signers = found.subject, found.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         loaded = serialization.load_pem_private_key(authority, None)
         assert isinstance(loaded, ec.EllipticCurvePrivateKey)
         signer = loaded
@@ -96,11 +98,22 @@ def certificate(directory: Path, name: str, by: str = "", *, is_authority: bool 
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        # Since Python 3.13, certificates without identifiers of the keys are refused.
+        .add_extension(own, critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signers), critical=False)
+        .add_extension(_usage(is_authority=is_authority), critical=True)
         .sign(signer, hashes.SHA256())
     )
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (directory / f"{name}.pem").write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
     return directory / f"{name}.pem"
+
+
+def _usage(*, is_authority: bool) -> x509.KeyUsage:
+    """What the key may be used for: an authority's signs certificates."""
+    names = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "key_cert_sign")
+    used = {"digital_signature", *(["key_cert_sign", "crl_sign"] if is_authority else [])}
+    return x509.KeyUsage(**{name: name in used for name in (*names, "crl_sign", "encipher_only", "decipher_only")})
 
 
 @asynccontextmanager

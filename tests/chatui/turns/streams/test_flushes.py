@@ -77,6 +77,20 @@ def test_a_flush_makes_the_next_one_needless(world: World) -> None:
     assert world.waits() == [30, 2000]
 
 
+def test_the_time_in_the_queue_is_no_thinking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.turns.publisher.time.monotonic", lambda: world.now)
+    turn = followed(world)
+    turn.publisher.set_position(2)
+    world.go_on(40)
+    turn.publisher.set_position(0)
+    world.go_on(3)
+    turn.think()
+    assert turn.publisher.elapsed() == 3000
+    world.go_on(2)
+    turn.open()
+    assert turn.publisher.end_thinking() == 5
+
+
 def test_nothing_is_sent_after_the_end(world: World) -> None:
     turn = followed(world)
     turn.publisher.add_event(wire.Saving())
