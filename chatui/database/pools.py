@@ -12,7 +12,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 from chatui import measures
 from chatui.database.connections import ThreadConnection
-from chatui.database.faults import DatabaseBusyError, is_transient
+from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,6 +62,19 @@ class Pool:
             raise DatabaseBusyError
         finally:
             done.cancel()  # nobody waits for it any more; a job that already runs continues until its deadline
+
+    async def run_or_busy(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """As ``run``, for callers to whom a database that is away is no other than a busy one.
+
+        Raises:
+            DatabaseBusyError: also if the database is locked, full or unavailable.
+        """
+        try:
+            return await self.run(work, *arguments, **named)
+        except FAULTS as error:
+            if not is_transient(error):
+                raise
+            raise busy_error(error) from None
 
     async def run_with_retries(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """As ``run``, repeated until the database can do it. Only for work that may run twice."""

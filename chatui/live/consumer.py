@@ -11,7 +11,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
-from urllib.parse import parse_qs
 from uuid import UUID, uuid4
 
 from chatui import measures, wire
@@ -75,13 +74,17 @@ class ChatConsumer(PageSocket):
         self._reported_at: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self.begin(self._caught_up)
-        session = await pools.commands.run(header_sign_in.session_of, dict(self.scope))
-        self._caller = Caller(session, client_address(dict(self.scope)), self._query_value("language"))
+        try:
+            session = await pools.commands.run_or_busy(header_sign_in.session_of, dict(self.scope))
+        except DatabaseBusyError:
+            await self.close()  # the page tries again
+            return
+        self._caller = Caller(session, client_address(dict(self.scope)), self.query_value("language"))
         await self.accept()
         if session is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
-        if self._is_of_another_release():
+        if self.is_of_another_release:
             await self.close_with(ProductCode.OTHER_RELEASE, CLOSE_OTHER_RELEASE)
             return
         if _open_sockets[session.person.pk] >= MAX_SOCKETS:
@@ -257,8 +260,11 @@ class ChatConsumer(PageSocket):
             self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
             return
         if audience not in self._awaiting:
-            self._awaiting.add(audience)
             running.ask_snapshot(place, audience, self._own_group)
+        self._await_snapshot(audience)
+
+    def _await_snapshot(self, audience: Audience) -> None:
+        self._awaiting.add(audience)
         if audience not in self._retrying:
             self._retrying.add(audience)
             self.start_background(self._retry_snapshot(audience))
@@ -286,13 +292,15 @@ class ChatConsumer(PageSocket):
                 following = await self._run_command(commands.subscribe, subscribe)
             if self._still_follows(audience, before):
                 await self._follow(audience, following)
-        except _REFUSALS as error:
-            if self._still_follows(audience, before):
-                await self._end_following(audience, error.code)
         except Exception as error:  # noqa: BLE001 - fail closed: access that cannot be checked or recorded is refused
-            log.error("following again failed: %s", type(error).__name__)
-            if self._still_follows(audience, before):
-                await self._end_following(audience, ProductCode.INTERNAL)
+            if not isinstance(error, _REFUSALS):
+                log.error("following again failed: %s", type(error).__name__)
+            if not self._still_follows(audience, before):
+                return
+            if isinstance(error, DatabaseBusyError) and audience is Audience.END_USER:
+                self._await_snapshot(audience)  # the page shows what it has until the database is back
+            else:
+                await self._end_following(audience, error.code if isinstance(error, _REFUSALS) else ProductCode.INTERNAL)
 
     def _still_follows(self, audience: Audience, before: Following) -> bool:
         """Whether the page has not opened another conversation meanwhile: this runs beside its commands."""
@@ -321,25 +329,16 @@ class ChatConsumer(PageSocket):
                 await self._end_following(Audience.DEBUG, ProductCode.INTERNAL)
 
     async def _recheck_access(self) -> None:
-        visitor = await pools.commands.run(commands.visitor_of, self._caller)
+        visitor = await pools.commands.run_or_busy(commands.visitor_of, self._caller)
         if visitor.user is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
         debug = self._followed.get(Audience.DEBUG)
         if debug is None:
             return
-        await pools.commands.run(access.recheck_hidden, visitor, debug.conversation_id)
+        await pools.commands.run_or_busy(access.recheck_hidden, visitor, debug.conversation_id)
         if debug.running is not None:
             running.keep_following(debug.running, Audience.DEBUG)
 
     async def _run_command(self, command: Callable[[Visitor, C], T], argument: C) -> T:
-        return await pools.commands.run(commands.run_command, self._caller, command, argument)
-
-    def _is_of_another_release(self) -> bool:
-        """Whether the page is from a release with another protocol version. Clients that are not pages need not send one."""
-        version = self._query_value("protocol")
-        return bool(version) and version != str(wire.PROTOCOL)
-
-    def _query_value(self, name: str) -> str:
-        """A parameter from the query string of the socket's address."""
-        return ",".join(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, []))
+        return await pools.commands.run_or_busy(commands.run_command, self._caller, command, argument)

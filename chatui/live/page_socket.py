@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from datetime import datetime
 from typing import Any
+from urllib.parse import parse_qs
 
 from channels.consumer import get_handler_name
 from channels.exceptions import StopConsumer
@@ -71,6 +72,16 @@ class PageSocket(AsyncWebsocketConsumer):
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Call the handler of an ASGI message. Channels would first check for old database connections, in one thread for all sockets."""
         await getattr(self, get_handler_name(message))(message)
+
+    @property
+    def is_of_another_release(self) -> bool:
+        """Whether the page is from a release with another protocol version. Clients that are not pages need not send one."""
+        version = self.query_value("protocol")
+        return bool(version) and version != str(wire.PROTOCOL)
+
+    def query_value(self, name: str) -> str:
+        """A parameter from the query string of the socket's address."""
+        return ",".join(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, []))
 
     def begin(self, caught_up: Callable[[], None]) -> None:
         """Prepare the socket for sending. ``caught_up``: see Outbox."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from uuid import UUID
@@ -20,10 +19,6 @@ from chatui.turns import leases
 from chatui.turns.slots import PositionChanged, Slots
 from chatui.turns.statements import ending
 
-log = logging.getLogger(__name__)
-
-CLEAR_SECONDS = 1.0
-"""How long a turn that has got its slot waits until its row no longer says that it is queued."""
 LONGEST = timedelta(hours=1)
 """Older turns are ended instead of launched again."""
 
@@ -64,14 +59,14 @@ class Wait:
         def mark(place: int) -> None:
             if place and not self._is_marked:
                 self._is_marked = True
-                writer.post(_set, self._turn.pk, self._turn.lease_owner, True, order=self._turn.pk)
+                self._written(is_queued=True)
             on_position(place)
 
         async with slots.acquire(mark, groups):
             if self._is_marked:
-                self._is_marked = False
                 if not await self._cleared():
                     raise LeftToOthersError
+                self._is_marked = False
             yield
 
     def leave(self) -> None:
@@ -84,15 +79,16 @@ class Wait:
             raise LeftToOthersError
 
     async def _cleared(self) -> bool:
-        """Clear the column. Returns whether the turn is still ours. If the database is locked or away, the turn does not wait for it: the
-        write follows later, and until then only a turn without any text is launched again."""
-        clearing = writer.post(_set, self._turn.pk, self._turn.lease_owner, False, order=self._turn.pk)
+        """Clear the column, however long the database is locked or away: a turn that had asked a model meanwhile could be launched again.
+        Returns whether the turn is still ours."""
         try:
-            async with asyncio.timeout(CLEAR_SECONDS):
-                return await asyncio.shield(clearing)
-        except TimeoutError:
-            log.warning("turn %s: could not store in time that it is no longer queued", self._turn.pk)
-            return True
+            return await asyncio.shield(self._written(is_queued=False))
+        except asyncio.CancelledError:
+            self._written(is_queued=True)  # the first write may still follow, although no model was asked
+            raise
+
+    def _written(self, *, is_queued: bool) -> asyncio.Future[bool]:
+        return writer.post(_set, self._turn.pk, self._turn.lease_owner, is_queued, order=self._turn.pk)
 
 
 def _set(turn_id: UUID, owner: str, is_queued: bool) -> bool:

@@ -127,7 +127,8 @@ class Runner:
         try:
             await self._end(await self._saved(await self._outcome()))
             self._request_title()
-        except queued.LeftToOthersError:  # pages are told nothing: they will follow it there
+        except (queued.LeftToOthersError, LeaseLostError):  # pages are told nothing: they follow it there, or load its end
+            self._send_to_program(Ended(TurnState.INTERRUPTED, ProductCode.SERVER_BUSY))
             writer.post(ledger.give_up_lease, self._job, (), order=self._turn_id)
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
             log_without_content(log, self._turn_id, error)
@@ -220,16 +221,15 @@ class Runner:
             by_server=server_tools.used(self._hosted),
             ended_at=timezone.now(),
         )
-        below = fragments.Below()
-        stored = None if self._is_lost else await self._stored_end(outcome, account)
-        if stored is not None:
-            # Even if the lease was reported lost meanwhile: the lease of an ended turn is no longer renewed.
-            outcome = stored
-            note_end(self._job, outcome, account, self._publisher.elapsed())
-            answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
-            bus().send(groups.person(self._job.asked_by_id), answered)
-            self._send_to_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
-            below = await self._render_end(ledger.ended(self._started.turn, outcome, account))
+        if self._is_lost:
+            raise LeaseLostError
+        outcome = await self._stored_end(outcome, account)
+        # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
+        note_end(self._job, outcome, account, self._publisher.elapsed())
+        answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
+        bus().send(groups.person(self._job.asked_by_id), answered)
+        self._send_to_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
+        below = await self._render_end(ledger.ended(self._started.turn, outcome, account))
         await self._publisher.catch_up()
         self._publisher.end(
             wire.TurnEnded(
@@ -243,19 +243,15 @@ class Runner:
             )
         )
 
-    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome | None:
+    async def _stored_end(self, outcome: Outcome, account: Account) -> Outcome:
         """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
-        stored; None if the turn is no longer ours."""
+        stored. Raises LeaseLostError: the turn is no longer ours."""
         last = self._frames.take_last_frames() if self._frames is not None else None
         end = last_write.End(self._job, outcome, account, lambda: self._pieces.are_written)
         if last is None or self._frames is None:
             await self._stored(partial(end.store, None))
             return outcome
-        try:
-            messages, failure = await last_write.store(end, last, self._stored)
-        except LeaseLostError:
-            self._on_lease_lost()
-            return None
+        messages, failure = await last_write.store(end, last, self._stored)
         if failure is None:
             self._frames.note_stored(messages)
             return outcome

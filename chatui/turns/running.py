@@ -279,10 +279,11 @@ def _never_launched() -> list[Started]:
 
 
 async def settle() -> None:
-    """Wait until no turn runs in this process. If the caller waits no longer, those that still run store what was shown, and say so."""
+    """Wait until no turn runs in this process, and no question is being stored. If the caller waits no longer, those that still run store
+    what was shown, and say so."""
     try:
-        while _runners:
-            await asyncio.wait([task for _, task in _runners.values()])
+        while begun := [*_asking, *(task for _, task in _runners.values())]:
+            await asyncio.wait(begun)
     finally:
         _cancel_runners()
 

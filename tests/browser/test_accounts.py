@@ -76,6 +76,10 @@ def test_signing_out_in_one_tab_ends_the_other_and_keeps_no_draft(demo: Server, 
     sign_out(page)
 
     expect(other.banner).to_contain_text("Sign in again")
+    other.ask("Is anybody there?")
+    expect(other.problem).to_have_text(re.compile("signed out"))
+    expect(other.box).to_have_value("Is anybody there?")
+    expect(other.exchanges).to_have_count(0)
     sign_in(page, "sam")
     expect(Chat(page).box).to_have_value("")
     assert "secret" not in page.evaluate("JSON.stringify(localStorage)")

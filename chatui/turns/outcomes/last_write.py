@@ -47,12 +47,17 @@ class End:
         try:
             stored = self._store_frames(last) if last is not None else ()
         except LeaseLostError:
-            # The turn is no longer running. If it has exactly this end, this process ended it: any other would have stored a different end.
-            if not ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at):
+            if not self._is_stored:
                 raise
             return ()
-        ledger.finish(self.job, self.outcome, self.account, has_pieces=self.has_pieces)
+        if not ledger.finish(self.job, self.outcome, self.account, has_pieces=self.has_pieces) and not self._is_stored:
+            raise LeaseLostError
         return stored
+
+    @property
+    def _is_stored(self) -> bool:
+        """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
+        return ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at)
 
     def _store_frames(self, last: LastFrames) -> Sequence[Message]:
         if self.job.asked.reserved_tokens is not None:

@@ -36,8 +36,8 @@ export class Commands {
   #stopWanted = false;
   /** Whether the person has pressed Stop or Answer now: only of these does a refusal without a client_id tell them. */
   mayBeRefused = false;
-  /** The page says that there is no connection. */
-  #isHeld = false;
+  /** Why nothing can be sent, in words; empty if it can. */
+  #held = "";
 
   /** @param {PageParts} around */
   constructor(around) {
@@ -51,7 +51,7 @@ export class Commands {
 
   /** Whether the server is working on a command. Commands that wait for the connection do not count. */
   get isWorking() {
-    return this.#outbox.size > 0 && !this.#isHeld;
+    return this.#outbox.size > 0 && !this.#held;
   }
 
   /** @param {OutgoingMessage} written */
@@ -68,7 +68,7 @@ export class Commands {
   edit({ question, text, files }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
-    if (this.#isHeld) return void this.#around.transcript.refuseEdit(NO_CONNECTION);
+    if (this.#held) return void this.#around.transcript.refuseEdit(this.#held);
     if (!conversation) return;
     this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice, files });
   }
@@ -130,26 +130,27 @@ export class Commands {
     this.#seen.tell();
   }
 
-  /** The page reports a lost connection: no message is being sent or processed. */
-  hold() {
+  /** The connection is lost: nothing is sent or processed. @param {string} [reason] why, if it will not come back */
+  hold(reason = "") {
     const { composer, transcript } = this.#around;
-    this.#isHeld = true;
-    composer.held = false;
+    this.#held = reason || NO_CONNECTION;
+    composer.held = reason;
     for (const { type, client_id: id } of this.#outbox.waiting()) {
       const isTaken = this.#outbox.isTaken(id);
-      if (type === "send") composer.held = (transcript.sending(id)?.hold(isTaken), true);
+      if (type === "send") composer.held = (transcript.sending(id)?.hold(isTaken), this.#held);
       if (type !== "edit") continue;
       if (isTaken) transcript.dispatchEvent(new CustomEvent("chat:edit-held"));
       else if (this.#outbox.settle(id)) transcript.refuseEdit(NO_CONNECTION);
     }
-    composer.running = transcript.running.length > 0;
+    if (reason) for (const each of transcript.running) each.thinking.hideWorking();
+    composer.running = !reason && transcript.running.length > 0;
   }
 
   /** The connection is back: sends every unanswered command, and a stop that was pressed meanwhile. */
   askAgain() {
     const { composer, transcript } = this.#around;
-    this.#isHeld = false;
-    composer.held = false;
+    this.#held = composer.held = "";
+    composer.say("");
     for (const command of this.#outbox.waiting()) {
       transcript.sending(command.client_id)?.letGo();
       this.#send(command);
@@ -158,16 +159,12 @@ export class Commands {
     this.stopIfWanted();
   }
 
-  /**
-   * The person cancels a message that waits for the connection.
-   * @param {string} clientId
-   * @returns {string | null} its text; null when it is too late
-   */
+  /** Cancels a message that waits to be sent. @param {string} clientId @returns {string | null} its text if in time */
   takeBack(clientId) {
-    if (!this.#isHeld || this.#outbox.isTaken(clientId)) return null;
+    if (!this.#held || this.#outbox.isTaken(clientId)) return null;
     const command = this.#outbox.settle(clientId);
     this.#around.transcript.unsend(clientId);
-    this.#around.composer.held = false;
+    this.#around.composer.held = "";
     return command?.type === "send" ? command.text : null;
   }
 
@@ -182,7 +179,7 @@ export class Commands {
     this.#outbox.add(command);
     this.#around.composer.running = true;
     if (!this.#send(command)) this.#around.banner.hurry();
-    if (this.#isHeld) this.hold();
+    if (this.#held) this.hold();
   }
 
   /** @param {Ask} command */
@@ -193,7 +190,7 @@ export class Commands {
   }
 
   #cannotAsk() {
-    if (this.#isHeld) this.#around.composer.say(NO_CONNECTION);
-    return this.#isHeld || this.#outbox.size > 0;
+    if (this.#held) this.#around.composer.say(this.#held);
+    return this.#held || this.#outbox.size;
   }
 }

@@ -2,7 +2,6 @@
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
 // "chat:settled" when the server has accepted or refused what was sent.
 
-import { t } from "../language/words.js";
 import { closestTo, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, remainingCharacters, isSendKey } from "../models/typing.js";
@@ -12,7 +11,6 @@ import { ModelChoice } from "./model-choice.js";
 
 /** @typedef {import("../files/chip.js").AttachedFile[] | null} Files */
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string, files?: Files }} OutgoingMessage */
-const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
 export class ChatComposer extends HTMLElement {
   #form = find(this, "form", HTMLFormElement);
@@ -26,8 +24,8 @@ export class ChatComposer extends HTMLElement {
   drafts = this.#draft.drafts;
   #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
-  /** Whether a message waits for the connection; the next one then has to wait too. */
-  held = false;
+  /** Why nothing can be sent now, in words; empty if it can. */
+  held = "";
   /** The files to send with a message. @type {() => Files} */
   files = () => null;
 
@@ -135,7 +133,7 @@ export class ChatComposer extends HTMLElement {
     event.preventDefault();
     const text = this.text.trim();
     if (!text) return;
-    if (this.held) return this.say(HELD, "hint");
+    if (this.held) return this.say(this.held, "hint");
     const problem = problemWith(text, this.limit);
     if (problem) return this.say(problem);
     if (this.#running) return this.#sendNext(text);

@@ -27,7 +27,7 @@ export class ConnectionBanner {
   /**
    * @param {HTMLElement} line
    * @param {string} signIn path of the sign-in page
-   * @param {() => void} onLost called when it reports a lost connection
+   * @param {(final?: string) => void} onLost called when it reports a lost connection, with why it will not come back
    */
   constructor(line, signIn, onLost) {
     this.#line = line;
@@ -87,6 +87,7 @@ export class ConnectionBanner {
     clearTimeout(this.#settling);
     this.#say(this.#closingMessage || (code === SIGNED_OUT ? SIGNED_OUT_TEXT : CLOSED_TEXT));
     this.#line.dataset.kind = "final";
+    this.#onLost(this.#line.textContent ?? "");
     if (code === OTHER_RELEASE) this.#line.append(" ", reloadButton());
     if (code !== SIGNED_OUT) return;
     const link = document.createElement("a");

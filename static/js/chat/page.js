@@ -39,7 +39,7 @@ class ChatPage extends HTMLElement {
   #banner = new ConnectionBanner(
     find(this, ".banner-connection", HTMLElement),
     this.dataset.signIn ?? "/",
-    () => this.#commands.hold(),
+    (final) => this.#commands.hold(final),
   );
   #drawer = new Drawer(this);
   #scroller = find(this, ".scroller", HTMLElement);

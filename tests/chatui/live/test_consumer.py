@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.contrib.sessions.models import Session
+from django.db import OperationalError
 
+from chatui.accounts import header_sign_in
 from chatui.audit_log.record import Visitor
+from chatui.database.faults import DatabaseBusyError
 from chatui.delivery import bus
-from chatui.live import consumer
+from chatui.live import commands, consumer
 from chatui.models import AuditEvent, Conversation, CountedLine, Message, Turn, User
 from chatui.permissions import debug_requests
 from renderer.events import FrameText
 from renderer.markup import html
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, stored
+from tests.chatui.turns.test_turns import ask
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 
@@ -261,6 +266,45 @@ async def test_an_ended_session_is_noticed_without_a_command(ada: User, monkeypa
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
     debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
+
+
+FINAL_CODES = {consumer.CLOSE_SIGNED_OUT, consumer.CLOSE_FORBIDDEN, consumer.CLOSE_TOO_MANY, consumer.CLOSE_OTHER_RELEASE}
+
+
+def busy(*_: object) -> object:
+    raise DatabaseBusyError
+
+
+def broken(*_: object) -> object:
+    raise OperationalError("server closed the connection unexpectedly")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("error", [broken, busy])
+async def test_a_page_that_waits_for_a_snapshot_survives_a_database_that_is_away(
+    error: Callable[..., object], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+    turn = (await stored(ada, ask(), "a process that died")).turn
+    async with BrowserSocket(ada) as socket:
+        with monkeypatch.context() as patch:
+            await socket.send("subscribe", conversation=str(turn.conversation_id))
+            assert await socket.silence(0.1) == [], "the premise: it waits"
+            patch.setattr(commands, "subscribe", error)
+            assert await socket.silence(0.3) == []
+        await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
+        assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("error", [broken, busy])
+async def test_a_page_that_connects_while_the_database_is_away_is_asked_to_try_again(
+    error: Callable[..., object], ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(header_sign_in, "session_of", error)
+    async with BrowserSocket(ada) as socket:
+        assert not socket.accepted and socket.close_code not in FINAL_CODES
+    assert "Traceback" not in caplog.text
 
 
 @pytest.mark.asyncio

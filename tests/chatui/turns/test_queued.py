@@ -12,7 +12,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.database.writer import Writer
 from chatui.display.failures import cause_of
 from chatui.models import Message, ProgramAnswer, Turn, UsageEntry, User
 from chatui.store import transcripts
@@ -217,7 +216,7 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
 
 
 @pytest.mark.asyncio
-async def test_a_lost_turn_gets_no_slot_and_a_locked_database_delays_it_only_briefly(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lost_turn_gets_no_slot(ada: User) -> None:
     turn = await left_queued(ada)
     slots, places = Slots(1), list[int]()
     async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
@@ -226,11 +225,35 @@ async def test_a_lost_turn_gets_no_slot_and_a_locked_database_delays_it_only_bri
     with pytest.raises(LeftToOthersError):
         async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
             raise AssertionError("it has no slot")
-    monkeypatch.setattr(queued, "CLEAR_SECONDS", 0.05)
-    monkeypatch.setattr(Writer, "post", lambda *_, **__: asyncio.get_running_loop().create_future())
-    async with Wait(turn, is_for_person=True).slot(slots, places.append, ()):
-        assert slots._free == 0
     assert (slots._free, places) == (1, [])
+
+
+@needs_sqlite
+@pytest.mark.asyncio
+async def test_no_model_is_asked_before_the_row_says_that_the_turn_is_no_longer_queued(ada: User) -> None:
+    turn = await left_queued(ada)
+    slots = Slots(1)
+
+    async def writes() -> None:
+        async with Wait(turn, is_for_person=True).slot(slots, lambda place: None, ()):
+            assert not (await Turn.objects.aget(pk=turn.pk)).is_queued
+
+    with write_lock():
+        writing = asyncio.create_task(writes())
+        await asyncio.sleep(1.5)
+        assert not writing.done(), "another process may still launch it"
+        given_up = asyncio.create_task(writes())
+        await asyncio.sleep(0.1)
+    await asyncio.wait_for(writing, 20)
+    await asyncio.wait_for(given_up, 20)
+    await Turn.objects.filter(pk=turn.pk).aupdate(is_queued=True)
+    with write_lock():
+        given_up = asyncio.create_task(writes())
+        await asyncio.sleep(0.1)
+        given_up.cancel()  # the process ends, or the person presses Stop
+        await asyncio.wait([given_up], timeout=5)
+    await until_queued(turn)
+    assert slots._free == 1
 
 
 def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
@@ -238,6 +261,20 @@ def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
     for hours, turn in enumerate(turns):
         Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() - timedelta(minutes=hours))
     assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
+
+
+@needs_sqlite
+@pytest.mark.asyncio
+async def test_a_process_with_others_beside_it_answers_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
+    with write_lock():
+        asking = asyncio.create_task(running.ask(ada, ask()))
+        await asyncio.sleep(0.1)
+        settling = asyncio.create_task(running.settle())
+        await asyncio.sleep(0.5)
+        assert not settling.done()
+    started = await asyncio.wait_for(asking, 20)
+    await asyncio.wait_for(settling, 20)
+    assert (await Turn.objects.aget(pk=started.turn.pk)).state == "completed" and len(backend.requests) == 1
 
 
 @needs_sqlite

@@ -36,6 +36,7 @@ from renderer.gate import Audience, show
 from renderer.ocml import document
 from tests.chatui.conftest import signed_in, store, stored
 from tests.chatui.store import pieces
+from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -280,6 +281,24 @@ async def test_deleting_the_conversation_ends_its_turn_and_keeps_the_shown_text(
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "stopped"
     stored_messages = await Message.objects.aget(channel="final")
     assert stored_messages.text.endswith("Half <|end|>") and not stored_messages.is_complete
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_pages_hear_of_no_end_from_a_process_that_has_lost_the_turn(is_stopped: bool, ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(FINAL, "Half")[:-1], gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        turn = await Turn.objects.aget()
+        await Turn.objects.filter(pk=turn.pk).aupdate(lease_owner="another process")
+        if is_stopped:
+            await running.stop(Place(turn.pk, PROCESS))  # it was frozen, and reads this only now
+        gate.set()
+        await running.settle()
+        assert not set(ENDS) & {event["type"] for event in await socket.silence(0.3)}
+    assert (await Turn.objects.aget()).state == "running", "the other process ends it"
 
 
 @pytest.mark.asyncio

@@ -197,7 +197,6 @@ useCatalogue({
     "You pasted a long text.": "Sie haben einen langen Text eingefügt.",
     "You will be notified of long answers.": "Sie werden benachrichtigt, wenn eine lange Antwort fertig ist.",
     "You will not be notified any more.": "Sie werden nicht mehr benachrichtigt.",
-    "Your last message has not been sent yet. Please wait for the connection.": "Ihre letzte Nachricht wurde noch nicht gesendet. Bitte warten Sie auf die Verbindung.",
     "Your rating was withdrawn.": "Ihre Bewertung wurde zurückgenommen.",
     "a programming language\u0004text": "Text",
     "an answer\u0004Stopped": "Gestoppt",

@@ -197,7 +197,6 @@ useCatalogue({
     "You pasted a long text.": "긴 글을 붙여넣었습니다.",
     "You will be notified of long answers.": "긴 답변이 완료되면 알려 드립니다.",
     "You will not be notified any more.": "더 이상 알리지 않습니다.",
-    "Your last message has not been sent yet. Please wait for the connection.": "마지막 메시지가 아직 전송되지 않았습니다. 연결될 때까지 기다려 주세요.",
     "Your rating was withdrawn.": "평가를 취소했습니다.",
     "a programming language\u0004text": "텍스트",
     "an answer\u0004Stopped": "중지됨",

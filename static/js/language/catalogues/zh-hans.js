@@ -197,7 +197,6 @@ useCatalogue({
     "You pasted a long text.": "您粘贴了一段很长的文本。",
     "You will be notified of long answers.": "长回答完成时会通知您。",
     "You will not be notified any more.": "将不再通知您。",
-    "Your last message has not been sent yet. Please wait for the connection.": "您的上一条消息尚未发送。请等待连接恢复。",
     "Your rating was withdrawn.": "您的评价已撤回。",
     "a programming language\u0004text": "文本",
     "an answer\u0004Stopped": "已停止",

@@ -55,6 +55,16 @@ def test_nothing_is_stored_for_a_turn_of_another_process(ada: User) -> None:
     assert Turn.objects.get().state == "running" and not Message.objects.filter(turn=job.turn_id).exists()
 
 
+def test_an_end_without_frames_is_none_of_a_turn_of_another_process(ada: User) -> None:
+    job = ledger.load(store(ada, ask()).turn)
+    with pytest.raises(ledger.LeaseLostError):
+        end_of(replace(job, lease_owner="another")).store(None)
+    end = end_of(job)
+    end.store(None)
+    end.store(None)  # the confirmation of the first commit was lost
+    assert Turn.objects.get().state == "completed"
+
+
 def test_pieces_written_just_before_the_end_are_deleted(ada: User) -> None:
     job = ledger.load(store(ada, ask()).turn)
 
