@@ -80,6 +80,12 @@ class Leases:
         """How many turns run here."""
         return len(self._turns)
 
+    @property
+    def may_be_lost(self) -> bool:
+        """Whether others may have our turns: this process stood still for longer than a lease. In an outage nobody can take them."""
+        seconds = time.monotonic() - self._renewed_at
+        return seconds > LEASE.total_seconds() and outages.seconds_since() > seconds
+
     def keys(self) -> list[UUID]:
         """The turns that run here. Safe to call from any thread."""
         return list(self._turns)

@@ -331,7 +331,7 @@ class Runner:
             self._conductor.waiting.look()
         elif message["type"] == "turn.followed":
             self._publisher.note_follower(audience)
-        elif message["type"] == "turn.snapshot":
+        elif message["type"] == "turn.snapshot" and not leases.may_be_lost:  # otherwise the page asks again, and may be told of its end
             self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
 
     def _press_answer_now(self) -> None:

@@ -19,7 +19,7 @@ export class Announcer {
     this.#tab = tab;
   }
 
-  /** @param {string | null} sentence */
+  /** @param {string | null | void} sentence */
   say(sentence) {
     if (sentence) this.#line.textContent = sentence;
   }

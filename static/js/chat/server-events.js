@@ -76,7 +76,7 @@ export class ServerEvents {
       case "chatui:rated":
         return open.changed(event);
       case "chatui:queued":
-        return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
+        return announcer.say(transcript.byTurn(event.turn)?.thinking.showQueued(event.place));
       case "chatui:calls_wait":
       case "chatui:files":
         return fetchFor(transcript.byTurn(event.turn), event);

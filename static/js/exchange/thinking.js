@@ -53,10 +53,11 @@ export class Thinking {
   /**
    * The turn waits in the queue.
    * @param {number} place in the queue, from 1; 0 once it waits no more
+   * @returns {string | void} the sentence about its place
    */
   showQueued(place) {
-    if (place) this.#say(t("You are number %(place)s in the queue…", { place }));
-    else this.showWorking(0);
+    if (place) return this.#say(t("You are number %(place)s in the queue…", { place }));
+    this.showWorking(0);
   }
 
   /** The answer is complete, but the server is slow to store it. */
@@ -68,9 +69,9 @@ export class Thinking {
   #say(sentence) {
     this.hideWorking();
     const line = seek(this.#exchange, ".working", HTMLElement);
-    if (!line) return;
+    if (!line) return "";
     line.hidden = false;
-    find(line, ".working-text", HTMLElement).textContent = sentence;
+    return (find(line, ".working-text", HTMLElement).textContent = sentence);
   }
 
   /** @param {boolean} canEnd */

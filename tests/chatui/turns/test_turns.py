@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
+from chatui.database.faults import outages
 from chatui.database.writer import Writer
 from chatui.delivery.bus import PROCESS
 from chatui.models import Conversation, Message, Turn, User
@@ -299,6 +301,32 @@ async def test_pages_hear_of_no_end_from_a_process_that_has_lost_the_turn(is_sto
         await running.settle()
         assert not set(ENDS) & {event["type"] for event in await socket.silence(0.3)}
     assert (await Turn.objects.aget()).state == "running", "the other process ends it"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_outage", [False, True])
+async def test_a_process_that_stood_still_sends_no_snapshot_until_it_has_renewed_its_leases(
+    is_outage: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(FINAL, "Half")[:-1], gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(leases, "_renew", nothing)
+        patch.setattr(leases, "_renewed_at", time.monotonic() - 20)
+        if is_outage:
+            outages.record()
+        async with BrowserSocket(ada) as socket:
+            await socket.send("subscribe", conversation=str(started.turn.conversation_id))
+            seen = {event["type"] for event in await socket.silence(0.3)}
+            assert ("chatui:snapshot" in seen) is is_outage
+    gate.set()
+    await running.settle()
+
+
+async def nothing(*_: object) -> None:
+    pass
 
 
 @pytest.mark.asyncio
