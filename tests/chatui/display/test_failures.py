@@ -8,7 +8,8 @@ import pytest
 
 from chatui.backends.base import ContextUse
 from chatui.codes import ProductCode
-from chatui.display.failures import Failure, number, sentence
+from chatui.display.failures import Failure, cause_of, number, sentence
+from chatui.models import Turn
 from tests.support.cases import for_each
 
 TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
@@ -47,3 +48,11 @@ def test_a_too_long_question_shows_its_length_and_the_limit() -> None:
 def test_every_code_has_complete_sentences(code: ProductCode) -> None:
     text = sentence(Failure(code, TURN))
     assert text[0].isupper() and text.endswith(".") and len(text) < 180
+
+
+@pytest.mark.parametrize(
+    ("cause", "code", "expected"),
+    [("HTTP 401", "E-X-BACKEND-SETUP", "vllm: HTTP 401"), ("", "E-X-LENGTH", "vllm: E-X-LENGTH"), ("", "", "vllm: cause unknown")],
+)
+def test_admins_get_the_cause_or_the_code_that_says_it(cause: str, code: str, expected: str) -> None:
+    assert cause_of(Turn(choice="vllm/gpt-oss-20b", error_cause=cause, error_code=code)) == expected
