@@ -45,6 +45,8 @@ DRAIN_SECONDS = 5.0
 REAP_SECONDS = 10.0
 FINISH_SECONDS = 0.2
 """How often a process that ends looks which turns have begun: one that was just launched may turn out to wait."""
+LAST_WRITE_SECONDS = 2.0
+"""How long turns that are cut off when the process ends may take to store their end. What they do not store is in pieces already."""
 ENDING_SECONDS = 5.0
 LAUNCH_GRACE = timedelta(seconds=5)
 ASK_PATIENCE = 20.0
@@ -285,7 +287,7 @@ async def settle() -> None:
         while begun := [*_asking, *(task for _, task in _runners.values())]:
             await asyncio.wait(begun)
     finally:
-        _cancel_runners()
+        await _end_runners()
 
 
 async def finish() -> None:
@@ -296,13 +298,16 @@ async def finish() -> None:
         while begun := [*_asking, *(task for runner, task in _runners.values() if runner.wait.is_over or runner.is_stopped)]:
             await asyncio.wait(begun, timeout=FINISH_SECONDS)
     finally:
-        # The queued ones leave their rows to the next process. Those that have no more time store what was shown, and say so.
-        _cancel_runners()
+        await _end_runners()
 
 
-def _cancel_runners() -> None:
-    for _, task in _runners.values():
+async def _end_runners() -> None:
+    """Give turns that have no more time a moment to store what was shown, and to say so. Queued ones leave their rows to others."""
+    left = [task for _, task in _runners.values()]
+    for task in left:
         task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=LAST_WRITE_SECONDS)
 
 
 def release_turns() -> None:

@@ -289,6 +289,7 @@ async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada
     started = await asyncio.wait_for(asking, 20)
     await asyncio.wait_for(finishing, 20)
     await running.settle()
+    await until_queued(started.turn)  # the write is in the queue of the writer, which is emptied before the process exits
     left = await Turn.objects.aget(pk=started.turn.pk)
     assert (left.state, left.is_queued, backend.requests) == ("running", True, []), "the next process launches it"
 
