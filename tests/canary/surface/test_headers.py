@@ -28,6 +28,7 @@ POLICY = {
 }
 FRAMES = "frame-src 'self'"
 TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types chatui"}
+WITH_FORMS = ("/invitation/", "/password/link/")
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -40,8 +41,12 @@ HEADERS = {
 
 def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
-    expected = HEADERS | ({"Referrer-Policy": _of_secret_address(response)} if "X-Robots-Tag" in headers else {})
+    # No other page must learn the address of a share or of an invitation.
+    secret = {"Referrer-Policy": "strict-origin" if path.split(" ")[-1].startswith(WITH_FORMS) else "no-referrer"}
+    expected = HEADERS | (secret if "X-Robots-Tag" in headers else {})
     found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in expected.items() if headers.get(name) != value]
+    if headers.get("Referrer-Policy") == "no-referrer" and not response.streaming and b"csrfmiddlewaretoken" in response.content:  # type: ignore[attr-defined]
+        found.append(f"{path}: browsers post its form with a null origin, which is refused")
     policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
     shows_answers = path.endswith("?all=1") if response.streaming else b"data-diagram=" in response.content  # type: ignore[attr-defined]
     if (FRAMES in policy) == shows_answers:
@@ -53,13 +58,6 @@ def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]
     if "Permissions-Policy" not in headers or "Access-Control-Allow-Origin" in headers:
         found.append(f"{path}: Permissions-Policy is missing, or other origins are let in")
     return found
-
-
-def _of_secret_address(response: object) -> str:
-    """No other page must learn the address of a share or of an invitation. With ``no-referrer``, browsers post a page's form with ``Origin:
-    null``, which is refused."""
-    content = b"" if response.streaming else response.content  # type: ignore[attr-defined]
-    return "strict-origin" if b"csrfmiddlewaretoken" in content else "no-referrer"
 
 
 def has_trusted_types(response: object) -> bool:
