@@ -110,7 +110,7 @@ def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None
     chat = temporary_chat(visits, demo)
     chat.box.fill("a secret that I do not send")
     chat.page.wait_for_timeout(500)  # it is stored shortly after the last key press
-    assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
+    chat.page.wait_for_function("Object.values(sessionStorage).join().includes('a secret')")
     assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
     chat.page.reload()
     expect(chat.box).to_have_value("a secret that I do not send")
