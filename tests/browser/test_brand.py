@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -23,12 +23,8 @@ def branded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     directory = tmp_path_factory.mktemp("branded")
     (directory / "mark.svg").write_text(MARK, encoding="utf-8")
     deployment = Deployment(directory / "data", CHATUI_NAME="Ask Physics", CHATUI_MARK=str(directory / "mark.svg"), CHATUI_ACCENT="#ff8800")
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []))
+    with served(deployment) as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 @pytest.mark.extended

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -31,12 +31,8 @@ def server(provider: ScriptedProvider, tmp_path_factory: pytest.TempPathFactory)
     config = f'passwords = "emergency"\nemergency_accounts = ["rescue"]\n[[provider]]\n{table}\n'
     (directory / "sign-in.toml").write_text(config, encoding="utf-8")
     deployment = Deployment(directory / "data", CHATUI_SIGN_IN_FILE=str(directory / "sign-in.toml"))
-    try:
-        server = deployment.start()
-        deployment.make_people(rescue=(False, []))
+    with served(deployment, "rescue") as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: Server, visits: Visits) -> None:

@@ -87,11 +87,11 @@ class NewDeployment(Deployment):
 
 
 @contextlib.contextmanager
-def served(deployment: Deployment) -> Iterator[Server]:
-    """A process of the deployment, with the account ``ada``."""
+def served(deployment: Deployment, *people: str) -> Iterator[Server]:
+    """A process of the deployment, with the accounts of ``people``; of ``ada`` if nobody is named."""
     try:
         server = deployment.start()
-        deployment.make_people(ada=(False, []))
+        deployment.make_people(**{name: (False, []) for name in people or ("ada",)})
         yield server
     finally:
         deployment.stop()

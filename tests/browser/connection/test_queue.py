@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -21,12 +21,8 @@ WAIT_MS = 4_000
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The product with the demo, which writes slowly and only one answer at a time."""
     deployment = Deployment(tmp_path_factory.mktemp("queue"), CHATUI_DEMO_TOKENS_PER_SECOND="40", CHATUI_MAX_ANSWERS_AT_ONCE="1")
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []), bela=(False, []))
+    with served(deployment, "ada", "bela") as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def test_a_waiting_question_has_a_place_and_then_an_answer_that_counts_no_wait(server: Server, visits: Visits) -> None:

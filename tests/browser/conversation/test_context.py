@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
 from tests.support.cases import extended
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
 
@@ -23,12 +23,8 @@ FULL = re.compile(r"^About (\d+)% of what the model can read at once")
 def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The product with a llama.cpp server whose context is small."""
     deployment = Deployment(tmp_path_factory.mktemp("small"), CHATUI_BACKEND_URL=llama_server_with_a_small_context)
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []), bela=(False, []))
+    with served(deployment, "ada", "bela") as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 @pytest.mark.parametrize("device", [{}, extended(PHONE)], ids=["desk", "phone"])

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser
 
@@ -23,12 +23,8 @@ TIME = re.compile(r"^Thought for (\d+ s|a moment)$")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The demo, slow enough to show summaries of its reasoning, which it writes itself."""
     deployment = Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="16")
-    try:
-        server = deployment.start()
-        deployment.make_people(ada=(False, []), bela=(False, []))
+    with served(deployment, "ada", "bela") as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def test_steps_are_listed_while_the_model_thinks_and_fold_up_when_the_answer_begins(slow: Server, visits: Visits) -> None:

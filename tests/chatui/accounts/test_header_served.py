@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.served import Deployment, Server
+from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.served
 
@@ -22,12 +22,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
     config = f'[header]\nname = "X-Remote-User"\nproxies = ["{PROXY}"]\nsecret = "hush"\n'
     (tmp_path / "sign-in.toml").write_text(config, encoding="utf-8")
     deployment = Deployment(tmp_path / "data", CHATUI_SIGN_IN_FILE=str(tmp_path / "sign-in.toml"))
-    try:
-        server = deployment.start()
-        deployment.make_people(first=(False, []))
+    with served(deployment, "first") as server:
         yield server
-    finally:
-        deployment.stop()
 
 
 def status_of(server: Server, *headers: tuple[str, str], peer: str = PROXY, path: str = "/sign-in/ways/") -> int:

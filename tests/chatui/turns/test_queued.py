@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
@@ -20,6 +21,7 @@ from chatui.turns.outcomes.verdict import PROCESS_ENDED
 from chatui.turns.queued import LeftToOthersError, Wait
 from chatui.turns.running import Place
 from chatui.turns.slots import Slots, slots
+from chatui.turns.start import Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
 from tests.chatui.database.locks import needs_sqlite, write_lock
@@ -263,31 +265,30 @@ def test_those_that_were_asked_first_are_launched_first(ada: User) -> None:
     assert [turn.pk for turn in sweep.abandoned()] == [turn.pk for turn in reversed(turns)]
 
 
-@needs_sqlite
-@pytest.mark.asyncio
-async def test_a_process_with_others_beside_it_answers_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
+async def stored_before(draining: Coroutine[Any, Any, None], ada: User) -> Started:
+    """A question that is still being stored when the process begins to end, and delays that."""
     with write_lock():
         asking = asyncio.create_task(running.ask(ada, ask()))
         await asyncio.sleep(0.1)
-        settling = asyncio.create_task(running.settle())
+        ending = asyncio.create_task(draining)
         await asyncio.sleep(0.5)
-        assert not settling.done()
+        assert not ending.done()
     started = await asyncio.wait_for(asking, 20)
-    await asyncio.wait_for(settling, 20)
+    await asyncio.wait_for(ending, 20)
+    return started
+
+
+@needs_sqlite
+@pytest.mark.asyncio
+async def test_a_process_with_others_beside_it_answers_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
+    started = await stored_before(running.settle(), ada)
     assert (await Turn.objects.aget(pk=started.turn.pk)).state == "completed" and len(backend.requests) == 1
 
 
 @needs_sqlite
 @pytest.mark.asyncio
 async def test_a_process_that_ends_waits_for_a_question_that_is_being_stored(ada: User, backend: ScriptedBackend) -> None:
-    with write_lock():
-        asking = asyncio.create_task(running.ask(ada, ask()))
-        await asyncio.sleep(0.1)
-        finishing = asyncio.create_task(running.finish())
-        await asyncio.sleep(0.5)
-        assert not finishing.done()
-    started = await asyncio.wait_for(asking, 20)
-    await asyncio.wait_for(finishing, 20)
+    started = await stored_before(running.finish(), ada)
     await running.settle()
     await until_queued(started.turn)  # the write is in the queue of the writer, which is emptied before the process exits
     left = await Turn.objects.aget(pk=started.turn.pk)
