@@ -60,12 +60,17 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     _ports: list[Any]
     _draining: asyncio.Task[None] | None = None
 
+    def __init__(self, on_listening: Callable[[], None], **options: Any) -> None:
+        """``on_listening``: called once the server listens, before it accepts connections; not if it cannot. For ``options`` see Daphne."""
+        super().__init__(**options)
+        self._on_listening = on_listening
+
     def run(self) -> None:
         """See Daphne."""
         self._ports = []
         self.request_buffer_size = BODY_PIECE
         open_files.raise_limit()
-        # Called after the factories are created, and before the reactor runs.
+        # Called after the factories are created and the server listens, and before the reactor runs.
         self.ready_callable = self._prepare
         super().run()
 
@@ -75,6 +80,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         super().listen_success(port)
 
     def _prepare(self) -> None:
+        self._on_listening()
         self.ws_factory.protocol = _Protocol
         self.http_factory.protocol = channel.protocol
         self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)

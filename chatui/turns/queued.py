@@ -44,8 +44,12 @@ class Wait:
     def first_number(self) -> int:
         """The number of the first event that pages get of the turn. A page that followed it in the process that ended must not take new
         events for those that it has: it notices a gap, and asks for a snapshot. A queued turn sends about one event each second."""
-        seconds = (timezone.now() - self._turn.started_at).total_seconds()
-        return 100 + 10 * max(0, int(seconds)) if self._turn.is_queued else 1
+        return 100 + 10 * int(self._waited) if self._turn.is_queued else 1
+
+    @property
+    def _waited(self) -> float:
+        """For how many seconds the turn has waited, in the processes that had it before; 0 for one that begins in this process."""
+        return max(0.0, (timezone.now() - self._turn.started_at).total_seconds()) if self._turn.is_queued else 0.0
 
     @contextlib.asynccontextmanager
     async def slot(self, slots: Slots, on_position: PositionChanged, groups: Iterable[str]) -> AsyncIterator[None]:
@@ -62,7 +66,7 @@ class Wait:
                 self._written(is_queued=True)
             on_position(place)
 
-        async with slots.acquire(mark, groups):
+        async with slots.acquire(mark, groups, self._waited):
             if self._is_marked:
                 if not await self._cleared():
                     raise LeftToOthersError

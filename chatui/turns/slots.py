@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -31,12 +32,14 @@ class NoSpareSlotError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A waiting turn. ``groups``: those of its groups that have a limit. ``place``: the position that it was last sent."""
+    """A waiting turn. ``groups``: those of its groups that have a limit. ``since``: when it began to wait, in seconds of the monotonic
+    clock. ``place``: the position that it was last sent."""
 
     groups: frozenset[str]
     on_position: PositionChanged
     admitted: asyncio.Future[None]
-    place: int
+    since: float
+    place: int = sys.maxsize
 
 
 class Slots:
@@ -61,10 +64,11 @@ class Slots:
         return 0 if self.is_closed else self._free
 
     @contextlib.asynccontextmanager
-    async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = ()) -> AsyncIterator[None]:
+    async def acquire(self, on_position: PositionChanged, groups: Iterable[str] = (), waited: float = 0.0) -> AsyncIterator[None]:
         """Hold a slot for the duration of the block. If it must wait, ``on_position`` gets the position at once, and again when it changes.
 
-        ``groups``: those that the person is in. The answer counts toward each of them that has a limit.
+        ``groups``: those that the person is in. The answer counts toward each of them that has a limit. ``waited``: for how many seconds it
+        has already waited in another process; it goes ahead of those that have waited for less.
         """
         begun_at = time.monotonic()
         limited = self._free_by_group.keys() & set(groups)
@@ -72,7 +76,7 @@ class Slots:
         if self._open and not self._is_full(own) and not any(own & others for others in self._counts):
             self._take(own)
         else:
-            await self._wait(own, on_position)
+            await self._wait(own, on_position, begun_at - waited)
         measures.QUEUE_SECONDS.observe(time.monotonic() - begun_at)
         try:
             yield
@@ -100,10 +104,9 @@ class Slots:
         finally:
             self._spare.pop(task, None)
 
-    async def _wait(self, own: frozenset[str], on_position: PositionChanged) -> None:
-        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, own))
-        self._queue[waiting] = None
-        self._counts[own] += 1
+    async def _wait(self, own: frozenset[str], on_position: PositionChanged, since: float) -> None:
+        waiting = _Waiting(own, on_position, asyncio.get_running_loop().create_future(), since)
+        self._join(waiting)
         if self._open and not self._is_full(own):
             self._admit()  # its groups have room for it, and for their members that are already waiting
         if not waiting.admitted.done():
@@ -120,6 +123,19 @@ class Slots:
                 self._admit()  # the slots that were reserved for it are free
             raise
         on_position(0)
+
+    def _join(self, waiting: _Waiting) -> None:
+        later: list[_Waiting] = []
+        for other in reversed(self._queue):
+            if other.since <= waiting.since:
+                break
+            later.append(other)
+        ahead = self._counts - Counter(other.groups for other in later)
+        waiting.place = self._place_behind(ahead, waiting.groups)
+        for moved in (waiting, *reversed(later)):
+            self._queue.pop(moved, None)
+            self._queue[moved] = None
+        self._counts[waiting.groups] += 1
 
     def _take(self, groups: frozenset[str]) -> None:
         self._free -= 1

@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from chatui.accounts import first_account
 from chatui.delivery import groups
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from chatui.models import Conversation, Message, User
 
 
-@require_GET
+@require_safe
 @guarded
 @draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:

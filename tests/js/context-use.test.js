@@ -9,6 +9,6 @@ test("what is not known is not shown", () => {
 test("how full it is, and what is left out, are shown in words", () => {
   const full = "About 60% of what the model can read at once";
   assert.equal(contextText(60, 0), full);
-  assert.equal(contextText(60, 1), `${full} · Oldest question left out`);
+  assert.equal(contextText(60, 1), `Oldest question left out · ${full}`);
   assert.equal(contextText(0, 12), "Oldest 12 questions left out");
 });

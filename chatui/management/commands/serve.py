@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,9 +45,8 @@ class Command(BaseCommand):
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
         host, port = options["host"], options["port"]
-        self._print_address(host, port)
         cli = CommandLineInterface()
-        cli.server_class = Server
+        cli.server_class = partial(Server, partial(self._print_address, host, port))
         cli.run(
             [
                 "-b",

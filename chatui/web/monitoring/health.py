@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from chatui.monitoring import readiness
 
 
-@require_GET
+@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """200 while the process runs. It checks nothing else: a process must not be killed because its database is down."""
     return _uncached(HttpResponse("ok\n", content_type="text/plain"))
 
 
-@require_GET
+@require_safe
 async def readyz(request: HttpRequest) -> HttpResponse:
     """200 if everything that the process needs is available, else 503; both list the state of each."""
     findings = await readiness.check()

@@ -53,7 +53,7 @@ export class FindBar {
     this.#bar.hidden = false;
     this.open(null);
     this.#text.value = kept.text;
-    void this.#search(kept.message);
+    void this.#search(kept);
   }
 
   /**
@@ -83,14 +83,15 @@ export class FindBar {
     this.#timer = setTimeout(run, delay);
   }
 
-  /** @param {string} [message] where to begin; by default at the first match at or below the top of the screen */
-  async #search(message) {
+  /** @param {SavedSearch} [from] where to begin; by default at the first match at or below the top of the screen */
+  async #search(from) {
     const mine = ++this.#asked;
     this.#elsewhere = new Elsewhere([]);
     this.#current = -1;
     this.#look();
-    const place = message ? document.getElementById(`m-${message}`) : null;
-    this.#current = this.#ranges.findIndex((range) => isFrom(range, place));
+    const place = from ? document.getElementById(`m-${from.message}`) : null;
+    if (place && from?.by === -1) this.#current = this.#ranges.findLastIndex((range) => range.intersectsNode(place));
+    else this.#current = this.#ranges.findIndex((range) => isFrom(range, place));
     if (this.#current < 0) this.#current = this.#ranges.length - 1;
     this.#show();
     const { transcript } = this.#around;
@@ -122,7 +123,7 @@ export class FindBar {
     const isLast = this.#current === (by > 0 ? this.#ranges.length - 1 : 0) || !this.#ranges.length;
     const message = isLast ? this.#elsewhere.next(by) : null;
     if (message && open.id) {
-      saveSearch({ conversation: open.id, text, message });
+      saveSearch({ conversation: open.id, text, message, by });
       return open.leadTo(message);
     }
     this.#current = nextMatch(this.#current, this.#ranges.length, by);

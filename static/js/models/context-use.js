@@ -11,5 +11,5 @@ export function contextText(percent, leftOut) {
   const share = number(percent / 100, { style: "percent" });
   const full = percent > 0 ? t("About %(share)s of what the model can read at once", { share }) : "";
   const left = leftOut > 0 ? tn("Oldest question left out", "Oldest %(n)s questions left out", leftOut) : "";
-  return [full, left].filter(Boolean).join(" · ");
+  return [left, full].filter(Boolean).join(" · "); // a narrow screen cuts the end
 }

@@ -50,7 +50,7 @@ def test_people_see_how_full_the_context_is_and_nothing_moves(small: Server, vis
     chat.ask("Hello!")
     expect(chat.exchanges).to_have_count(3)
     expect(chat.last).not_to_have_attribute("data-state", "running")
-    expect(line).to_have_text(re.compile("Oldest (question|[0-9] questions) left out$"))
+    expect(line).to_have_text(re.compile(r"^Oldest (question|[0-9] questions) left out( ·|$)"))
     expect(chat.last.locator(".answer-facts")).to_contain_text("left out")
     assert chat.page.locator(".composer-box").bounding_box() == before
 

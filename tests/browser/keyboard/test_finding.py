@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -99,3 +101,23 @@ def test_what_is_not_loaded_is_found_and_opened(keys: str, demo_deployment: Depl
     expect(bar(chat.page)).to_contain_text("Match 1 of 1.")
     expect(box).to_have_value("question 7?")
     assert chat.page.evaluate(MARKED) == ["Question 7?"]
+
+
+def test_previous_goes_on_with_the_last_match_of_the_part_that_it_loads(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
+    address, _ = make_long_talk(demo_deployment, "ada", 70)
+    chat = Chat(visits.open(demo, "ada", address))
+    chat.page.route("**/exchanges/**", lambda route: None)  # scrolling up loads nothing meanwhile
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("f")
+    box = bar(chat.page).get_by_role("searchbox")
+    box.fill("few lines")  # three times in each answer
+    expect(bar(chat.page)).to_contain_text("Messages above:")
+    first = int(str(chat.page.locator(".question-text").first.text_content()).strip(" \nQuestion?"))
+    while "Match 1 of" not in str(bar(chat.page).text_content()):
+        box.press("Shift+Enter")
+    with chat.page.expect_navigation():
+        box.press("Shift+Enter")
+    expect(bar(chat.page)).to_contain_text("Match ")
+    expect(chat.page.get_by_text(f"Answer {first - 1}.")).to_be_in_viewport()
+    place = re.search(r"Match (\d+) of", str(bar(chat.page).text_content()))
+    assert place and int(place[1]) % 3 == 0, "the last of the three"

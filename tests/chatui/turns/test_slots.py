@@ -53,6 +53,26 @@ async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: p
 
 
 @pytest.mark.asyncio
+async def test_who_has_waited_longer_elsewhere_goes_first_and_nobodys_place_gets_worse() -> None:
+    slots, order, places = Slots(1), list[str](), dict[str, list[int]]()
+
+    async def ask(name: str, waited: float = 0.0) -> None:
+        async with slots.acquire(places.setdefault(name, []).append, waited=waited):
+            order.append(name)
+            await asyncio.sleep(0)
+
+    async with slots.acquire(print):
+        tasks = []
+        for name, waited in {"new": 0.0, "old": 30.0, "newer": 0.0, "older": 60.0, "between": 40.0}.items():
+            tasks.append(asyncio.create_task(ask(name, waited)))
+            await asyncio.sleep(0)
+        assert places == {"new": [1], "old": [1], "newer": [3], "older": [1], "between": [2]}
+    await asyncio.gather(*tasks)
+    assert order == ["older", "between", "old", "new", "newer"]
+    assert all(known == sorted(known, reverse=True) for known in places.values()) and not slots._counts
+
+
+@pytest.mark.asyncio
 async def test_giving_up_leaves_the_queue() -> None:
     slots, done, places, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
     first, second, third = (asyncio.create_task(hold(slots, name, done, places, end)) for name in "abc")

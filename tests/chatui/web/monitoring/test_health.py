@@ -82,3 +82,8 @@ def test_frequent_checks_are_answered_from_a_cache(monkeypatch: pytest.MonkeyPat
 
 def test_the_migrations_of_a_release_are_those_that_django_would_load() -> None:
     assert readiness.on_disk() == set(MigrationLoader(None).disk_migrations) and len(readiness.on_disk()) > 20
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz"])
+def test_monitors_may_ask_for_the_head_alone(path: str) -> None:
+    assert Client().head(path).status_code == Client().get(path).status_code
