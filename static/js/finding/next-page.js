@@ -2,7 +2,7 @@
 
 const KEY = "chatui:find";
 
-/** @typedef {{ conversation: string, text: string, message: string, by: 1 | -1 }} SavedSearch `by`: the person's direction */
+/** @typedef {{ conversation: string, text: string, message: string, by: 1 | -1 }} SavedSearch `by`: where to */
 
 /** @param {SavedSearch} kept for the page that shows the message */
 export function saveSearch(kept) {

@@ -22,6 +22,7 @@ import resource
 import signal
 import sys
 import threading
+import tokenize  # noqa: F401 - linecache would import it to print a traceback, when no file can be opened any more
 import traceback
 import types
 import warnings
@@ -137,7 +138,10 @@ def _run_guarded(task: Any, namespace: dict[str, Any]) -> bool:
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename == _answer.__code__.co_filename:
             frames = frames.tb_next
-        traceback.print_exception(type(error), error, frames, limit=-TRACEBACK_FRAMES, file=sys.stdout)
+        try:
+            traceback.print_exception(type(error), error, frames, limit=-TRACEBACK_FRAMES, file=sys.stdout)
+        except Exception:  # noqa: BLE001 - the code may have left no memory or files for it
+            print(f"{type(error).__name__}: {error}")  # noqa: T201
         return True
     return False
 

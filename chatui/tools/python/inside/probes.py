@@ -15,6 +15,7 @@ import resource
 import socket
 import struct
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -212,6 +213,8 @@ def _fill(place: str) -> bool:
 
 def main() -> None:
     """Make every attempt."""
+    # Since Python 3.12, os.fork warns in a process with several threads. The output must be JSON alone.
+    warnings.simplefilter("ignore")
     found = {}
     for name, attempt in attempts():
         try:

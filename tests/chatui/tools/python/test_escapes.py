@@ -76,6 +76,15 @@ def test_every_attempt_fails() -> None:
     assert len(attempt_results()) > 90 and [name for name, has_succeeded in attempt_results().items() if has_succeeded] == []
 
 
+def test_warnings_of_a_newer_python_are_no_part_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since Python 3.12, ``os.fork`` warns in a process with several threads, also when it fails."""
+    code = examination._code
+    warning = "import os, warnings\n_fork = os.fork\nos.fork = lambda: (warnings.warn('threads', DeprecationWarning), _fork())[1]\n"
+    monkeypatch.setattr(examination, "_code", lambda *about: warning + code(*about))
+    found = asyncio.run(examination.attempts(sandbox()))
+    assert found.made["make a process"] is False and found.escapes == []
+
+
 @for_each(NAMED)
 def test_every_known_probe_is_included(name: str) -> None:
     assert attempt_results()[NAMED[name]] is False
