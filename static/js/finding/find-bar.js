@@ -51,7 +51,7 @@ export class FindBar {
   /** Continues where the last page stopped. @param {SavedSearch} kept */
   resume(kept) {
     this.#bar.hidden = false;
-    this.open(null);
+    this.open(find(document, "main", HTMLElement));
     this.#text.value = kept.text;
     void this.#search(kept);
   }

@@ -101,6 +101,8 @@ def test_what_is_not_loaded_is_found_and_opened(keys: str, demo_deployment: Depl
     expect(bar(chat.page)).to_contain_text("Match 1 of 1.")
     expect(box).to_have_value("question 7?")
     assert chat.page.evaluate(MARKED) == ["Question 7?"]
+    box.press("Escape")
+    expect(chat.page.locator("main")).to_be_focused()
 
 
 def test_previous_goes_on_with_the_last_match_of_the_part_that_it_loads(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
