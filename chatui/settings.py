@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
+from pydantic import ValidationError
 
 from chatui.env import BASE_DIR, LOCALE_DIR, Environment
 from chatui.languages import available
 from chatui.languages.available import SOURCE
 
-ENVIRONMENT = Environment.of(os.environ)
+try:
+    ENVIRONMENT = Environment.of(os.environ)
+except ValidationError as error:
+    _wrong = ((".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, ")) for each in error.errors())
+    # Without a traceback, in which the names of the settings would be hard to find.
+    sys.exit("\n".join(f"CHATUI_{name.upper()}: {problem}" for name, problem in _wrong))
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
 
 ENVIRONMENT.make_data_dir()

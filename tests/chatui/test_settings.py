@@ -61,6 +61,17 @@ def test_the_error_for_an_invalid_setting_quotes_no_value(name: str, value: str,
     assert name.lower() in str(error.value) and "hunter2" not in str(error.value)
 
 
+@pytest.mark.slow
+def test_a_command_names_each_invalid_setting_and_shows_no_traceback(tmp_path: Path) -> None:
+    wrong = {"CHATUI_DRAIN_SECONDS": "soon", "CHATUI_FILE_KEY": "hunter2"}
+    environment = os.environ | {"CHATUI_DATA_DIR": str(tmp_path)} | wrong
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve"], cwd=BASE_DIR, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr and "hunter2" not in done.stderr
+    assert {line.split(":")[0] for line in done.stderr.splitlines()} == wrong.keys()
+
+
 def test_the_secret_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     first = Environment(data_dir=tmp_path / "data").signing_key()
     assert len(first) > 50 and Environment(data_dir=tmp_path / "data").signing_key() == first
