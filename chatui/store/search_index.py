@@ -50,6 +50,11 @@ def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     return tree.FOUND_BY.new(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
+def remove(messages: Iterable[UUID]) -> None:
+    """Take messages that are no longer visible out of the index."""
+    SearchEntry.objects.filter(message__in=list(messages)).delete()
+
+
 def put_title(conversation: Conversation, title: VisibleText) -> None:
     """Index a title that its owner wrote, replacing an earlier one. A title that is the beginning of a message is found by that message."""
     SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from renderer.events import FrameOpened, FrameText, RawEvent
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame
 
@@ -14,6 +14,8 @@ class TextBeforeCut:
         """``cut_answer``: the answer to continue; None, or a frame without text, if the sample starts a new one."""
         self._text = cut_answer.body if cut_answer else ""
         self._is_waiting = bool(self._text)
+        self.is_open = False
+        """Whether the open frame begins with this text."""
 
     def __bool__(self) -> bool:
         """Whether the sample continues any text."""
@@ -22,8 +24,10 @@ class TextBeforeCut:
     def feed(self, event: RawEvent) -> list[RawEvent]:
         """The event, with the old text added after the event that opens the answer."""
         if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
-            self._is_waiting = False
+            self._is_waiting, self.is_open = False, True
             return [event, FrameText(self._text)]
+        if isinstance(event, FrameClosed):
+            self.is_open = False
         return [event]
 
     def is_exceeded_by(self, frame: Frame) -> bool:

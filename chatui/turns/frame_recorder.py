@@ -20,6 +20,7 @@ from chatui.error_reports import log_without_content
 from chatui.models import Message
 from chatui.models.keys import new_key
 from chatui.store import transcripts
+from chatui.store.retention import withdrawal
 from chatui.store.turn_pieces import Pieces
 from chatui.tools.call_ids import CallIds
 from chatui.turns import ledger
@@ -184,6 +185,8 @@ class FrameRecorder:
         if isinstance(event, FrameWithdrawn):
             # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
             leases.renew_now()
+            if self._before_cut.is_open and (cut := self._job.cut_message_id):
+                writer.post(withdrawal.hide_cut, cut, order=self._job.turn_id).add_done_callback(self._on_hidden)
 
     def _record(self, finished: Finished) -> None:
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
@@ -243,6 +246,11 @@ class FrameRecorder:
         self.note_stored(saving.result())
         for key in keys:
             self._pieces.drop(key)
+
+    def _on_hidden(self, hiding: asyncio.Future[None]) -> None:
+        # If it fails, the cut answer is hidden when the withdrawn frame is stored.
+        if not hiding.cancelled() and (error := hiding.exception()):
+            log_without_content(log, self._job.turn_id, error)
 
     def _on_summary_saved(self, saving: asyncio.Future[list[Message]]) -> None:
         if saving.cancelled():

@@ -29,7 +29,7 @@ from chatui.models.usage.entry import UsageKind
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import PromptMessage
 from chatui.store.documents import attached
-from chatui.store.retention import hidden_text
+from chatui.store.retention import hidden_text, withdrawal
 from chatui.turns.requests import instructions
 from chatui.turns.requests.by_program import ProgramAsk
 from chatui.turns.statements import asking, ending
@@ -231,15 +231,12 @@ def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Fini
         return []
     parent_id = _parent(parents)
     frames = [
-        (
-            finished.frame,
-            author(finished.frame),
-            transcripts.FrameMetadata(job.turn_id, key, finished.complete, finished.error or "", finished.ended_at),
-        )
-        for key, finished in written
+        (each.frame, author(each.frame), transcripts.FrameMetadata(job.turn_id, key, each.complete, each.error or "", each.ended_at))
+        for key, each in written
     ]
     messages = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
-    instead_of = job.cut_message_id if continuation.is_answer(messages[-1]) else None
+    is_withdrawn = withdrawal.hide_cut_of((each.frame for _, each in written), job.cut_message_id, job.cut_answer)
+    instead_of = job.cut_message_id if is_withdrawn or continuation.is_answer(messages[-1]) else None
     transcripts.follow(job.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages
 

@@ -22,7 +22,7 @@ from chatui.display import list_events
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import continuation, transcripts, turn_pieces
-from chatui.store.retention import hidden_text
+from chatui.store.retention import hidden_text, withdrawal
 from chatui.turns import ledger, queued
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
@@ -113,6 +113,8 @@ def _keep_pieces(turn: Turn) -> None:
     found = turn_pieces.frames_of(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
+    if cut is not None:
+        withdrawal.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
     frames = [(key, frame) for key, frame in found if key not in stored and _says_something(frame, cut)]
     for number, (key, frame) in enumerate(frames, start=1):
         is_last = number == len(frames)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 from uuid import UUID
@@ -90,10 +90,20 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     action = getattr(match.func, "hidden_action", "") if match else ""
     if match and action:
         _record_attempt(request, match.kwargs["conversation_id"], action)
+    if match and "conversation_id" in match.kwargs:
+        _record_hidden_messages(request, match.kwargs)
     if match and match.view_name == "ratings" and "hidden" in request.POST:
         with contextlib.suppress(RefusedError, NotFoundError):
             ratings.hidden_exporter(visitor_of(request, "download"))
     return refuse(request, ProductCode.COMMAND, 403)
+
+
+def _record_hidden_messages(request: HttpRequest, named: Mapping[str, Any]) -> None:
+    """Record an attempt for each hidden message that the address or the form names."""
+    for key in (named.get("message_id"), request.POST.get("leaf")):
+        with contextlib.suppress(NotFoundError):
+            if key:
+                access.visible_message(visitor_of(request, "page"), named["conversation_id"], key, action="form without token")
 
 
 def _record_attempt(request: HttpRequest, conversation_id: UUID, action: str) -> None:

@@ -54,6 +54,8 @@ class EndUserStream:
         self._rendering: Rendering | None = None
         self._spent = 0
         self._cut: str | None = None
+        self._joined: tuple[str, str] | None = None
+        """The keys of the message that begins with the text of the cut one, and of the cut one; None until it opens."""
         self._working = False
         self._place = self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
@@ -86,6 +88,8 @@ class EndUserStream:
                 return
         elif isinstance(admitted, VisibleOpened):
             self._has_opened, self._key = True, str(key)
+            if self._cut is not None and self._joined is None and not is_preamble(admitted.header):
+                self._joined = (self._key, self._cut)
         elif isinstance(admitted, VisibleWithdrawn):
             self._withdraw()
             return
@@ -318,6 +322,10 @@ class EndUserStream:
             key, self._open, self._rendering = self._open.key, None, None
         self._pending = [event for event in self._pending if getattr(event, "message_id", None) != key]
         self._pending.append(wire.MessageWithdrawn(key))
+        if self._joined and key == self._joined[0]:
+            # Pages that have not heard of the new message yet show the beginning of its text as the cut one.
+            self._pending.append(wire.MessageWithdrawn(self._joined[1]))
+            self._replace_cut()
 
     def _drop_arrived(self) -> str | None:
         """Drop the queued events of the last message. Returns its key if none of its events was shown before."""
@@ -327,11 +335,7 @@ class EndUserStream:
             arrived = self._arrived.pop()
             (dropped if isinstance(arrived.event, VisibleDelta | VisibleOpened) else remaining).append(arrived)
         self._arrived.extend(reversed(remaining))
-        if not dropped or not isinstance(event := dropped[-1].event, VisibleOpened):
-            return None
-        if len(dropped) > 1 and not is_preamble(event.header):
-            self._replace_cut()
-        return dropped[-1].key
+        return dropped[-1].key if dropped and isinstance(dropped[-1].event, VisibleOpened) else None
 
     def _close(self, message: OpenMessage, closed: FrameClosed) -> None:
         if not self._is_handed_out(message.markdown.cost_to_finish(), message, None, closed):

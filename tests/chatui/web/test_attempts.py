@@ -111,3 +111,16 @@ def test_a_hidden_frame_id_is_an_attempt_and_looks_like_an_unknown_id(place: str
     action = "message text" if "text" in place else "link to message"
     assert audit_lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
     assert attempts.attempts_of(bela) == 2
+
+
+@pytest.mark.parametrize("place", ["messages/{}/text/", "messages/{}/rating/", "share/"])
+def test_a_hidden_frame_id_in_a_form_without_a_token_is_an_attempt(place: str, ada: User) -> None:
+    row = long_conversation(ada, 4)
+    visible, *_, hidden = row.messages.order_by("position")
+    row.messages.filter(pk=hidden.pk).update(is_visible=False)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    for message, lines in ((visible, 0), (hidden, 1)):
+        assert client.post(f"/c/{row.pk}/{place.format(message.pk)}", {"leaf": str(message.pk)}).status_code == 403
+        assert len(audit_lines()) == lines
+    assert audit_lines() == [("E-PERM-VISIBILITY", "form without token", "page", "ada", "ada")]
