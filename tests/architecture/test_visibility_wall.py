@@ -26,8 +26,8 @@ READERS = {
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
         # what was temporary, and is to be found from now on
         "chatui/store/temporary/searching.py",
-        # what is hidden, and has been stored for long enough
-        "chatui/store/retention/hidden_text.py",
+        # what is hidden, and has been stored for long enough; what turned out to be reasoning
+        *("chatui/store/retention/hidden_text.py", "chatui/store/retention/withdrawal.py"),
     ),
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
