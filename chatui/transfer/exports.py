@@ -81,15 +81,16 @@ def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
 
 
 def _markdown(title: str, found: Transcript, audience: Audience) -> str:
-    parts = [f"# {title or _('Conversation')}"]
+    # Not in f-strings, in which Babel finds no sentences with Python 3.11.
+    parts = ["# " + (title or _("Conversation"))]
     for frame in found.frames:
         body = show(frame, audience)
         if audience is Audience.DEBUG:
             parts += [f"## {_heading(frame)}", _fenced(body)]
         elif frame.header.role == Role.USER:
-            parts += [f"## {_('Question')}", body]
+            parts += ["## " + _("Question"), body]
         else:
-            parts += [body] if is_preamble(frame.header) else [f"## {_('Answer')}", body]
+            parts += [body] if is_preamble(frame.header) else ["## " + _("Answer"), body]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
