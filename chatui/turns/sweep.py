@@ -113,8 +113,7 @@ def _keep_pieces(turn: Turn) -> None:
     found = turn_pieces.frames_of(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
-    if cut is not None:
-        withdrawal.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
+    is_hidden = cut is not None and withdrawal.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
     frames = [(key, frame) for key, frame in found if key not in stored and _says_something(frame, cut)]
     for number, (key, frame) in enumerate(frames, start=1):
         is_last = number == len(frames)
@@ -127,7 +126,7 @@ def _keep_pieces(turn: Turn) -> None:
                 turn_id=turn.pk, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""
             ),
         )
-        instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
+        instead_of = cut.pk if cut is not None and (is_hidden or continuation.is_answer(message)) else None
         transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)
 
 

@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from chatui import wire
 from chatui.backends.base import EndReason
 from chatui.codes import ProductCode
-from chatui.models import Message, SearchEntry, Turn, User
+from chatui.models import ActiveLeaf, Message, SearchEntry, Turn, User
 from chatui.turns import running, sweep
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
@@ -116,6 +116,7 @@ async def test_the_sweep_hides_it_if_the_process_died_after_the_withdrawal(ada: 
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     assert await database_sync_to_async(hidden)(first) == HIDDEN
     assert "they mean" not in await database_sync_to_async(read)(ada, first, second)
+    assert (await ActiveLeaf.objects.select_related("message").aget(person=ada)).message.turn_id == second.pk
 
 
 KEY, CUT_KEY = uuid4(), uuid4()
