@@ -93,7 +93,10 @@ TEMPLATES: list[dict[str, Any]] = [
 if ENVIRONMENT.database_url:
     DATABASES = {"default": dj_database_url.parse(ENVIRONMENT.database_url)}
     # Under ASGI each request has its own thread, so connections are kept in a pool and not per thread.
-    DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 20}}
+    # While the server is away, the pool would pause for longer and longer between two attempts, and pages would fail for as long after the
+    # server is back. So it gives up soon, and the next page makes it try again.
+    _POOL = {"min_size": 1, "max_size": 20, "timeout": 20, "reconnect_timeout": 3}
+    DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": _POOL}
 else:
     DATABASES = {
         "default": {

@@ -41,7 +41,8 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 CHECK_SECONDS = 30.0
-SNAPSHOT_SECONDS = 1.5
+SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0
+"""The first and the longest pause before a page without its snapshot is followed again: an overloaded process has many of them."""
 SEE_PATIENCE = 10.0
 """How long, in seconds, a ``see`` command waits for a busy database."""
 MAX_FRAME_CHARS = 512 * 1024
@@ -197,7 +198,8 @@ class ChatConsumer(PageSocket):
                 if begun_before is not None:
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
-                await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
+                if not self._awaits_snapshot_of(command.conversation):  # otherwise ``_retry_snapshot`` follows it again
+                    await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
             case wire.Watch():
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
                 await bus().settled()
@@ -267,18 +269,22 @@ class ChatConsumer(PageSocket):
         self._awaiting.add(audience)
         if audience not in self._retrying:
             self._retrying.add(audience)
-            self.start_background(self._retry_snapshot(audience))
+            self.start_background(self._retry_snapshot(audience, SNAPSHOT_SECONDS))
 
-    async def _retry_snapshot(self, audience: Audience) -> None:
+    async def _retry_snapshot(self, audience: Audience, pause: float) -> None:
         """Read the turn's state again until a snapshot arrives: the runner may have ended or died after we last read it."""
         try:
-            await asyncio.sleep(SNAPSHOT_SECONDS)
+            await asyncio.sleep(pause)
             while audience in self._awaiting and audience in self._followed:
                 self._awaiting.discard(audience)
                 await self._follow_again(audience)
-                await asyncio.sleep(SNAPSHOT_SECONDS)
+                await asyncio.sleep(pause := min(2 * pause, MAX_SNAPSHOT_SECONDS))
         finally:
             self._retrying.discard(audience)
+
+    def _awaits_snapshot_of(self, conversation: str) -> bool:
+        followed = self._followed.get(Audience.END_USER)
+        return followed is not None and Audience.END_USER in self._awaiting and str(followed.conversation_id) == conversation
 
     async def _follow_again(self, audience: Audience) -> None:
         before = self._followed.get(audience)

@@ -9,8 +9,8 @@ questions are queued, and answered after the restart.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
-import logging
 import signal
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -33,8 +33,6 @@ from chatui.live.consumer import CLOSE_RESTART
 from chatui.live.early_refusals import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
 from chatui.tracing import starting
 from chatui.turns import running
-
-log = logging.getLogger(__name__)
 
 WINDOW_BITS = 12
 MEMORY_LEVEL = 5
@@ -109,11 +107,9 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         has_others = bus().reaches_others
         if has_others:
             self._send_away()
-        try:
+        with contextlib.suppress(TimeoutError):  # what is cut off then is logged
             async with asyncio.timeout_at(ends_at):
                 await (running.settle() if has_others else running.finish())
-        except TimeoutError:
-            log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
         if not has_others:
             self._send_away()
         await asyncio.sleep(LAST_MESSAGES_SECONDS)

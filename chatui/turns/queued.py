@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import timezone
 
 from chatui.database import clock
 from chatui.database.writer import writer
@@ -21,6 +20,8 @@ from chatui.turns.statements import ending
 
 LONGEST = timedelta(hours=1)
 """Older turns are ended instead of launched again."""
+ADOPTED_AT = "adopted_at"
+"""When this process has taken the turn over, by the database's clock: an attribute of turns that come from ``adopt``."""
 
 
 class LeftToOthersError(Exception):
@@ -34,6 +35,7 @@ class Wait:
         self._turn = turn
         self._is_marked = turn.is_queued
         self._can_be_adopted = is_for_person
+        self._adopted_at: datetime | None = getattr(turn, ADOPTED_AT, None)
 
     @property
     def is_over(self) -> bool:
@@ -43,13 +45,14 @@ class Wait:
     @property
     def first_number(self) -> int:
         """The number of the first event that pages get of the turn. A page that followed it in the process that ended must not take new
-        events for those that it has: it notices a gap, and asks for a snapshot. A queued turn sends about one event each second."""
-        return 100 + 10 * int(self._waited) if self._turn.is_queued else 1
+        events for those that it has: it notices a gap, and asks for a snapshot. So each adoption begins with a higher number: the tenths of
+        seconds of the database's clock, because a queued turn sends about one event each second."""
+        return int(10 * self._adopted_at.timestamp()) if self._adopted_at else 1
 
     @property
     def _waited(self) -> float:
         """For how many seconds the turn has waited, in the processes that had it before; 0 for one that begins in this process."""
-        return max(0.0, (timezone.now() - self._turn.started_at).total_seconds()) if self._turn.is_queued else 0.0
+        return max(0.0, (self._adopted_at - self._turn.started_at).total_seconds()) if self._adopted_at else 0.0
 
     @contextlib.asynccontextmanager
     async def slot(self, slots: Slots, on_position: PositionChanged, groups: Iterable[str]) -> AsyncIterator[None]:
@@ -115,4 +118,5 @@ def adopt(turn: Turn) -> Turn | None:
     changes = {"lease_owner": leases.OWNER, "lease_until": clock.after(leases.LEASE)}
     if not adoptable().filter(pk=turn.pk, lease_owner=turn.lease_owner).update(**changes):
         return None
-    return Turn.objects.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)
+    adopted = Turn.objects.annotate(**{ADOPTED_AT: clock.now()})
+    return adopted.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)

@@ -208,11 +208,6 @@ def keep_following(place: Place, audience: Audience) -> None:
         bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
 
 
-def count() -> int:
-    """How many turns run in this process."""
-    return len(_runners)
-
-
 def reap() -> None:
     """Start checking every REAP_SECONDS for turns whose process has died, and for questions that this process stored but never launched.
     Turns that were still queued when their process died are launched here."""
@@ -304,6 +299,8 @@ async def finish() -> None:
 async def _end_runners() -> None:
     """Give turns that have no more time a moment to store what was shown, and to say so. Queued ones leave their rows to others."""
     left = [task for _, task in _runners.values()]
+    if begun := sum(runner.wait.is_over for runner, _ in _runners.values()):
+        log.warning("%d answers are cut off, because the process ends", begun)
     for task in left:
         task.cancel()
     if left:

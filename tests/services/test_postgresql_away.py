@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+import httpx
 import psycopg
 import pytest
 
@@ -22,6 +23,8 @@ from tests.support.served import Deployment, LiveSocket
 pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 
 AWAY_SECONDS = 40 if ROUNDS > 1 else 8
+MOST_WAIT_SECONDS = 5
+"""For how long a page waits once the database is back: less than the outage has lasted."""
 WORDS = round((AWAY_SECONDS + 4) / PAUSE)
 
 
@@ -93,6 +96,12 @@ def database() -> Iterator[str]:
         yield address
 
 
+def _miss(client: httpx.Client) -> None:
+    """Request pages while the database is away: the first one finds a broken connection, the second one has the pool open another."""
+    for _ in range(2):
+        client.get("/", timeout=60)
+
+
 async def test_while_postgresql_is_away_text_goes_on_and_nothing_is_lost(database: str, tmp_path: Path) -> None:
     line = Line(database)
     through = await line.open()
@@ -119,14 +128,20 @@ async def test_while_postgresql_is_away_text_goes_on_and_nothing_is_lost(databas
                         await asyncio.sleep(0.05)
                 line.cut()
                 started = time.monotonic()
+                missed = asyncio.create_task(asyncio.to_thread(_miss, client))
                 await asyncio.sleep(AWAY_SECONDS)
                 line.restore()
-                pause = reader.longest_pause(started, time.monotonic())
+                restored = time.monotonic()
+                pause = reader.longest_pause(started, restored)
+                shown = await asyncio.to_thread(client.get, "/", timeout=60)
+                waited = time.monotonic() - restored
+                await missed
                 await asyncio.wait_for(reading, 90)
         finally:
             await asyncio.to_thread(deployment.stop)
             line.close()
     assert pause < AWAY_SECONDS / 4 + 2 * stalled.worst, f"{pause}, and this process was late by {stalled.worst}"
+    assert shown.status_code == 200 and waited < MOST_WAIT_SECONDS + 2 * stalled.worst, f"a page took {waited} s afterwards"
     assert reader.end is not None and reader.end["state"] == "completed"
     with psycopg.connect(database) as connection:
         [(text,)] = connection.execute("SELECT text FROM chatui_message WHERE channel = 'final'").fetchall()

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ssl
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,6 +25,8 @@ ONCE = "chatui.once"
 """The name of the httpx extension that is true for a request that must not be repeated, because the server may have executed it."""
 MAX_IDLE = 20
 IDLE_SECONDS = 5.0
+LATE_SECONDS, MAX_LATE = 0.5, 5
+"""A timeout that comes this many seconds late does not count, up to so many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,7 @@ class Transport(httpx.AsyncBaseTransport):
         try:
             if request.url.scheme == "https" and self._context is None:
                 self._context = self._route.tls()
-            async with asyncio.timeout(timeout):
-                return await self._opened(request)
+            return await _within(timeout, partial(self._opened, request))
         except TimeoutError as error:
             raise httpx.ConnectTimeout("no connection within the time for it") from error
         except (OSError, UnicodeError) as error:
@@ -104,3 +106,17 @@ class Transport(httpx.AsyncBaseTransport):
         if context is not None:
             return await connected_through(self._proxy, host, port, context)
         return await connected(self._proxy.host, self._proxy.port, None)
+
+
+async def _within(seconds: float | None, open_stream: Callable[[], Awaitable[Stream]]) -> Stream:
+    """Open a stream within ``seconds``. Tried again if the time ran out while this process was too busy to notice the connection:
+    a timer that fires late tells nothing about the server. Raises TimeoutError."""
+    for _ in range(MAX_LATE):
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await open_stream()
+        except TimeoutError:
+            if asyncio.get_running_loop().time() - (limit.when() or 0) < LATE_SECONDS:
+                raise
+    raise TimeoutError

@@ -280,6 +280,22 @@ def broken(*_: object) -> object:
 
 
 @pytest.mark.asyncio
+async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_often(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+    turn, asked, subscribe = (await stored(ada, ask(), "a process that died")).turn, [], commands.subscribe
+    monkeypatch.setattr(commands, "subscribe", lambda *wanted: asked.append(wanted) or subscribe(*wanted))
+    async with BrowserSocket(ada) as socket:
+        for _ in range(10):  # the page notices the silence, too
+            await socket.send("subscribe", conversation=str(turn.conversation_id))
+            assert await socket.silence(0.1) == []
+        assert 2 <= len(asked) <= 8, "it waits 0.05, 0.1, 0.2, 0.4 and 0.8 s"
+        await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
+        assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("error", [broken, busy])
 async def test_a_page_that_waits_for_a_snapshot_survives_a_database_that_is_away(
     error: Callable[..., object], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from chatui.database import clock
 from chatui.display.failures import cause_of
 from chatui.models import Message, ProgramAnswer, Turn, UsageEntry, User
 from chatui.store import transcripts
@@ -81,6 +83,20 @@ def test_only_one_of_two_processes_launches_it(ada: User) -> None:
     assert queued.adopt(turn) is None, "the other one found it before"
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert queued.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
+
+
+def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_process_says(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers, turn = [], queued_turn(ada)
+    for minutes in (10, 0, -10):
+        monkeypatch.setattr("django.utils.timezone.now", lambda late=minutes: datetime.now(UTC) + timedelta(minutes=late))
+        Turn.objects.filter(pk=turn.pk).update(lease_until=clock.after(-timedelta(seconds=1)), lease_owner=DEAD)
+        adopted = queued.adopt(Turn.objects.get(pk=turn.pk))
+        assert adopted is not None
+        numbers.append(Wait(adopted, is_for_person=True).first_number)
+        time.sleep(0.11)
+    assert numbers == sorted(set(numbers)) and numbers[0] > 100
 
 
 def begun(turn: Turn) -> None:

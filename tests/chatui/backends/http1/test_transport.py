@@ -8,16 +8,20 @@ import gc
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from weakref import ref
 
 import httpx
 import pytest
 
 from chatui.backends.http import Upstream
+from chatui.backends.http1 import transport as module
 from chatui.backends.http1.exchange import READING, Reading
+from chatui.backends.http1.streams import connected
 from chatui.backends.http1.transport import Transport
 from tests.support.sampling import PATIENT
 
@@ -229,6 +233,30 @@ async def test_an_unused_address_is_a_connect_error() -> None:
     async with client() as asking:
         with pytest.raises(httpx.ConnectError):
             await asking.get(url)
+
+
+async def test_a_timeout_that_is_late_because_this_process_was_busy_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    async def busy(*where: Any) -> Any:
+        opened.append(where)
+        if len(opened) == 1:
+            time.sleep(0.2 + module.LATE_SECONDS)
+            await asyncio.sleep(60)
+        return await connected(*where)
+
+    monkeypatch.setattr(module, "connected", busy)
+    async with serving(WHOLE) as (_, url), client() as asking:
+        assert (await asking.get(url, timeout=httpx.Timeout(20, connect=0.1))).status_code == 200
+    assert len(opened) == 2
+
+
+async def test_a_timeout_in_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "connected", lambda *_: asyncio.sleep(60))
+    monkeypatch.setattr(module, "LATE_SECONDS", 30.0)
+    async with client() as asking:
+        with pytest.raises(httpx.ConnectTimeout):
+            await asking.get("http://127.0.0.1:9/", timeout=httpx.Timeout(20, connect=0.1))
 
 
 async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
