@@ -1,7 +1,7 @@
 """Limits guesses at passwords and other secrets: per account, per address and per network, with growing delays after wrong guesses.
 
-Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is checked, so that simultaneous guesses
-have no advantage over sequential ones.
+Counts are stored in Django's cache, so that all processes share them; while it is unavailable, each process counts for itself. A guess is
+counted before it is checked, so that simultaneous guesses have no advantage over sequential ones.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import ipaddress
 import logging
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from django.core.cache import cache
+from django.core.cache.backends.locmem import LocMemCache
 from django.utils.translation import ngettext
 
 from chatui.codes import ProductCode
@@ -25,8 +28,8 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5
 """The first wait. Each further one is twice as long, up to the maximum of the scope."""
-UNAVAILABLE_SECONDS = 30
-"""The wait to suggest while the cache is unavailable."""
+RETRY_SECONDS = 5.0
+"""How long an unavailable cache is left alone: each attempt may take two seconds."""
 
 
 class MustWaitError(Exception):
@@ -34,26 +37,18 @@ class MustWaitError(Exception):
 
     code = ProductCode.RATE
 
-    def __init__(self, seconds: int, *, is_unavailable: bool = False) -> None:
+    def __init__(self, seconds: int) -> None:
         super().__init__(seconds)
         self.seconds = seconds
-        self.is_unavailable = is_unavailable
 
     @property
     def sentence(self) -> str:
         """The message for the person who has to wait."""
-        if self.is_unavailable:
-            words = ngettext(
-                "This cannot be checked right now. Wait %(count)d second, then try again.",
-                "This cannot be checked right now. Wait %(count)d seconds, then try again.",
-                self.seconds,
-            )
-        else:
-            words = ngettext(
-                "Too many attempts. Wait %(count)d second, then try again.",
-                "Too many attempts. Wait %(count)d seconds, then try again.",
-                self.seconds,
-            )
+        words = ngettext(
+            "Too many attempts. Wait %(count)d second, then try again.",
+            "Too many attempts. Wait %(count)d seconds, then try again.",
+            self.seconds,
+        )
         return words % {"count": self.seconds}
 
 
@@ -99,13 +94,9 @@ class GuessLimit:
         behind the same address cannot lock anybody out.
 
         Raises:
-            MustWaitError: there were too many, or the cache is unavailable: a guess that cannot be counted is not checked.
+            MustWaitError: there were too many.
         """
-        try:
-            return self._admit([_GuessCount(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
-        except CACHE_ERRORS as error:
-            log.warning("guesses (%s) cannot be counted, and are refused (%s)", self._kind, type(error).__name__)
-            raise MustWaitError(UNAVAILABLE_SECONDS, is_unavailable=True) from None
+        return self._admit([_GuessCount(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
 
     def _scopes(self, address: str, account: str, known: str) -> Iterator[tuple[Scope, str]]:
         if known:
@@ -147,9 +138,8 @@ class Guess:
 
         Earlier ones still do: otherwise attackers could reset the count by signing in to their own account.
         """
-        with contextlib.suppress(*CACHE_ERRORS):  # the secret was right; a count that stays too high only affects the next time
-            for count, has_gate in self._counts:
-                count.release(has_gate=has_gate)
+        for count, has_gate in self._counts:
+            count.release(has_gate=has_gate)
 
 
 def address_group(address: str) -> str:
@@ -162,6 +152,39 @@ def network_of(address: str) -> str:
     return _network(address, 24, 48)
 
 
+class _Counts:
+    """Django's cache; while it is unavailable, one in this process, so that people can sign in meanwhile. An attacker then has the
+    allowance once for each process."""
+
+    def __init__(self) -> None:
+        self._own = LocMemCache("guesses", {"OPTIONS": {"MAX_ENTRIES": 100_000}})
+        self._is_away = False
+        self._retry_at = 0.0
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(self._call, name)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        if time.monotonic() >= self._retry_at:
+            try:
+                found = getattr(cache, name)(*arguments)
+            except CACHE_ERRORS as error:
+                self._retry_at = time.monotonic() + RETRY_SECONDS
+                self._note(f"unavailable ({type(error).__name__}): each process counts guesses for itself", is_away=True)
+            else:
+                self._note("available again", is_away=False)
+                return found
+        return getattr(self._own, name)(*arguments)
+
+    def _note(self, state: str, *, is_away: bool) -> None:
+        if is_away is not self._is_away:
+            self._is_away = is_away
+            log.warning("the cache is %s", state)
+
+
+_counts = _Counts()
+
+
 class _GuessCount:
     """One count in the cache, with a gate beside it: a cache entry that exists while the next guess has to wait."""
 
@@ -171,19 +194,19 @@ class _GuessCount:
         self._count, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
-        return max(0, math.ceil(float(cache.get(self._gate, 0)) - time.time()))
+        return max(0, math.ceil(float(_counts.get(self._gate, 0)) - time.time()))
 
     def take(self) -> bool | None:
         """Count one guess. Returns whether it has the gate; None if it may not be checked. Of several at once, only one gets the gate."""
-        cache.add(self._count, 0, self._scope.window)
+        _counts.add(self._count, 0, self._scope.window)
         try:
-            number = cache.incr(self._count)
+            number = _counts.incr(self._count)
         except ValueError:
             number = 1  # it expired between the two calls: start again
         if number <= self._scope.free:
             return False
         wait = self._scope.wait(number)
-        if cache.add(self._gate, time.time() + wait, wait):
+        if _counts.add(self._gate, time.time() + wait, wait):
             return True
         # It is not checked, so it does not count: otherwise an attacker who keeps trying could prolong the victim's wait.
         self._uncount()
@@ -192,11 +215,11 @@ class _GuessCount:
     def release(self, *, has_gate: bool) -> None:
         self._uncount()
         if has_gate:
-            cache.delete(self._gate)
+            _counts.delete(self._gate)
 
     def _uncount(self) -> None:
         with contextlib.suppress(ValueError):  # it expired meanwhile
-            cache.decr(self._count)
+            _counts.decr(self._count)
 
 
 def _network(address: str, bits: int, bits_of_6: int) -> str:

@@ -159,16 +159,32 @@ def cache_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("get", "add", "incr", "decr", "set", "delete"):
         monkeypatch.setattr(f"django.core.cache.cache.{name}", away)
+    counts = guess_limits._Counts()
+    counts._own.clear()
+    monkeypatch.setattr(guess_limits, "_counts", counts)
 
 
 @pytest.mark.django_db
-def test_while_the_cache_is_away_nothing_is_guessed_and_whoever_is_signed_in_goes_on(ada: User, cache_is_away: None) -> None:
-    page = Client().post("/sign-in/", {"username": "ada", "password": PASSWORD})
-    assert page.status_code == 200 and "cannot be checked right now" in page.content.decode()
-    assert Client().get("/s/AAAAAAAAAAAAAAAAAAAAAA/").status_code == 429
+def test_while_the_cache_is_away_people_sign_in_and_each_process_counts_guesses(
+    ada: User, cache_is_away: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert sign_in_as("ada") == "in"
+    answers = [sign_in_as("ada", "wrong", address="198.51.100.1") for _ in range(2 * ACCOUNT.free)]
+    assert answers.count("wrong") == ACCOUNT.free + 1 and answers[-1] == "waits"
+    assert Client().get("/s/AAAAAAAAAAAAAAAAAAAAAA/").status_code == 404
+    assert sum("the cache is unavailable" in line for line in caplog.messages) == 1
     client = signed_in(ada)
     assert client.get("/").status_code == 200 and client.get("/search/?q=word").status_code == 200
     assert client.post("/sign-out/").status_code == 302 and client.get("/").status_code == 302
+
+
+def test_when_the_cache_is_back_all_processes_count_together_again(cache_is_away: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guess_limits, "RETRY_SECONDS", 0.0)
+    limit = GuessLimit("test")
+    limit.admit("192.0.2.7", account="ada").succeeded()
+    monkeypatch.undo()
+    assert judged(limit, "192.0.2.7", "ada", tries=2 * ACCOUNT.free) == ACCOUNT.free + 1
+    assert not guess_limits._counts._is_away
 
 
 # Through the pages.
