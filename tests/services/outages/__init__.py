@@ -1,0 +1,1 @@
+"""PostgreSQL or Redis is stopped or stalls, with real servers."""
