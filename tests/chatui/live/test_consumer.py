@@ -19,6 +19,7 @@ from chatui.delivery import bus
 from chatui.live import commands, consumer
 from chatui.models import AuditEvent, Conversation, CountedLine, Message, Turn, User
 from chatui.permissions import debug_requests
+from chatui.wire import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
 from tests.chatui.conftest import signed_in, stored
@@ -284,8 +285,14 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
-    turn, asked, subscribe = (await stored(ada, ask(), "a process that died")).turn, [], commands.subscribe
-    monkeypatch.setattr(commands, "subscribe", lambda *wanted: asked.append(wanted) or subscribe(*wanted))
+    turn, subscribe = (await stored(ada, ask(), "a process that died")).turn, commands.subscribe
+    asked: list[object] = []
+
+    def counted(visitor: Visitor, command: Subscribe) -> commands.Following:
+        asked.append(command)
+        return subscribe(visitor, command)
+
+    monkeypatch.setattr(commands, "subscribe", counted)
     async with BrowserSocket(ada) as socket:
         for _ in range(10):  # the page notices the silence, too
             await socket.send("subscribe", conversation=str(turn.conversation_id))

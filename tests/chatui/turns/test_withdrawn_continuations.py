@@ -15,7 +15,9 @@ from chatui.models import ActiveLeaf, Message, SearchEntry, Turn, User
 from chatui.turns import running, sweep
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frames import Terminator
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, show
+from renderer.markup import html
 from tests.chatui.conftest import signed_in, stored
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, continued, cut
@@ -127,7 +129,8 @@ JOINED: list[RawEvent] = [FrameOpened(FINAL), FrameText("One.\n\nTwo and"), Fram
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_pages_remove_the_cut_text_and_show_the_whole_new_answer(flushed: int, is_watched: bool) -> None:
     stream = EndUserStream(uuid4())
-    stream.show_before([wire.MessageSoFar(str(CUT_KEY), "answer", ("<p>One.</p>", "<p>Two and</p>"))], CUT_KEY)
+    blocks = html.render_blocks(show(Frame(FINAL, "One.\n\nTwo and"), Audience.END_USER))
+    stream.show_before([wire.MessageSoFar(str(CUT_KEY), "final", tuple(blocks))], CUT_KEY)
     for number, event in enumerate(JOINED):
         stream.take(event, KEY, 0)
         if number < flushed:
