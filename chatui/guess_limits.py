@@ -152,7 +152,7 @@ def network_of(address: str) -> str:
     return _network(address, 24, 48)
 
 
-class _Counts:
+class _SharedCounts:
     """Django's cache; while it is unavailable, one in this process, so that people can sign in meanwhile. An attacker then has the
     allowance once for each process."""
 
@@ -182,7 +182,7 @@ class _Counts:
             log.warning("the cache is %s", state)
 
 
-_counts = _Counts()
+_shared = _SharedCounts()
 
 
 class _GuessCount:
@@ -194,19 +194,19 @@ class _GuessCount:
         self._count, self._gate = f"{prefix}:count", f"{prefix}:gate"
 
     def seconds_left(self) -> int:
-        return max(0, math.ceil(float(_counts.get(self._gate, 0)) - time.time()))
+        return max(0, math.ceil(float(_shared.get(self._gate, 0)) - time.time()))
 
     def take(self) -> bool | None:
         """Count one guess. Returns whether it has the gate; None if it may not be checked. Of several at once, only one gets the gate."""
-        _counts.add(self._count, 0, self._scope.window)
+        _shared.add(self._count, 0, self._scope.window)
         try:
-            number = _counts.incr(self._count)
+            number = _shared.incr(self._count)
         except ValueError:
             number = 1  # it expired between the two calls: start again
         if number <= self._scope.free:
             return False
         wait = self._scope.wait(number)
-        if _counts.add(self._gate, time.time() + wait, wait):
+        if _shared.add(self._gate, time.time() + wait, wait):
             return True
         # It is not checked, so it does not count: otherwise an attacker who keeps trying could prolong the victim's wait.
         self._uncount()
@@ -215,11 +215,11 @@ class _GuessCount:
     def release(self, *, has_gate: bool) -> None:
         self._uncount()
         if has_gate:
-            _counts.delete(self._gate)
+            _shared.delete(self._gate)
 
     def _uncount(self) -> None:
         with contextlib.suppress(ValueError):  # it expired meanwhile
-            _counts.decr(self._count)
+            _shared.decr(self._count)
 
 
 def _network(address: str, bits: int, bits_of_6: int) -> str:

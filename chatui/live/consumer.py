@@ -41,8 +41,7 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 CHECK_SECONDS = 30.0
-SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0
-"""The first and the longest pause before a page without its snapshot is followed again: an overloaded process has many of them."""
+SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0  # the pauses before a page without its snapshot is followed again: first, longest
 SEE_PATIENCE = 10.0
 """How long, in seconds, a ``see`` command waits for a busy database."""
 MAX_FRAME_CHARS = 512 * 1024
@@ -198,7 +197,7 @@ class ChatConsumer(PageSocket):
                 if begun_before is not None:
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
-                if not self._awaits_snapshot_of(command.conversation):  # otherwise ``_retry_snapshot`` follows it again
+                if not self._ask_again(command.conversation):
                     await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
             case wire.Watch():
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
@@ -213,12 +212,9 @@ class ChatConsumer(PageSocket):
     async def _act(self, command: wire.Stop | wire.AnswerNow | wire.See) -> None:
         if isinstance(command, wire.Stop):
             await running.stop(await self._run_command(commands.own_turn, command))
-            return
-        if isinstance(command, wire.AnswerNow):
+        elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
-            return
-        had_news = await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE)
-        if had_news and self._counted is not None:
+        elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
             bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
 
     def _accept(self, accepted: wire.Accepted, following: Following) -> None:
@@ -251,6 +247,7 @@ class ChatConsumer(PageSocket):
 
     def _unfollow(self, audience: Audience) -> None:
         following = self._followed.pop(audience)
+        self._awaiting.discard(audience)
         group = groups.audience(following.conversation_id, audience)
         self._audience_of.pop(group, None)
         bus().leave(group, self._received)
@@ -261,8 +258,7 @@ class ChatConsumer(PageSocket):
         if not self.outbox.has_room:
             self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
             return
-        if audience not in self._awaiting:
-            running.ask_snapshot(place, audience, self._own_group)
+        running.ask_snapshot(place, audience, self._own_group)
         self._await_snapshot(audience)
 
     def _await_snapshot(self, audience: Audience) -> None:
@@ -282,9 +278,13 @@ class ChatConsumer(PageSocket):
         finally:
             self._retrying.discard(audience)
 
-    def _awaits_snapshot_of(self, conversation: str) -> bool:
-        followed = self._followed.get(Audience.END_USER)
-        return followed is not None and Audience.END_USER in self._awaiting and str(followed.conversation_id) == conversation
+    def _ask_again(self, conversation: str) -> bool:
+        """Ask again, without the database, for a snapshot that the page awaits. False if it awaits none of this conversation."""
+        followed = self._followed.get(Audience.END_USER) if Audience.END_USER in self._awaiting else None
+        if followed is None or followed.running is None or str(followed.conversation_id) != conversation:
+            return False
+        running.ask_snapshot(followed.running, Audience.END_USER, self._own_group)
+        return True
 
     async def _follow_again(self, audience: Audience) -> None:
         before = self._followed.get(audience)

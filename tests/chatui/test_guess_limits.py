@@ -159,9 +159,9 @@ def cache_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("get", "add", "incr", "decr", "set", "delete"):
         monkeypatch.setattr(f"django.core.cache.cache.{name}", away)
-    counts = guess_limits._Counts()
-    counts._own.clear()
-    monkeypatch.setattr(guess_limits, "_counts", counts)
+    shared = guess_limits._SharedCounts()
+    shared._own.clear()
+    monkeypatch.setattr(guess_limits, "_shared", shared)
 
 
 @pytest.mark.django_db
@@ -184,7 +184,7 @@ def test_when_the_cache_is_back_all_processes_count_together_again(cache_is_away
     limit.admit("192.0.2.7", account="ada").succeeded()
     monkeypatch.undo()
     assert judged(limit, "192.0.2.7", "ada", tries=2 * ACCOUNT.free) == ACCOUNT.free + 1
-    assert not guess_limits._counts._is_away
+    assert not guess_limits._shared._is_away
 
 
 # Through the pages.

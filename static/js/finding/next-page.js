@@ -2,7 +2,7 @@
 
 const KEY = "chatui:find";
 
-/** @typedef {{ conversation: string, text: string, message: string, by: 1 | -1 }} SavedSearch `by`: where to */
+/** @typedef {{ conversation: string, text: string, message: string, by: 1 | -1 }} SavedSearch `by`: direction */
 
 /** @param {SavedSearch} kept for the page that shows the message */
 export function saveSearch(kept) {

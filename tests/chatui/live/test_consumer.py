@@ -19,6 +19,7 @@ from chatui.delivery import bus
 from chatui.live import commands, consumer
 from chatui.models import AuditEvent, Conversation, CountedLine, Message, Turn, User
 from chatui.permissions import debug_requests
+from chatui.turns import running
 from chatui.wire import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
@@ -293,11 +294,14 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
         return subscribe(visitor, command)
 
     monkeypatch.setattr(commands, "subscribe", counted)
+    snapshots: list[object] = []
+    monkeypatch.setattr(running, "ask_snapshot", lambda *wanted: snapshots.append(wanted))
     async with BrowserSocket(ada) as socket:
         for _ in range(10):  # the page notices the silence, too
             await socket.send("subscribe", conversation=str(turn.conversation_id))
             assert await socket.silence(0.1) == []
         assert 2 <= len(asked) <= 8, "it waits 0.05, 0.1, 0.2, 0.4 and 0.8 s"
+        assert len(snapshots) >= 10, "a lost one is asked for as soon as the page notices"
         await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
         assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
 
