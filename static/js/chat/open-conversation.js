@@ -1,9 +1,8 @@
 // The conversation that the page shows. Keeps title, top bar and list up to date, and fetches what the page has missed.
 
-import { t } from "../language/words.js";
 import { find, parse, templateWith, seek } from "../page/dom.js";
 import { News } from "../models/news.js";
-import { SignedOut, postJson, read } from "../page/server.js";
+import { SignedOut, messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { ListEvents } from "../sidebar/list-events.js";
 
@@ -154,9 +153,10 @@ export class OpenConversation {
 
   /** Takes the conversation out of the bin again. */
   async restore() {
-    if (!this.#url) return;
     try {
       await postJson(`${this.#url}restore/`);
+      // Also said by an event, which is lost if the connection breaks at this moment.
+      this.#listEvents.exists();
     } catch (error) {
       this.#failed(error);
     }
@@ -189,6 +189,6 @@ export class OpenConversation {
   /** @param {unknown} error */
   #failed(error) {
     if (error instanceof SignedOut) this.#shown.banner.ended(SIGNED_OUT);
-    else toast(error instanceof Error ? error.message : t("Something went wrong. Please reload the page."));
+    else toast(messageOf(error));
   }
 }

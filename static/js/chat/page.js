@@ -178,7 +178,7 @@ class ChatPage extends HTMLElement {
   /** @param {Event} event */
   #clicked = (event) => {
     if (closestTo(event, ".drawer-open")) this.#drawer.open();
-    if (closestTo(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
+    if (closestTo(event, "[data-action=restore]")) void this.#open.restore();
   };
 
   #forget() {

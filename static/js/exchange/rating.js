@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
-import { postJson, read } from "../page/server.js";
+import { messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { showRating } from "./thumbs.js";
 
@@ -18,7 +18,7 @@ export async function rate(button, styles) {
     const fields = await asked(`${pathOf(button)}?verdict=${verdict}`, styles);
     if (fields) await send(group, fields);
   } catch (error) {
-    toast(error instanceof Error ? error.message : t("That did not work. Please reload the page."));
+    toast(messageOf(error));
   }
 }
 

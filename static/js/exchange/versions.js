@@ -1,8 +1,7 @@
 // Switches between versions of a question or an answer without a reload. Dispatches "chat:branch" when one is shown.
 
-import { t } from "../language/words.js";
 import { find, parse, seek } from "../page/dom.js";
-import { RequestFailed, postForm } from "../page/server.js";
+import { messageOf, postForm } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
@@ -37,7 +36,7 @@ export async function openBranch(transcript, exchange, action, message, opened) 
     transcript.replace(parse(html));
     transcript.dispatchEvent(new CustomEvent("chat:branch"));
   } catch (error) {
-    toast(error instanceof RequestFailed ? error.message : t("That version could not be shown."));
+    toast(messageOf(error));
     return;
   }
   const shown = transcript.exchanges.find(({ question }) => questions.includes(question))?.element;

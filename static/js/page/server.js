@@ -2,14 +2,22 @@
 
 import { t } from "../language/words.js";
 
-/** The session is over: the server answered with its sign-in page. */
-export class SignedOut extends Error {}
-
 /** The server refused or could not be reached; `message` can be shown. */
-export class RequestFailed extends Error {}
+class RequestFailed extends Error {}
+
+/** The session is over: the server answered with its sign-in page. */
+export class SignedOut extends RequestFailed {}
 
 const UNREACHABLE = t("The server could not be reached. Please try again.");
 const REFUSED = t("The server could not do that. Please try again.");
+
+/**
+ * What people are told about a failure: never the text of a mistake in this program.
+ * @param {unknown} error
+ */
+export function messageOf(error) {
+  return error instanceof RequestFailed ? error.message : t("That did not work. Please reload the page.");
+}
 
 /**
  * Fetches the text at a path.

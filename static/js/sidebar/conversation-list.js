@@ -23,9 +23,10 @@ export class ConversationList extends HTMLElement {
     new ListPages(this, this.#items, () => this.#group()).start();
     this.#folders.start();
     this.#group();
-    // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone.
+    // Not by scrollIntoView: that would also scroll the page, to the closed drawer of a phone. Rounded up, because
+    // browsers scroll by whole pixels.
     const open = this.querySelector("[aria-current]")?.getBoundingClientRect().bottom ?? 0;
-    this.scrollTop = open - this.getBoundingClientRect().bottom;
+    this.scrollTop = Math.ceil(open - this.getBoundingClientRect().bottom);
   }
 
   /**

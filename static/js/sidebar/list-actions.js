@@ -3,7 +3,7 @@
 import { t } from "../language/words.js";
 import { closestTo, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
-import { RequestFailed, SignedOut, postJson } from "../page/server.js";
+import { messageOf, postJson } from "../page/server.js";
 import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
@@ -169,10 +169,4 @@ export class ListActions {
 async function moveDialog() {
   const [{ MoveDialog }] = await Promise.all([import("./move-dialog.js"), laterStyles()]);
   return new MoveDialog();
-}
-
-/** @param {unknown} error */
-function messageOf(error) {
-  const isTold = error instanceof RequestFailed || error instanceof SignedOut;
-  return isTold ? error.message : t("That did not work. Please reload the page.");
 }

@@ -73,13 +73,13 @@ export class ListEvents {
     if (!this.#isOpen(event.conversation)) return;
     this.#list.open(event.conversation);
     this.retitle(event);
-    this.#exists();
+    this.exists();
     this.#showPlace(event.is_pinned ? "pinned" : "list");
     this.#showFolder(event.folder);
   }
 
   /** The open conversation exists: also takes back that it did not, under the message box. */
-  #exists() {
+  exists() {
     if (!this.#deletedBanner.hidden) find(this.#page, ".composer-problem", HTMLElement).textContent = "";
     this.#deletedBanner.hidden = true;
   }
@@ -117,7 +117,7 @@ export class ListEvents {
   #archived(conversation) {
     this.#list.drop(conversation);
     if (!this.#isOpen(conversation)) return;
-    this.#exists();
+    this.exists();
     this.#showPlace("archive");
   }
 

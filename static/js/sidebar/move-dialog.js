@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
-import { postJson, read } from "../page/server.js";
+import { messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 export class MoveDialog {
@@ -46,9 +46,4 @@ export class MoveDialog {
       toast(messageOf(error));
     }
   };
-}
-
-/** @param {unknown} error */
-function messageOf(error) {
-  return error instanceof Error ? error.message : t("That did not work. Please reload the page.");
 }

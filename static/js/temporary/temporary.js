@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { closestTo, find } from "../page/dom.js";
-import { postJson } from "../page/server.js";
+import { messageOf, postJson } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** The delay before a page reports that it shows a chat that another page has left: the leaving must arrive first. */
@@ -50,7 +50,7 @@ async function settle(what) {
     if (what === "close") forgetDraft();
     location.assign(next);
   } catch (error) {
-    toast(error instanceof Error ? error.message : t("That did not work. Please reload the page."));
+    toast(messageOf(error));
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { closestTo, find, parse, seek } from "../page/dom.js";
-import { RequestFailed, postJson, read } from "../page/server.js";
+import { messageOf, postJson, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** For this long after cards have changed, a click may be meant for what was there before. */
@@ -85,7 +85,7 @@ async function decided(event) {
     await postJson(new URL(form.action).pathname, { decision: button.value });
   } catch (error) {
     // Decided in another tab, or too late: the card says so.
-    toast(error instanceof RequestFailed ? error.message : t("Something went wrong. Please reload the page."));
+    toast(messageOf(error));
   }
   delete form.dataset.sent;
   await showCards(exchange);

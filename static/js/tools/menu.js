@@ -1,9 +1,8 @@
 // The menu of tools at the message box. The server stores the switches of a conversation; before there is one, this
 // browser does, and the first message sends them.
 
-import { t } from "../language/words.js";
 import { fill, seek } from "../page/dom.js";
-import { read, postForm } from "../page/server.js";
+import { messageOf, postForm, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 const CONVERSATION = /\/c\/[0-9a-f-]{36}\/$/;
@@ -56,7 +55,7 @@ async function show(menu, fetched) {
     fill(menu, html);
     if (isInside) seek(menu, at ? `input[value="${CSS.escape(at)}"]` : "input", HTMLInputElement)?.focus();
   } catch (error) {
-    toast(error instanceof Error ? error.message : t("Something went wrong. Please reload the page."));
+    toast(messageOf(error));
   }
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.chat import Chat
 from tests.browser.sidebar.conftest import Patient
@@ -79,6 +79,29 @@ def test_a_tab_whose_running_conversation_is_deleted_shows_no_refusal_that_nobod
     other.box.press("Enter")
     expect(other.exchanges).to_have_count(2)
     other.finish()
+
+
+def test_undo_in_the_banner_is_shown_even_if_its_event_is_lost(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "bela"))
+    chat.ask_and_wait("A talk that comes back")
+    chat.settle()
+    other = Chat(chat.page.context.new_page())
+    other.page.route_web_socket("**/*", lambda socket: _lose(socket, "chatui:listed"))
+    other.page.goto(chat.page.url)
+    other.settle()
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
+    gone = other.page.locator(".banner-deleted")
+    gone.get_by_role("button", name="Undo").click()
+    expect(gone).to_be_hidden()
+    expect(other.problem).to_be_empty()
+
+
+def _lose(page: WebSocketRoute, event: str) -> None:
+    """Connect a page with its server, and drop what mentions ``event``."""
+    server = page.connect_to_server()
+    page.on_message(server.send)
+    server.on_message(lambda message: None if event in str(message) else page.send(message))
 
 
 @pytest.mark.extended
