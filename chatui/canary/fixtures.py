@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatui.audit_log import aggregation
 from chatui.env import environment
-from chatui.models import AttemptWarning, StoredBackend, UsageEntry, User
+from chatui.models import AttemptWarning, BegunSession, StoredBackend, UsageEntry, User
 from chatui.prompts import operators
 
 LEFT_OVER_AFTER = timedelta(hours=1)
@@ -104,14 +104,15 @@ def _needed() -> list[Group]:
     return [*filter(None, some), *named.filter(name__in=operators.group_instructions().texts)]
 
 
-def remove(run: str, sessions: Iterable[str] = ()) -> None:
+def remove(run: str) -> None:
     """Remove all rows of a run, with everything that its people own; the audit log stays. Does nothing without rows."""
     with transaction.atomic():
         names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
         StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
         AttemptWarning.objects.filter(person_name__in=names).delete()
-        Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()
         people = User.objects.filter(username__in=names, groups__name=run)
+        # Not those whose cookies a visitor got: a response can be lost after its session began.
+        Session.objects.filter(session_key__in=BegunSession.objects.filter(user__in=people).values("key")).delete()
         for person in people:
             aggregation.close_all_of(person)
         # Usage without a person belongs to nobody.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from uuid import uuid4
 
-from django.conf import settings
 from django.urls import reverse
 
 from chatui.canary.answers.planting import Script
@@ -64,7 +63,6 @@ class Journey:
         self._refused: Counter[str] = Counter()
         self._many: set[str] = set()
         self.problems: list[str] = []
-        self.sessions: list[str] = []
 
     def go(self) -> None:
         """Run all steps. Raises CanaryError if the run cannot continue."""
@@ -99,7 +97,6 @@ class Journey:
         address = reverse("sign_in")
         for browser, person in ((self._owner, self._guests.owner), (self._stranger, self._guests.stranger)):
             browser.sign_in(address, person.get_username(), self._guests.password)
-            self.sessions.append(browser.cookie(settings.SESSION_COOKIE_NAME))
         for browser in (self._nobody, self._holder):
             browser.get(address, address)  # for the CSRF token
 
@@ -244,7 +241,6 @@ class Journey:
         """A search for a word next to hidden text must reveal no more than one for a word that does not exist; in one conversation, too."""
         with Browser("owner", self._deployment) as again:
             again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
-            self.sessions.append(again.cookie(settings.SESSION_COOKIE_NAME))
             bait = self._planted.bait
             nowhere = "".join(secrets.choice("bcdfl") for _ in bait)
             words = (bait, nowhere, next(iter(self._planted.visible.planted)))

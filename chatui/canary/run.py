@@ -207,7 +207,7 @@ def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> 
             peer.release()
             if made is not None:
                 _settle(made)
-            fixtures.remove(run, () if journey is None else journey.sessions)
+            fixtures.remove(run)
     return journey.problems
 
 

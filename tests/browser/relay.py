@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 EVENT = b"data: "
@@ -18,7 +19,7 @@ class Relay:
         self.target = target
         self.closed_at = 0.0
         """When a client last disconnected before its answer had ended, in the time of ``time.monotonic``."""
-        self._left: int | None = None
+        self._hold: _Hold | None = None
         self._going = threading.Event()
         self._going.set()
         self._listener = socket.create_server(("127.0.0.1", port))
@@ -26,18 +27,22 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def hold_after(self, events: int) -> None:
-        """Forward the next ``events`` server-sent events, then none until ``release``."""
+        """Forward ``events`` more server-sent events of each answer, then none until ``release``.
+
+        Of each, because an answer of an earlier test may still be going on.
+        """
         self._going.clear()
-        self._left = events
+        self._hold = _Hold(events)
 
     @property
     def is_holding(self) -> bool:
-        """Whether all allowed events have been forwarded."""
-        return self._left == 0
+        """Whether all allowed events of an answer have been forwarded."""
+        hold = self._hold
+        return hold is not None and hold.is_reached
 
     def release(self) -> None:
         """Forward the held events and everything after them."""
-        self._left = None
+        self._hold = None
         self._going.set()
 
     def close(self) -> None:
@@ -61,9 +66,10 @@ class Relay:
             client.close()
             return
         threading.Thread(target=self._ask, args=(client, server), daemon=True).start()
+        passed = _Passed()
         with contextlib.suppress(OSError):
             while data := server.recv(65536):
-                self._answer(client, data)
+                self._answer(client, data, passed)
         _shut(client)
 
     def _ask(self, client: socket.socket, server: socket.socket) -> None:
@@ -73,20 +79,41 @@ class Relay:
         self.closed_at = time.monotonic()
         _shut(server)
 
-    def _answer(self, client: socket.socket, data: bytes) -> None:
+    def _answer(self, client: socket.socket, data: bytes, passed: _Passed) -> None:
         position = 0
-        while (left := self._left) is not None:  # another thread may release it at any time
+        while (hold := self._hold) is not None:  # another thread may release it at any time
             position = data.find(EVENT, position)
             if position < 0:
                 break
-            if left <= 0:
+            if passed.since(hold) >= hold.events:
+                hold.is_reached = True
                 client.sendall(data[:position])
                 data, position = data[position:], 0
                 self._going.wait()
                 break
-            self._left = left - 1
+            passed.events += 1
+            hold.is_reached = hold.is_reached or passed.events == hold.events
             position += len(EVENT)
         client.sendall(data)
+
+
+@dataclass
+class _Hold:
+    events: int
+    is_reached: bool = False
+
+
+class _Passed:
+    """How many events of one connection were forwarded since the last hold began."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self._hold: _Hold | None = None
+
+    def since(self, hold: _Hold) -> int:
+        if hold is not self._hold:
+            self._hold, self.events = hold, 0
+        return self.events
 
 
 def _shut(connection: socket.socket) -> None:

@@ -90,10 +90,6 @@ class Browser:
         """The cookies as a header, for opening a socket."""
         return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._client.cookies.jar)
 
-    def cookie(self, name: str) -> str:
-        """One cookie's value; empty if there is none."""
-        return next((cookie.value or "" for cookie in self._client.cookies.jar if cookie.name == name), "")
-
     def sign_in(self, address: str, name: str, password: str) -> None:
         """Sign in on the page at ``address``. Raises CanaryError if that fails."""
         self.get(address, address)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
@@ -389,12 +390,18 @@ async def test_a_watcher_whose_view_of_the_next_turn_cannot_be_recorded_sees_non
         await open_debug_view(grace, accepted["conversation"])
         await watcher.send("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:idle")
-        gate = asyncio.Event()
+        gate, tried = asyncio.Event(), threading.Event()
+
+        def fails(*args: object, **kwargs: object) -> None:
+            tried.set()
+            _disk_is_full()
+
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
-            patch.setattr("chatui.audit_log.aggregation._count", _disk_is_full)
+            patch.setattr("chatui.audit_log.aggregation._count", fails)
             await owner_socket.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
+            assert await asyncio.to_thread(tried.wait, 30), "the premise: the view of the next turn was to be recorded"
         await second.send("watch", conversation=accepted["conversation"])
         await second.until("chatui:debug.snapshot")
         gate.set()

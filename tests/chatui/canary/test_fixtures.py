@@ -6,8 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from chatui.canary import fixtures, run
@@ -48,8 +52,12 @@ def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
     fixture.owner.groups.add(group)
     Conversation.objects.create(owner=fixture.owner, title="Planted")
     AttemptWarning.objects.create(person_name=fixture.owner.get_username(), day=timezone.now().date(), attempts=5)
+    for guests in (fixture, neighbour):
+        sign_in = {"username": guests.owner.get_username(), "password": guests.password}
+        assert Client().post(reverse("sign_in"), sign_in).status_code == 302  # and the response with the cookie is lost
     fixtures.remove(fixture.run)
     assert counts() == before and User.objects.filter(pk=neighbour.owner.pk).exists()
+    assert Session.objects.get().get_decoded()[SESSION_KEY] == str(neighbour.owner.pk)
     fixtures.remove(fixture.run)
     assert counts() == before
 

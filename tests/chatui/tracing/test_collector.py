@@ -87,14 +87,19 @@ def test_a_share_of_none_sends_nothing() -> None:
         assert peer.requests == []
 
 
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [fails, redirects, hangs, drips, garbage])
 def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     with collecting(way) as peer:
         sender = start(peer.url)
-        slowest, until = 0.0, time.monotonic() + 0.9
-        while time.monotonic() < until:
+        slowest, until, latest = 0.0, time.monotonic() + 0.9, time.monotonic() + 60
+        # On a busy machine the sending thread may take longer than these to notice.
+        while time.monotonic() < until or (not warnings_in(caplog) and time.monotonic() < latest):
             started = time.monotonic()
             for _ in range(100):
                 with spans.span("turn", turn=uuid4()):
@@ -106,7 +111,7 @@ def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog
         assert time.monotonic() - started < 2, "the process ends in time"
         assert {path for path, _, _ in peer.requests} == {"/v1/traces"}, "no redirect is followed"
     assert slowest < 15, "a hundred spans that wait for the collector would take half a minute"
-    [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    [line] = warnings_in(caplog)
     assert line.name == "chatui.tracing.collector" and "away" in line.getMessage()
 
 
