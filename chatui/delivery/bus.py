@@ -62,6 +62,11 @@ class Bus:
         """Whether there may be other processes."""
         return self._relay.is_on
 
+    @property
+    def is_late(self) -> bool:
+        """Whether messages between processes are missing, because Redis does not answer."""
+        return self._relay.is_late
+
     def send(self, group: str, message: Message, *, elsewhere: bool = True) -> None:
         """Send to a group. While the relay is down, other processes miss the message: their pages notice the gap and ask again."""
         self._deliver(group, message)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from chatui.delivery import groups
 from chatui.env import environment
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ log = logging.getLogger(__name__)
 Deliver = Callable[[str, Mapping[str, object]], None]
 
 ANSWER_SECONDS = 2.0
-"""The timeout of every Redis operation, and the interval of the pings."""
+"""The timeout of every Redis operation."""
+PING_SECONDS = 0.5
+LATE_SECONDS = 1.5
+"""After this time without an answer, the sockets of this process are told that messages are missing."""
+STALL_SECONDS = 0.2
+"""The last part of it, in which a process that stood still itself can still read the answer."""
 PAUSE_SECONDS = 0.5
 """Between two attempts to reconnect."""
 MAX_WAITING = 10_000
@@ -44,7 +50,10 @@ class Relay:
         self._changed = asyncio.Event()
         self._subscribed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._is_away = False
+        self._is_away = self._was_away = False
+        self.is_late = False
+        """Whether Redis has not answered for LATE_SECONDS, or longer. Then the group PROCESS gets a message."""
+        self._late: asyncio.TimerHandle | None = None
         self._round = 0
         self._answered = 0.0
 
@@ -94,6 +103,7 @@ class Relay:
     def _start(self) -> None:
         if not self._tasks:
             # The event loop keeps only a weak reference to a task.
+            self._expect_answer()
             self._tasks = [asyncio.create_task(self._keep_sending()), asyncio.create_task(self._keep_listening())]
 
     async def _keep_sending(self) -> None:
@@ -103,6 +113,10 @@ class Relay:
                 self._work.clear()
                 try:
                     async with asyncio.timeout(ANSWER_SECONDS):
+                        if self._was_away:
+                            # Otherwise the first message after the outage is lost on a connection from before it, which looks like another.
+                            await client.connection_pool.disconnect()
+                            self._was_away = False
                         await self._send_waiting(client)
                 except Exception as error:  # noqa: BLE001 - whatever the client raises, the relay must keep running
                     self._waiting.clear()
@@ -143,7 +157,7 @@ class Relay:
                     await pubsub.ping(str(self._round))
                 self._check(reader)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(ANSWER_SECONDS):
+                    async with asyncio.timeout(PING_SECONDS):
                         await self._changed.wait()
         finally:
             if reader is not None:
@@ -182,11 +196,25 @@ class Relay:
 
     def _note_away(self, error: BaseException) -> None:
         if not self._is_away:
-            log.warning("Redis is away (%s): pages in other processes lag until it answers", type(error).__name__)
-        self._is_away = True
+            log.warning("Redis is away (%s): pages of other processes lag until it answers", type(error).__name__)
+        self._is_away = self._was_away = True
         self._subscribed.clear()
 
+    def _expect_answer(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        self._late = asyncio.get_running_loop().call_later(LATE_SECONDS - STALL_SECONDS, self._doubt)
+
+    def _doubt(self) -> None:
+        self._late = asyncio.get_running_loop().call_later(STALL_SECONDS, self._note_late)
+
+    def _note_late(self) -> None:
+        self.is_late = True
+        self._deliver(groups.PROCESS, {"type": "relay.late"})
+
     def _note_back(self, round_: int) -> None:
+        self.is_late = False
+        self._expect_answer()
         if self._is_away:
             log.warning("Redis is back")
         self._is_away = False

@@ -28,6 +28,7 @@ from chatui.live import commands
 from chatui.live.commands import Caller, Following, SignedOutError
 from chatui.live.inbound_queue import TOO_FAST
 from chatui.live.page_socket import PageSocket
+from chatui.live.snapshots import Snapshots
 from chatui.permissions import access
 from chatui.turns import running
 from chatui.turns.running import Place
@@ -41,7 +42,6 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 CHECK_SECONDS = 30.0
-SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0  # the pauses before a page without its snapshot is followed again: first, longest
 SEE_PATIENCE = 10.0
 """How long, in seconds, a ``see`` command waits for a busy database."""
 MAX_FRAME_CHARS = 512 * 1024
@@ -69,10 +69,9 @@ class ChatConsumer(PageSocket):
         """Accept signed-in people only."""
         self._followed: dict[Audience, Following] = {}
         self._audience_of: dict[str, Audience] = {}
-        self._awaiting: set[Audience] = set()
-        self._retrying: set[Audience] = set()
         self._reported_at: dict[UUID, float] = {}
         self._own_group = f"socket-{uuid4()}"
+        self._snapshots = Snapshots(self, self._own_group)
         self.begin(self._caught_up)
         try:
             session = await pools.commands.run_or_busy(header_sign_in.session_of, dict(self.scope))
@@ -147,10 +146,18 @@ class ChatConsumer(PageSocket):
                 self._forward_snapshot(message)
             case "person.events":
                 self.outbox.put(str(message["json"]))
+            case signal:
+                self._signalled(signal)
+
+    def _signalled(self, signal: object) -> None:
+        """Handle a message that says only that something has happened."""
+        match signal:
             case "turn.begun":
                 # A turn began in the conversation that this socket watches: check the permission again, then watch the new turn too.
                 if Audience.DEBUG in self._followed:
-                    self.start_background(self._follow_again(Audience.DEBUG))
+                    self.start_background(self.follow_again(Audience.DEBUG))
+            case "relay.late":
+                self._snapshots.note_late()
             case "process.ends":
                 self.start_background(self.leave(CLOSE_RESTART))
             case "session.check":
@@ -166,12 +173,14 @@ class ChatConsumer(PageSocket):
             return  # access to this turn is not recorded yet: the handler of ``turn.begun`` does that first
         self.outbox.put_events(str(message["json"]))
         if audience is Audience.END_USER and message["process"] != PROCESS:
+            self._snapshots.note_events()
             self._report_following(Place(UUID(str(message["turn"])), str(message["process"])))
 
     def _forward_snapshot(self, message: Message) -> None:
         """Forward the snapshot that this socket asked a runner for."""
         audience = Audience(str(message["audience"]))
-        self._awaiting.discard(audience)
+        self._snapshots.drop(audience)
+        self._snapshots.note_events()
         # Meanwhile the debug view may have been closed, or the permission revoked.
         if audience in self._followed:
             self.outbox.put_events(str(message["json"]))
@@ -186,7 +195,7 @@ class ChatConsumer(PageSocket):
     def _caught_up(self) -> None:
         """The page was too slow for some events, and has caught up: send it the current state of the turns."""
         for audience in list(self._followed):
-            self.start_background(self._follow_again(audience))
+            self.start_background(self.follow_again(audience))
 
     async def _dispatch(self, command: wire.Command) -> None:
         if self.take_signal(command):
@@ -203,7 +212,7 @@ class ChatConsumer(PageSocket):
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
                 await bus().settled()
                 # A turn that began while access was checked announced itself before this joined, so read again which one is the latest.
-                await self._follow_again(Audience.DEBUG)
+                await self.follow_again(Audience.DEBUG)
             case wire.Stop() | wire.AnswerNow() | wire.See():
                 await self._act(command)
             case _:
@@ -228,9 +237,9 @@ class ChatConsumer(PageSocket):
         self._join(audience, following)
         await bus().settled()
         if following.running is not None:
-            self._ask_snapshot(following.running, audience)
+            self._ask_snapshot(audience)
         else:
-            self._awaiting.discard(audience)
+            self._snapshots.drop(audience)
             turn = str(following.turn_id) if following.turn_id else None
             self.send_event(wire.Idle(str(following.conversation_id), turn, following.state))
 
@@ -247,46 +256,33 @@ class ChatConsumer(PageSocket):
 
     def _unfollow(self, audience: Audience) -> None:
         following = self._followed.pop(audience)
-        self._awaiting.discard(audience)
+        self._snapshots.drop(audience)
         group = groups.audience(following.conversation_id, audience)
         self._audience_of.pop(group, None)
         bus().leave(group, self._received)
         if audience is Audience.DEBUG:
             bus().leave(groups.turns_of(following.conversation_id), self._received)
 
-    def _ask_snapshot(self, place: Place, audience: Audience) -> None:
-        if not self.outbox.has_room:
+    def _ask_snapshot(self, audience: Audience) -> None:
+        if self.outbox.has_room:
+            self._snapshots.ask(audience)
+        else:
             self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
-            return
-        running.ask_snapshot(place, audience, self._own_group)
-        self._await_snapshot(audience)
-
-    def _await_snapshot(self, audience: Audience) -> None:
-        self._awaiting.add(audience)
-        if audience not in self._retrying:
-            self._retrying.add(audience)
-            self.start_background(self._retry_snapshot(audience, SNAPSHOT_SECONDS))
-
-    async def _retry_snapshot(self, audience: Audience, pause: float) -> None:
-        """Read the turn's state again until a snapshot arrives: the runner may have ended or died after we last read it."""
-        try:
-            await asyncio.sleep(pause)
-            while audience in self._awaiting and audience in self._followed:
-                self._awaiting.discard(audience)
-                await self._follow_again(audience)
-                await asyncio.sleep(pause := min(2 * pause, MAX_SNAPSHOT_SECONDS))
-        finally:
-            self._retrying.discard(audience)
 
     def _ask_again(self, conversation: str) -> bool:
         """Ask again, without the database, for a snapshot that the page awaits. False if it awaits none of this conversation."""
-        followed = self._followed.get(Audience.END_USER) if Audience.END_USER in self._awaiting else None
+        followed = self._followed.get(Audience.END_USER) if self._snapshots.is_awaited(Audience.END_USER) else None
         if followed is None or followed.running is None or str(followed.conversation_id) != conversation:
             return False
-        running.ask_snapshot(followed.running, Audience.END_USER, self._own_group)
+        self._snapshots.ask(Audience.END_USER)
         return True
 
-    async def _follow_again(self, audience: Audience) -> None:
+    def following(self, audience: Audience) -> Following | None:
+        """What this socket follows now."""
+        return self._followed.get(audience)
+
+    async def follow_again(self, audience: Audience) -> None:
+        """Check access again, read the state of what this socket follows, and ask for its snapshot."""
         before = self._followed.get(audience)
         if before is None:
             return  # unfollowed meanwhile
@@ -304,7 +300,7 @@ class ChatConsumer(PageSocket):
             if not self._still_follows(audience, before):
                 return
             if isinstance(error, DatabaseBusyError) and audience is Audience.END_USER:
-                self._await_snapshot(audience)  # the page shows what it has until the database is back
+                self._snapshots.wait(audience)  # the page shows what it has until the database is back
             else:
                 await self._end_following(audience, error.code if isinstance(error, _REFUSALS) else ProductCode.INTERNAL)
 

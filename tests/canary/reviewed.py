@@ -1524,6 +1524,7 @@ BUS_MESSAGES = {
     "turn.snapshot": "The answer to this socket's own question.",
     "turn.begun": "Without content: look again.",
     "person.events": "What changed in the person's own list: a title, a question, the end of an answer, a deletion.",
+    "relay.late": "Without content: events of other processes are missing.",
     "process.ends": "Without content: come back elsewhere.",
     "session.check": "Without content: look again.",
 }

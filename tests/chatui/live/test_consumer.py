@@ -16,7 +16,7 @@ from chatui.accounts import header_sign_in
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import DatabaseBusyError
 from chatui.delivery import bus
-from chatui.live import commands, consumer
+from chatui.live import commands, consumer, snapshots
 from chatui.models import AuditEvent, Conversation, CountedLine, Message, Turn, User
 from chatui.permissions import debug_requests
 from chatui.turns import running
@@ -285,7 +285,7 @@ def broken(*_: object) -> object:
 async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_often(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
     turn, subscribe = (await stored(ada, ask(), "a process that died")).turn, commands.subscribe
     asked: list[object] = []
 
@@ -294,14 +294,14 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
         return subscribe(visitor, command)
 
     monkeypatch.setattr(commands, "subscribe", counted)
-    snapshots: list[object] = []
-    monkeypatch.setattr(running, "ask_snapshot", lambda *wanted: snapshots.append(wanted))
+    wanted: list[object] = []
+    monkeypatch.setattr(running, "ask_snapshot", lambda *arguments: wanted.append(arguments))
     async with BrowserSocket(ada) as socket:
         for _ in range(10):  # the page notices the silence, too
             await socket.send("subscribe", conversation=str(turn.conversation_id))
             assert await socket.silence(0.1) == []
         assert 2 <= len(asked) <= 8, "it waits 0.05, 0.1, 0.2, 0.4 and 0.8 s"
-        assert len(snapshots) >= 10, "a lost one is asked for as soon as the page notices"
+        assert len(wanted) >= 10, "a lost one is asked for as soon as the page notices"
         await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
         assert (await socket.until("chatui:idle"))[-1]["state"] == "completed"
 
@@ -311,7 +311,7 @@ async def test_pages_that_wait_for_a_snapshot_ask_the_database_less_and_less_oft
 async def test_a_page_that_waits_for_a_snapshot_survives_a_database_that_is_away(
     error: Callable[..., object], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
     turn = (await stored(ada, ask(), "a process that died")).turn
     async with BrowserSocket(ada) as socket:
         with monkeypatch.context() as patch:

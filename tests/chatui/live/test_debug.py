@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.audit_log.record import Visitor
-from chatui.live import commands, consumer
+from chatui.live import commands, consumer, snapshots
 from chatui.live.commands import Following
 from chatui.live.outbox import Outbox
 from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, DebugRequest, Turn, User
@@ -69,12 +69,13 @@ async def test_a_snapshot_after_the_view_was_left_is_dropped(monkeypatch: pytest
 
     socket = consumer.ChatConsumer()
     socket.outbox = Outbox(send, lambda: None, lambda: None)
-    socket._awaiting = {Audience.DEBUG, Audience.END_USER}
+    socket._snapshots = snapshots.Snapshots(socket, "group")
+    socket._snapshots._awaited = {Audience.DEBUG, Audience.END_USER}
     socket._followed = {Audience.END_USER: Following(new_key(), None, None, None)}
     for audience in Audience:
         socket._received("", {"type": "turn.snapshot", "audience": audience.value, "json": audience.value})
     await socket.outbox.flush()
-    assert sent == [Audience.END_USER.value] and not socket._awaiting
+    assert sent == [Audience.END_USER.value] and not socket._snapshots._awaited
 
 
 @pytest.mark.asyncio
@@ -177,7 +178,7 @@ async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no
         accepted = (await owner_socket.until("chatui:accepted"))[-1]
         await open_debug_view(grace, accepted["conversation"])
         if how == "a missing snapshot":
-            monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+            monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.05)
             monkeypatch.setattr(running, "ask_snapshot", _no_snapshot)
         await watcher.send("watch", conversation=accepted["conversation"])
         if how == "a missing snapshot":
@@ -299,4 +300,4 @@ async def test_following_again_after_leaving_does_nothing() -> None:
     socket = consumer.ChatConsumer()
     socket._followed = {}
     for audience in Audience:
-        await socket._follow_again(audience)
+        await socket.follow_again(audience)

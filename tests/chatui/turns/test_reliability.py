@@ -17,7 +17,7 @@ from chatui.database.writer import writer
 from chatui.delivery import groups, relay
 from chatui.delivery.bus import bus
 from chatui.display import conversation_actions
-from chatui.live import consumer
+from chatui.live import snapshots
 from chatui.models import Conversation, Message, Turn, TurnPiece, User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, start, sweep
@@ -281,7 +281,7 @@ async def test_a_clean_shutdown_keeps_all_text_and_releases_all_leases(
 
 
 async def test_a_page_that_asks_often_waits_for_one_snapshot(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.1)
+    monkeypatch.setattr(snapshots, "SNAPSHOT_SECONDS", 0.1)
     started = await keep_question(ada)  # nobody runs it, as after a crash
     looks: list[object] = []
 
