@@ -16,6 +16,7 @@ from chatui import wire
 from chatui.accounts.sessions import SignedIn, is_same, query_person_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
+from chatui.delivery.bus import PROCESS
 from chatui.display import conversation_actions
 from chatui.display.conversation_links import conversation_url
 from chatui.json_schemas.answer_format import DEFAULT_NAME, AnswerFormat, answer_format, schema_of
@@ -141,6 +142,13 @@ def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> Place:
     conversation = access.own_conversation(_person(visitor), command.conversation)
     turn = access.turn_of(conversation, command.turn)
     return Place(turn.pk, turn.lease_owner)
+
+
+def followed_here(following: Following | None, command: wire.Stop) -> Place | None:
+    """The turn that a person may stop although the database is away: their socket follows it, which was allowed only in their own
+    conversation, and this process runs it."""
+    place = following.running if following is not None else None
+    return place if place is not None and place.process == PROCESS and str(place.turn_id) == command.turn else None
 
 
 def _following(conversation: Conversation) -> Following:

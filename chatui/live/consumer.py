@@ -206,7 +206,7 @@ class ChatConsumer(PageSocket):
                 if begun_before is not None:
                     await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
-                if not self._ask_again(command.conversation):
+                if not self._snapshots.ask_again(command.conversation):
                     await self._follow(Audience.END_USER, await self._run_command(commands.subscribe, command))
             case wire.Watch():
                 self._join(Audience.DEBUG, await self._run_command(commands.watch, command))
@@ -220,11 +220,19 @@ class ChatConsumer(PageSocket):
 
     async def _act(self, command: wire.Stop | wire.AnswerNow | wire.See) -> None:
         if isinstance(command, wire.Stop):
-            await running.stop(await self._run_command(commands.own_turn, command))
+            await running.stop(await self._place_of(command))
         elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
             bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
+
+    async def _place_of(self, command: wire.Stop) -> Place:
+        try:
+            return await self._run_command(commands.own_turn, command)
+        except DatabaseBusyError:
+            if (place := commands.followed_here(self.following(Audience.END_USER), command)) is None:
+                raise
+            return place
 
     def _accept(self, accepted: wire.Accepted, following: Following) -> None:
         """A question is stored, but its turn is not launched yet: this socket follows it from the start, and needs no snapshot."""
@@ -268,14 +276,6 @@ class ChatConsumer(PageSocket):
             self._snapshots.ask(audience)
         else:
             self.outbox.wait_for_page()  # once the page has caught up, ``_caught_up`` asks again
-
-    def _ask_again(self, conversation: str) -> bool:
-        """Ask again, without the database, for a snapshot that the page awaits. False if it awaits none of this conversation."""
-        followed = self._followed.get(Audience.END_USER) if self._snapshots.is_awaited(Audience.END_USER) else None
-        if followed is None or followed.running is None or str(followed.conversation_id) != conversation:
-            return False
-        self._snapshots.ask(Audience.END_USER)
-        return True
 
     def following(self, audience: Audience) -> Following | None:
         """What this socket follows now."""

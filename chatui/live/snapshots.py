@@ -64,6 +64,16 @@ class Snapshots:
             running.ask_snapshot(following.running, audience, self._group)
             self.wait(audience)
 
+    def ask_again(self, conversation: str) -> bool:
+        """Ask again, without the database, for a snapshot that the page awaits. False if it awaits none of this conversation."""
+        following = self._socket.following(Audience.END_USER)
+        if following is None or following.running is None or str(following.conversation_id) != conversation:
+            return False
+        is_awaited = self.is_awaited(Audience.END_USER)
+        if is_awaited:
+            self.ask(Audience.END_USER)
+        return is_awaited
+
     def wait(self, audience: Audience) -> None:
         """Read the turn's state again until a snapshot arrives: its process may have ended or died since."""
         self._awaited.add(audience)

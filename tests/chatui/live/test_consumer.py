@@ -126,6 +126,28 @@ async def test_stop_works_while_an_answer_streams(ada: User, backend: ScriptedBa
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("error", ["broken", "busy"])
+async def test_stop_works_while_the_database_is_away_for_those_who_follow_the_turn(
+    error: str, ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as idle, BrowserSocket(bela) as other:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.until("response.delta")
+        monkeypatch.setattr(commands, "own_turn", {"broken": broken, "busy": busy}[error])
+        stop = {"conversation": accepted["conversation"], "turn": accepted["turn"]}
+        for stranger in (idle, other):
+            await stranger.send("stop", **stop)
+            assert (await stranger.until("chatui:refused"))[-1]["code"] == "E-X-SERVER-BUSY"
+        await socket.send("stop", conversation=stop["conversation"], turn=str(uuid4()))
+        assert (await socket.until("chatui:refused"))[-1]["code"] == "E-X-SERVER-BUSY"
+        await socket.send("stop", **stop)
+        assert (await socket.until(*ENDS))[-1]["state"] == "stopped"
+    assert backend.closed == 1
+
+
+@pytest.mark.asyncio
 async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "hm"), gate, *answer()]
