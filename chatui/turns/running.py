@@ -7,7 +7,7 @@ import atexit
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -111,6 +111,8 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
 async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
     if wanted.files:
         wanted = await pools.documents.run(documents.prepared, person, wanted)
+    # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
+    wanted = replace(wanted, is_queued=not slots().has_room(len(_asking)))
     try:
         started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
     except IntegrityError:

@@ -59,6 +59,10 @@ class Slots:
         """Admit nobody from now on: the process ends. Turns that wait are launched by another, or by this one after its restart."""
         self.is_closed = True
 
+    def has_room(self, turns: int) -> bool:
+        """Whether so many more turns would get a slot at once, if none of their groups is full."""
+        return not self._queue and self._open >= turns
+
     @property
     def _open(self) -> int:
         return 0 if self.is_closed else self._free

@@ -170,6 +170,7 @@ class _Wanted:
             choice=choice,
             continued_message_id=continued.pk if continued else None,
             lease_owner=self.lease_owner,
+            is_queued=self.ask.is_queued,
             key_id=self.ask.key,
             reserved_tokens=self.reserved_tokens,
             error_cause="",

@@ -53,6 +53,8 @@ class Ask:
     """If set, checked again when the turn is stored."""
     language: str = ""
     """The language of the asking page."""
+    is_queued: bool = False
+    """There may be no slot for the turn when it is launched, so its row says from the start that it waits."""
     key: UUID | None = None
     """The API key with which a program asks."""
     tokens_before: int = 0

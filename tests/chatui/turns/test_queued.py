@@ -211,6 +211,32 @@ async def test_a_turn_is_marked_while_it_waits_and_not_once_its_model_is_asked(
 
 
 @pytest.mark.asyncio
+async def test_a_question_for_which_there_is_no_slot_is_stored_as_queued(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process may be killed before it has launched the turn: then another launches it."""
+    only, gate, stored = Slots(1), asyncio.Event(), dict[str, bool]()
+    for module in ("runner", "running"):
+        monkeypatch.setattr(f"chatui.turns.{module}.slots", lambda: only)
+    backend.script = [gate, *answer()]
+
+    async def begun(text: str) -> Turn:
+        def note(started: Started) -> None:
+            stored[text] = started.turn.is_queued
+
+        return (await running.ask(ada, ask(text=text), note)).turn
+
+    both = [await begun("at once")]
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    both.append(await begun("waits"))
+    assert stored == {"at once": False, "waits": True}
+    gate.set()
+    await running.settle()
+    rows = [await Turn.objects.aget(pk=turn.pk) for turn in both]
+    assert [(row.state, row.is_queued) for row in rows] == [("completed", False)] * 2
+
+
+@pytest.mark.asyncio
 async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
