@@ -180,7 +180,8 @@ class ChatConsumer(PageSocket):
         """Forward the snapshot that this socket asked a runner for."""
         audience = Audience(str(message["audience"]))
         self._snapshots.drop(audience)
-        self._snapshots.note_events()
+        if audience is Audience.END_USER:
+            self._snapshots.note_events()
         # Meanwhile the debug view may have been closed, or the permission revoked.
         if audience in self._followed:
             self.outbox.put_events(str(message["json"]))
@@ -281,28 +282,31 @@ class ChatConsumer(PageSocket):
         """What this socket follows now."""
         return self._followed.get(audience)
 
-    async def follow_again(self, audience: Audience) -> None:
-        """Check access again, read the state of what this socket follows, and ask for its snapshot."""
+    async def follow_again(self, audience: Audience) -> bool:
+        """Check access again, read the state of what this socket follows, and ask for its snapshot. Returns whether access was checked, and
+        is allowed."""
         before = self._followed.get(audience)
         if before is None:
-            return  # unfollowed meanwhile
+            return False  # unfollowed meanwhile
         try:
             if audience is Audience.DEBUG:
                 following = await self._run_command(commands.continue_watching, before)
             else:
                 subscribe = wire.Subscribe(wire.Reference(str(before.conversation_id)))
                 following = await self._run_command(commands.subscribe, subscribe)
-            if self._still_follows(audience, before):
+            if is_current := self._still_follows(audience, before):
                 await self._follow(audience, following)
+            return is_current
         except Exception as error:  # noqa: BLE001 - fail closed: access that cannot be checked or recorded is refused
             if not isinstance(error, _REFUSALS):
                 log.error("following again failed: %s", type(error).__name__)
             if not self._still_follows(audience, before):
-                return
-            if isinstance(error, DatabaseBusyError) and audience is Audience.END_USER:
+                pass
+            elif isinstance(error, DatabaseBusyError) and audience is Audience.END_USER:
                 self._snapshots.wait(audience)  # the page shows what it has until the database is back
             else:
                 await self._end_following(audience, error.code if isinstance(error, _REFUSALS) else ProductCode.INTERNAL)
+            return False
 
     def _still_follows(self, audience: Audience, before: Following) -> bool:
         """Whether the page has not opened another conversation meanwhile: this runs beside its commands."""

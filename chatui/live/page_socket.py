@@ -86,7 +86,7 @@ class PageSocket(AsyncWebsocketConsumer):
     def begin(self, caught_up: Callable[[], None]) -> None:
         """Prepare the socket for sending. ``caught_up``: see Outbox."""
         self.is_closing = False
-        self._background_tasks: set[asyncio.Task[None]] = set()
+        self._background_tasks: set[asyncio.Task[Any]] = set()
         self._context = copy_context()
         self.outbox = Outbox(self._transmit, caught_up, self._give_up)
 
@@ -128,7 +128,7 @@ class PageSocket(AsyncWebsocketConsumer):
             with contextlib.suppress(Exception):  # the page may be gone already
                 await self.close(code=close_code)
 
-    def start_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def start_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Run a task in the background, until the socket ends."""
         # In the socket's own context, not in that of the task that sent the message.
         task = asyncio.create_task(work, context=self._context.copy())

@@ -6,17 +6,21 @@ If that is another process and nothing is heard of it, because Redis is away, th
 from __future__ import annotations
 
 import asyncio
+import logging
+import random
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from chatui import wire
-from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.delivery.bus import PROCESS, bus
+from chatui.live import stored_answers
 from chatui.live.commands import Following
+from chatui.live.stored_answers import Read
 from chatui.turns import publisher, running
-from chatui.turns.streams import stored
 from renderer.gate import Audience
+
+log = logging.getLogger(__name__)
 
 SNAPSHOT_SECONDS, MAX_SNAPSHOT_SECONDS = 1.5, 6.0
 """The pauses before a snapshot that has not arrived is asked for again: the first, and the longest."""
@@ -24,8 +28,12 @@ STORED_SECONDS = 1.0
 """The shortest time between two reads of the stored answer."""
 SHARE = 10
 """Of ten seconds, a page's reads take at most one: a process with many such pages reads less often."""
+SPREAD_SECONDS = 0.4
+"""The pages of a process do not all read at the same moment, which would hold up other people's text."""
 SILENT_SECONDS = 0.9
 """A page that heard of the turn within this time may show more than is stored."""
+WRITE_SECONDS = 0.25
+"""How much older than its lease the text of a turn may be: it is collected before it is written."""
 RUNNING_SECONDS = 3 * publisher.BEAT_SECONDS
 """A turn that was heard of within this time was running."""
 
@@ -36,10 +44,10 @@ class Follower(Protocol):
     def following(self, audience: Audience) -> Following | None:
         """What it follows now."""
 
-    async def follow_again(self, audience: Audience) -> None:
-        """Check access, read where the turn runs, and ask for its snapshot."""
+    async def follow_again(self, audience: Audience) -> bool:
+        """Check access, read where the turn runs, and ask for its snapshot. Returns whether access was checked, and is allowed."""
 
-    def start_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def start_background(self, work: Coroutine[Any, Any, object]) -> None:
         """Run a task until the socket ends."""
 
     def send_event(self, event: wire.Event) -> None:
@@ -55,7 +63,8 @@ class Snapshots:
         self._awaited: set[Audience] = set()
         self._retrying: set[Audience] = set()
         self._heard_at = float("-inf")
-        self._stored: wire.Snapshot | None = None
+        self._shown: tuple[wire.MessageSoFar, ...] | None = None
+        """What the page got last, if that was stored."""
 
     def ask(self, audience: Audience) -> None:
         """Ask the process that runs the followed turn for a snapshot."""
@@ -79,25 +88,28 @@ class Snapshots:
         self._awaited.add(audience)
         if audience not in self._retrying:
             self._retrying.add(audience)
-            self._socket.start_background(self._retry(audience, 0.0 if bus().is_late else SNAPSHOT_SECONDS))
+            pause = SPREAD_SECONDS * random.random() if bus().is_late else SNAPSHOT_SECONDS  # noqa: S311 - no secret
+            self._socket.start_background(self._retry(audience, pause))
 
     def drop(self, audience: Audience) -> None:
         """The snapshot has arrived, or is no longer needed."""
         self._awaited.discard(audience)
-        self._stored = None
 
     def is_awaited(self, audience: Audience) -> bool:
         """Whether a followed turn's snapshot has not arrived yet."""
         return audience in self._awaited and self._socket.following(audience) is not None
 
     def note_events(self) -> None:
-        """The page got events of the followed turn."""
+        """The page got events of the followed turn, or its snapshot."""
+        self._shown = None
         self._heard_at = asyncio.get_running_loop().time()
 
     def note_late(self) -> None:
         """Redis does not answer: if the page follows a turn of another process, its events are missing from now on."""
         # A turn that began after the page was opened is known by its events alone.
-        if self._is_elsewhere() or self._is_heard(RUNNING_SECONDS):
+        following = self._socket.following(Audience.END_USER)
+        place = following.running if following is not None else None
+        if (place is not None and place.process != PROCESS) or self._is_heard(RUNNING_SECONDS):
             self.wait(Audience.END_USER)
 
     async def _retry(self, audience: Audience, pause: float) -> None:
@@ -107,36 +119,41 @@ class Snapshots:
             while self.is_awaited(audience):
                 began = loop.time()
                 self._awaited.discard(audience)
-                await self._socket.follow_again(audience)
-                has_stored = audience is Audience.END_USER and await self._show_stored()
+                is_allowed = await self._socket.follow_again(audience)
+                is_read = is_allowed and audience is Audience.END_USER and await self._show_stored()
                 again = SHARE * (loop.time() - began)
-                pause = max(STORED_SECONDS, again) if has_stored or bus().is_late else max(SNAPSHOT_SECONDS, 2 * pause)
+                pause = max(STORED_SECONDS, again) if is_read else max(SNAPSHOT_SECONDS, 2 * pause)
                 await asyncio.sleep(pause := min(pause, MAX_SNAPSHOT_SECONDS))
         finally:
             self._retrying.discard(audience)
 
-    def _is_elsewhere(self) -> bool:
-        following = self._socket.following(Audience.END_USER)
-        return following is not None and following.running is not None and following.running.process != PROCESS
-
     async def _show_stored(self) -> bool:
-        """Send the stored answer, if that is all there is. Returns whether it was read."""
+        """Send the stored answer, if that is all there is. Returns whether it is worth while to read it again soon."""
         following = self._socket.following(Audience.END_USER)
-        if following is None or following.running is None or not self._is_elsewhere() or self._is_heard(SILENT_SECONDS):
+        if following is None or following.running is None or following.running.process == PROCESS:
             return False
+        if self._is_heard(SILENT_SECONDS):
+            return bus().is_late
         try:
-            answer = await pools.commands.run_or_busy(stored.stored_answer, following.running.turn_id)
+            read = await stored_answers.read(following.running.turn_id)
         except DatabaseBusyError:
             return False  # the page shows what it has until the database is back
-        if answer is None:
+        except Exception as error:  # noqa: BLE001 - as above; the retries must go on
+            log.error("a stored answer could not be read: %s", type(error).__name__)
             return False
-        snapshot = stored.snapshot_of(answer, await publisher.rendered(answer.frames, pages=answer.pages))
-        # Meanwhile the page may have got a snapshot, or opened another conversation.
-        is_wanted = self.is_awaited(Audience.END_USER) and self._socket.following(Audience.END_USER) is following
-        if is_wanted and not self._is_heard(SILENT_SECONDS) and snapshot != self._stored:
-            self._stored = snapshot
-            self._socket.send_event(snapshot)
-        return True
+        if read is not None and self._is_wanted(read, following):
+            self._shown = read.snapshot.messages
+            self._socket.send_event(read.snapshot)
+        return read is not None or bus().is_late
+
+    def _is_wanted(self, read: Read, following: Following) -> bool:
+        """Whether the page shows something else. Meanwhile it may have got events or a snapshot, or opened another conversation."""
+        if not self.is_awaited(Audience.END_USER) or self._socket.following(Audience.END_USER) is not following:
+            return False
+        # What the page has heard of was stored before that, or has been withdrawn.
+        if read.written_at < self._heard_at + WRITE_SECONDS or read.snapshot.messages == self._shown:
+            return False
+        return read.has_answer or read.has_withdrawn or self._shown is not None
 
     def _is_heard(self, seconds: float) -> bool:
         return asyncio.get_running_loop().time() - self._heard_at < seconds

@@ -11,7 +11,7 @@ import gc
 import logging
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import UUID
@@ -27,7 +27,6 @@ from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
-from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText
 from renderer.markup.citations import CitableSource
 
@@ -96,7 +95,7 @@ class Publisher:
     async def show_before(self, job: Job) -> None:
         """Render the part of the continued answer that is already visible. No snapshot is sent before this is done."""
         frames = job.shown_before
-        messages = await rendered(frames, job.cut_message_id, self.pages) if frames else []
+        messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
         self._people.add_thinking_before(job.thought_before or 0, job.steps_before)
         self._is_ready = True
@@ -312,13 +311,6 @@ class Publisher:
 
     def _is_heard_elsewhere(self, audience: Audience) -> bool:
         return self._loop.time() < self._elsewhere_until[audience]
-
-
-async def rendered(
-    frames: Sequence[tuple[UUID, Frame]], cut: UUID | None = None, pages: Mapping[int, CitableSource] | None = None
-) -> list[wire.MessageSoFar]:
-    """As ``messages_of``, in the thread that renders."""
-    return await asyncio.get_running_loop().run_in_executor(_renderer, messages_of, frames, cut, pages)
 
 
 def _rendering(work: Rendering) -> None:

@@ -27,6 +27,14 @@ test("an event after a missing one is a gap, until a snapshot closes it", () => 
   assert.equal(sequence.admit("t", 5), "apply");
 });
 
+test("no event follows a snapshot of stored text, not even the turn's first one", () => {
+  const sequence = new Sequence();
+  sequence.resume("t", -1);
+  assert.equal(sequence.admit("t", 1, true), "gap");
+  assert.equal(sequence.admit("t", 2), "gap");
+  assert.equal(sequence.lacks("t", 1), true);
+});
+
 test("a turn of which nothing is known is a gap unless the event begins it", () => {
   assert.equal(new Sequence().admit("t", 7), "gap");
   assert.equal(new Sequence().admit("t", 1, true), "apply");

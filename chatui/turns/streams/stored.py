@@ -6,10 +6,17 @@ stays as it is: the summary, calls that wait for them, and the place in the queu
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
+
+from django.db.models import DurationField, ExpressionWrapper, F
+from django.utils import timezone
 
 from chatui import wire
 from chatui.database import clock
@@ -18,7 +25,8 @@ from chatui.models.turn import TurnState
 from chatui.store import transcripts, turn_pieces
 from chatui.store.browsing import opened_pages
 from chatui.turns.leases import LEASE
-from renderer.frame_kinds import is_answer
+from chatui.turns.streams.rendering import messages_of
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
 from renderer.markup.citations import CitableSource
@@ -26,34 +34,80 @@ from renderer.markup.citations import CitableSource
 FRESH = timedelta(seconds=2)
 """How old the stored text may be: if the process could not write for longer, it may contain what has been withdrawn since."""
 
+BEFORE_ALL = -1
+"""The sequence number of the snapshot. No event follows it, not even the first one (1): a page that gets an event again, from a Redis that
+only stood still, must not add to this text what it contains already. It asks the turn's process for a snapshot."""
+
+REST = 2
+"""The thread that renders rests for twice as long as it has worked, because other people's text needs the interpreter, too."""
+
+_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering stored answers")
+"""Not the thread of the turns that run here: they would wait for pages that only follow others."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The visible frames of a running turn, each with the key of its message, and the pages that they may cite."""
+    """The visible frames of a running turn, each with the key of its message.
+
+    ``pages``: those that they may cite. ``unfinished``: the messages that are still being written. ``seconds``: how old the text may be.
+    ``elapsed``: milliseconds since the turn began. ``has_withdrawn``: text that was shown may have been withdrawn.
+    """
 
     turn_id: UUID
     frames: Sequence[tuple[UUID, Frame]] = field(repr=False)
-    pages: dict[int, CitableSource] = field(default_factory=dict, repr=False)
+    pages: dict[int, CitableSource] = field(repr=False)
+    unfinished: frozenset[UUID]
+    seconds: float
+    elapsed: int
+    has_withdrawn: bool
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the answer itself has begun."""
+        return any(is_answer(frame.header) for _, frame in self.frames)
 
 
 def stored_answer(turn_id: UUID) -> StoredAnswer | None:
-    """The answer so far; None before its first text, if the turn continues another one, and if what is stored is older than FRESH."""
-    running = Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING, continued_message=None)
-    turn = running.filter(lease_until__gt=clock.after(LEASE - FRESH)).defer("request").first()
+    """What is stored of a turn; None if that may be older than FRESH, or the turn continues another one or has ended."""
+    running = Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING, continued_message=None, lease_until__gt=clock.after(LEASE - FRESH))
+    left = ExpressionWrapper(F("lease_until") - clock.now(), output_field=DurationField())
+    turn = running.annotate(left=left).defer("request").first()
     if turn is None:
         return None
     # In this order: a frame that is completed meanwhile is in the pieces, in the messages, or in both.
-    pieces = [(key, frame) for key, frame in turn_pieces.frames_of(turn) if frame.body and may_see(frame.header, Audience.END_USER)]
-    stored = {message.pk: transcripts.frame_of(message) for message in turn.messages.filter(is_visible=True).order_by("position")}
-    hidden = set(turn.messages.filter(is_visible=False, pk__in=[key for key, _ in pieces]).values_list("pk", flat=True))
-    frames = [*stored.items(), *((key, frame) for key, frame in pieces if key not in stored and key not in hidden)]
-    if not any(is_answer(frame.header) for _, frame in frames):
-        return None
-    return StoredAnswer(turn_id, frames, opened_pages.cited_by(turn.conversation_id, [frame.body for _, frame in frames]))
+    pieces = turn_pieces.frames_of(turn)
+    shown = [(key, frame) for key, frame in pieces if frame.body and may_see(frame.header, Audience.END_USER)]
+    messages = turn.messages.filter(is_visible=True).exclude(name=SUMMARY_NAME)
+    stored = {message.pk: transcripts.frame_of(message) for message in messages.order_by("position")}
+    others = turn.messages.filter(is_visible=False)
+    hidden = set(others.filter(pk__in=[key for key, _ in shown]).values_list("pk", flat=True))
+    unfinished = {key: frame for key, frame in shown if key not in stored and key not in hidden}
+    frames = [*stored.items(), *unfinished.items()]
+    is_broken = any(frame.header == BROKEN for _, frame in pieces) or others.filter(channel=BROKEN.channel, intent=BROKEN.intent).exists()
+    return StoredAnswer(
+        turn_id,
+        frames,
+        opened_pages.cited_by(turn.conversation_id, [frame.body for _, frame in frames]),
+        frozenset(unfinished),
+        (LEASE - vars(turn)["left"]).total_seconds(),
+        max(0, round((timezone.now() - turn.started_at).total_seconds() * 1000)),
+        is_broken or bool(hidden),
+    )
 
 
-def snapshot_of(answer: StoredAnswer, messages: Sequence[wire.MessageSoFar]) -> wire.Snapshot:
-    """The snapshot with the rendered ``messages``. It holds none of the turn's events, so a page that gets one again asks its process for a
-    snapshot of its own."""
+async def snapshot_of(answer: StoredAnswer) -> wire.Snapshot:
+    """The answer as a snapshot that contains no event. Until the answer begins, the model is working."""
+    messages = await asyncio.get_running_loop().run_in_executor(_renderer, _rendered, answer)
     shown = (tuple(messages), 0, False, 0, 0)
-    return wire.Snapshot(str(answer.turn_id), 0, 0, False, (), None, *shown)
+    return wire.Snapshot(str(answer.turn_id), BEFORE_ALL, answer.elapsed, not answer.has_answer, (), None, *shown)
+
+
+def _rendered(answer: StoredAnswer) -> list[wire.MessageSoFar]:
+    began, was_collecting = time.monotonic(), gc.isenabled()
+    gc.disable()  # as for the turns that run here: a collection would stop every thread
+    try:
+        return messages_of(answer.frames, None, answer.pages, answer.unfinished)
+    finally:
+        if was_collecting:
+            gc.enable()
+        time.sleep(REST * (time.monotonic() - began))

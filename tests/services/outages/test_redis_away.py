@@ -71,14 +71,14 @@ async def test_text_goes_on_in_the_other_process_while_redis_is_away(fault: str,
                 shown = [shown_text([event for event in before if event["type"] == "response.delta"])]
                 for _ in range(4):
                     stored = (await follower.until("chatui:snapshot"))[-1]
-                    assert stored["sequence_number"] == 0, "the turn's next event is a gap, so the page asks for its own snapshot"
+                    assert stored["sequence_number"] < 0, "the turn's next event is a gap, so the page asks for its own snapshot"
                     shown.append(shown_text([stored]))
                     if len(shown) == 2:
                         assert time.monotonic() - gone_at < 2 * BUSY, "the text goes on within two seconds"
                 assert [len(text) for text in shown] == sorted({len(text) for text in shown}), "text is only added"
                 redis.wake() if fault == "silent" else redis.start()
                 asked_at, fresh = 0.0, stored
-                while fresh["sequence_number"] == 0:
+                while fresh["sequence_number"] < 0:
                     if time.monotonic() > asked_at + 3:  # as a page does that gets an event after a gap
                         await follower.send("subscribe", conversation=accepted["conversation"])
                         asked_at = time.monotonic()
