@@ -26,7 +26,7 @@ from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.models.turn import BY_TIME, TurnState
 from chatui.permissions import access
 from chatui.store import bulk_append, context_use, continuation, transcripts
 from chatui.store.browsing import opened_pages
@@ -201,7 +201,7 @@ class _Page:
         questions = [message for message in messages if is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
         self._latest: dict[UUID, Turn] = {}
-        for turn in Turn.objects.filter(question__in=questions).defer("request").order_by("started_at"):
+        for turn in Turn.objects.filter(question__in=questions).defer("request").order_by(*BY_TIME):
             self._latest[turn.question_id] = turn
         self._labels = _labels()
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))

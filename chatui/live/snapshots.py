@@ -94,6 +94,8 @@ class Snapshots:
     def drop(self, audience: Audience) -> None:
         """The snapshot has arrived, or is no longer needed."""
         self._awaited.discard(audience)
+        if audience is Audience.END_USER:
+            self._shown = None
 
     def is_awaited(self, audience: Audience) -> bool:
         """Whether a followed turn's snapshot has not arrived yet."""
@@ -147,10 +149,10 @@ class Snapshots:
         return read is not None or bus().is_late
 
     def _is_wanted(self, read: Read, following: Following) -> bool:
-        """Whether the page shows something else. Meanwhile it may have got events or a snapshot, or opened another conversation."""
+        """Whether the page shows something else. Meanwhile it may have got events or a snapshot, or have opened another conversation."""
         if not self.is_awaited(Audience.END_USER) or self._socket.following(Audience.END_USER) is not following:
             return False
-        # What the page has heard of was stored before that, or has been withdrawn.
+        # Text that is older than what the page has heard of may lack its end.
         if read.written_at < self._heard_at + WRITE_SECONDS or read.snapshot.messages == self._shown:
             return False
         return read.has_answer or read.has_withdrawn or self._shown is not None

@@ -16,7 +16,7 @@ SHARED_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A stored answer: what pages get, and since when its text can only have grown, in seconds of the event loop's clock."""
+    """A stored answer: what pages get, and when it was written, in seconds of the event loop's clock. The rest as in StoredAnswer."""
 
     snapshot: wire.Snapshot
     written_at: float
@@ -38,7 +38,9 @@ async def read(turn_id: UUID) -> Read | None:
         if task.done() and now - at > SHARED_SECONDS:
             del _reads[key]
     if turn_id not in _reads:
-        _reads[turn_id] = (now, asyncio.create_task(_read(turn_id)))
+        task = asyncio.create_task(_read(turn_id))
+        task.add_done_callback(_noted)
+        _reads[turn_id] = (now, task)
     return await asyncio.shield(_reads[turn_id][1])
 
 
@@ -48,3 +50,9 @@ async def _read(turn_id: UUID) -> Read | None:
     if answer is None:
         return None
     return Read(await stored.snapshot_of(answer), began - answer.seconds, answer.has_answer, answer.has_withdrawn)
+
+
+def _noted(task: asyncio.Task[Read | None]) -> None:
+    """Otherwise asyncio reports an error that nobody waits for any more, because the sockets have closed."""
+    if not task.cancelled():
+        task.exception()

@@ -21,6 +21,13 @@ class TurnState(models.TextChoices):
     INTERRUPTED = "interrupted", _("Interrupted: the server stopped")
 
 
+IS_RUNNING = models.ExpressionWrapper(models.Q(state=TurnState.RUNNING), output_field=models.BooleanField())
+"""At most one turn of a conversation runs, and it is the latest, whatever the clocks say of the processes that began the others."""
+BY_TIME = (IS_RUNNING.asc(), "started_at")
+"""The order of a conversation's turns."""
+LATEST_FIRST = (IS_RUNNING.desc(), "-started_at")
+
+
 class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 

@@ -20,7 +20,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.models import Conversation, Message, Turn
-from chatui.models.turn import TurnState
+from chatui.models.turn import LATEST_FIRST, TurnState
 from chatui.store import continuation, transcripts, turn_pieces
 from chatui.store.retention import hidden_text, withdrawal
 from chatui.turns import ledger, queued
@@ -45,12 +45,12 @@ def interrupt_abandoned(conversation: Conversation | None = None) -> list[Turn]:
 
 def last_turn(conversation: Conversation) -> Turn | None:
     """The last turn of a conversation, with its state. If it is abandoned, it is closed first; otherwise this takes one statement."""
-    turns = conversation.turns.order_by("-started_at").only("state", "lease_owner", "conversation")
+    turns = conversation.turns.order_by(*LATEST_FIRST).only("state", "lease_owner", "conversation")
     is_late = Q(state=TurnState.RUNNING, lease_until__lt=clock.now())
     last = turns.annotate(is_late=ExpressionWrapper(is_late, BooleanField())).first()
     if last is None or not last.is_late or not interrupt_abandoned(conversation):
         return last
-    return turns.first()
+    return turns.filter(pk=last.pk).first()
 
 
 def abandoned(conversation: Conversation | None = None) -> list[Turn]:

@@ -17,7 +17,7 @@ from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.keys import moment_of
 from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.models.turn import BY_TIME, LATEST_FIRST, TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
 from renderer.frames import Frame, Role, Terminator
@@ -36,7 +36,7 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
         NotFoundError: there is no such message in this conversation.
     """
     # Read before the frames: if the turn ends in between, the page asks to be loaded again.
-    newest = row.turns.order_by("-started_at").only("state").first()
+    newest = row.turns.order_by(*LATEST_FIRST).only("state").first()
     leaf = leaf_of(row, person, leaf_id)
     counter = _Counter()
     listed, left_out = branches.listed(row, leaf)
@@ -118,7 +118,7 @@ class _Page:
         questions = [message for message in self._messages if _is_question(message)]
         silent: dict[UUID, list[Turn]] = {}
         asked = self._row.turns.filter(question__in=questions, messages=None)
-        for turn in asked.defer("request").order_by("started_at"):
+        for turn in asked.defer("request").order_by(*BY_TIME):
             silent.setdefault(turn.question_id, []).append(turn)
         return silent
 

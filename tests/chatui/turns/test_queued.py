@@ -23,9 +23,9 @@ from chatui.turns.outcomes.verdict import PROCESS_ENDED
 from chatui.turns.queued import LeftToOthersError, Wait
 from chatui.turns.running import Place
 from chatui.turns.slots import Slots, slots
-from chatui.turns.start import Started
+from chatui.turns.start import Kind, Started
 from renderer.frames import Frame, Header
-from tests.chatui.conftest import store
+from tests.chatui.conftest import signed_in, store
 from tests.chatui.database.locks import needs_sqlite, write_lock
 from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin
@@ -166,6 +166,18 @@ async def test_others_are_ended_and_no_model_is_asked(
     assert backend.requests == []
     tokens = (await UsageEntry.objects.aget()).output_tokens
     assert (tokens > 0) is (change in (with_text, with_message)), "what never began costs nothing"
+
+
+def test_the_running_turn_is_the_latest_whatever_the_clock_of_its_process_says(ada: User) -> None:
+    first = queued_turn(ada)
+    Turn.objects.filter(pk=first.pk).update(state="completed", is_queued=False)
+    asked = ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id)
+    second = store(ada, asked, "a process whose clock is slow").turn
+    Turn.objects.filter(pk=second.pk).update(started_at=first.started_at - timedelta(minutes=1))
+    last = sweep.last_turn(first.conversation)
+    assert last is not None and (last.pk, last.state) == (second.pk, "running")
+    page = signed_in(ada).get(f"/c/{first.conversation_id}/").content.decode()
+    assert f'data-turn="{second.pk}"' in page and 'data-state="running"' in page
 
 
 def test_who_opens_or_asks_in_the_conversation_leaves_it_to_be_launched(ada: User) -> None:
