@@ -179,6 +179,7 @@ def test_the_welcome_of_a_zoomed_window_is_read_from_its_beginning(demo: Server,
 
 def test_a_finger_that_stops_an_answer_does_not_send_and_forced_colours_draw_every_button_alike(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada", **PHONE))
+    chat.page.wait_for_load_state("networkidle")  # then no event of the connection hides it again
     chat.box.fill("Something")
     chat.page.locator(".stop").evaluate("button => { button.hidden = false; }")
     send, stop = chat.send.bounding_box(), chat.stop.bounding_box()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -18,11 +19,13 @@ from typing import Any, Protocol
 
 import httpx
 import websockets.asyncio.client
+import websockets.exceptions
 
 from chatui import wire
 from tests.support.deployments import accounts, prepared, process
 
 START_SECONDS = 180
+CONNECT_SECONDS = 30
 PASSWORD = "correct horse battery"
 MAX_HELD_PORTS = 32
 _held_ports: deque[socket.socket] = deque()
@@ -202,10 +205,19 @@ class LiveSocket:
         self._expander = wire.Expander()
 
     async def __aenter__(self) -> LiveSocket:
-        self._connection = await websockets.asyncio.client.connect(
-            self._address, origin=None, compression="deflate", additional_headers=self._headers, proxy=None, max_size=None
-        )
-        return self
+        until = time.monotonic() + CONNECT_SECONDS
+        while True:
+            try:
+                self._connection = await websockets.asyncio.client.connect(
+                    self._address, origin=None, compression="deflate", additional_headers=self._headers, proxy=None, max_size=None
+                )
+            except websockets.exceptions.InvalidStatus:
+                # The server refuses a socket while its database is busy, as with many tests at once. A page tries again, too.
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(0.5)
+            else:
+                return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
