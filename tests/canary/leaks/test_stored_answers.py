@@ -43,7 +43,7 @@ OTHER = "another process"
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SNAPSHOT_SECONDS", "STORED_SECONDS", "SHARE"):
+    for name in ("SNAPSHOT_SECONDS", "MAX_SNAPSHOT_SECONDS", "STORED_SECONDS", "SHARE"):
         monkeypatch.setattr(snapshots, name, 0.05)
     monkeypatch.setattr(stored_answers, "SHARED_SECONDS", 0.02)
 
