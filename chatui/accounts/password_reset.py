@@ -28,7 +28,7 @@ from chatui.throttle import Throttle
 
 log = logging.getLogger(__name__)
 
-LIFETIME = timedelta(hours=1)
+RESET_LIFETIME = timedelta(hours=1)
 MAX_ACCOUNTS = 3
 """The most accounts with the same e-mail address that get a mail."""
 
@@ -81,7 +81,9 @@ def _send(visitor: Visitor, person: User) -> None:
         now = timezone.now()
         # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
         PasswordLink.objects.filter(user=person, used_at=None, made_by_name=password_links.BY_MAIL).update(expires_at=now)
-        link = PasswordLink.objects.create(user=person, made_by_name=password_links.BY_MAIL, expires_at=now + LIFETIME, dismissed_at=now)
+        link = PasswordLink.objects.create(
+            user=person, made_by_name=password_links.BY_MAIL, expires_at=now + RESET_LIFETIME, dismissed_at=now
+        )
         record("mail password link", visitor, person.get_username())
     # Never the host of the request, which the client can choose: the link opens somebody else's account.
     address = environment().origins[0] + reverse("password_link", args=[link.pk, password_links.token_of(link)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from chatui.accounts.api_keys import management
 from chatui.accounts.api_keys.management import CreatedKey, TooManyKeysError
@@ -21,7 +21,7 @@ from chatui.web.visitors import visitor_of
 is_service_account = management.is_service_account
 
 
-def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
+def account_key_page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
     """Show the form, and once it is sent the key, which is shown only once.
 
     The caller has checked that the visitor may change the account.
@@ -29,7 +29,7 @@ def page(request: HttpRequest, account: User, context: dict[str, object]) -> Htt
     maker = as_person(request.user)
     may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
-    shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
+    shown = context | {"account": account, "form": form, "title": gettext("New API key: %(name)s") % {"name": account.get_username()}}
     shown["is_service_account"] = is_service_account(account)
     if request.method == "POST":
         shown["made"] = _create_key(request, account, form)
@@ -45,9 +45,9 @@ def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKe
             made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
             four_eyes.record_change(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
-        form.add_error(None, _("This account has the maximum number of keys. Revoke one that is no longer used."))
+        form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
         return None
     except NotFoundError:
-        form.add_error(None, _("No key can be created for this account here."))
+        form.add_error(None, gettext("No key can be created for this account here."))
         return None
     return made

@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from chatui.accounts import password_links
 from chatui.accounts.people import account_actions
@@ -16,7 +16,7 @@ from chatui.web import people
 from chatui.web.visitors import visitor_of
 
 
-def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
+def password_link_page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
     """Show the form, and once it is sent the link, which is shown only once.
 
     For their own password, staff use the page that asks for the old one.
@@ -25,7 +25,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
         return redirect("password")
     shown = context | {
         "person": person,
-        "title": _("New password: %(name)s") % {"name": person.get_username()},
+        "title": gettext("New password: %(name)s") % {"name": person.get_username()},
         "hours": password_links.LIFETIME // timedelta(hours=1),
     }
     if request.method == "POST":

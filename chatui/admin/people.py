@@ -149,7 +149,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         account = self.get_object(request, unquote(id))
         if not isinstance(account, User) or not self.has_change_permission(request, account):
             raise PermissionDenied
-        return account_keys.page(request, account, self.admin_site.each_context(request))
+        return account_keys.account_key_page(request, account, self.admin_site.each_context(request))
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
@@ -163,7 +163,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         person = self.get_object(request, unquote(id))
         if not isinstance(person, User) or not self.has_change_permission(request, person):
             raise PermissionDenied
-        return password_links.page(request, person, self.admin_site.each_context(request))
+        return password_links.password_link_page(request, person, self.admin_site.each_context(request))
 
 
 def _has_no_more_permissions(request: HttpRequest, obj: Model | None) -> bool:

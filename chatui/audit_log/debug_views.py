@@ -31,14 +31,14 @@ class DebugView:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DebugViewPage:
     """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
 
     views: tuple[DebugView, ...]
     older: int | None
 
 
-def page(filters: Filters, below: int | None = None) -> Page:
+def debug_view_page(filters: Filters, below: int | None = None) -> DebugViewPage:
     """A page of the debug views that match, without refused attempts. Always four statements."""
     found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
     if below is not None:
@@ -48,7 +48,7 @@ def page(filters: Filters, below: int | None = None) -> Page:
     shown = taken[:PAGE_VIEWS]
     seen = _seen(row[0] for row in shown)
     views = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
-    return Page(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
+    return DebugViewPage(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
 
 
 def count(filters: Filters) -> int:

@@ -29,7 +29,7 @@ class Tally:
 
 def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
     """Counts by ``person``, ``whose`` and ``day``, or some of them; the latest day first, then the highest count. At most ``most``."""
-    names = [name for name in _COLUMNS if name in by]
+    names = [name for name in _GROUPINGS if name in by]
     found = _grouped(filters, names)
     times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
     _add_repetitions(times, filters, names)
@@ -44,7 +44,7 @@ def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) ->
 
 
 # The day is cut from the database's text form of the time: on SQLite, Django's truncation would call Python for each line.
-_COLUMNS = {
+_GROUPINGS = {
     "day": Substr(Cast("at", CharField()), 1, 10),
     "person": Cast("actor_name", CharField()),
     "whose": Cast("owner_name", CharField()),
@@ -67,7 +67,7 @@ def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, names: l
 
 
 def _grouped(filters: Filters, names: list[str]) -> QuerySet[AuditEvent]:
-    return rows(filters).annotate(**{name: _COLUMNS[name] for name in names})
+    return rows(filters).annotate(**{name: _GROUPINGS[name] for name in names})
 
 
 def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, filters: Filters) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from renderer.gate import Audience
 
-PROCESS = "process"
+OWN_PROCESS = "process"
 """All sockets of a process. Only it knows this group."""
 
 

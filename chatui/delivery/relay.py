@@ -210,7 +210,7 @@ class Relay:
 
     def _note_late(self) -> None:
         self.is_late = True
-        self._deliver(groups.PROCESS, {"type": "relay.late"})
+        self._deliver(groups.OWN_PROCESS, {"type": "relay.late"})
 
     def _note_back(self, round_: int) -> None:
         self.is_late = False

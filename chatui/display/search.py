@@ -61,7 +61,7 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
 
 def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
-    return tuple(_in_document(query, found) for found in own_search.find(person.pk, query, MAX_DOCUMENTS, _SECONDS))
+    return tuple(_in_document(query, found) for found in own_search.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS))
 
 
 def _in_document(query: Query, found: Found) -> Hit:

@@ -13,7 +13,7 @@ _MARKS = (
 )
 _FALLBACK = "cp1252"
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\v\f\r")
-_LINE_ENDS = bytes.maketrans(b"\v\f\r", b"\n\n\n")
+_ASCII_LINE_ENDS = bytes.maketrans(b"\v\f\r", b"\n\n\n")
 
 
 def prepare() -> None:
@@ -44,4 +44,4 @@ def marked(data: bytes) -> str | None:
 
 def of_ascii(data: bytes) -> str:
     """The cleaned text of ASCII bytes. Takes about a millisecond per megabyte, because each step is one call into C."""
-    return data.replace(b"\r\n", b"\n").translate(_LINE_ENDS, _CONTROLS).decode("ascii")
+    return data.replace(b"\r\n", b"\n").translate(_ASCII_LINE_ENDS, _CONTROLS).decode("ascii")

@@ -8,7 +8,7 @@ from typing import Any
 from chatui.json_schemas.checking import SCHEMA_DEPTH, SchemaUnusableError
 
 MAX_VALUES = 4000
-MAX_CHARS = 1_000_000
+MAX_EXPANDED_CHARS = 1_000_000
 """The most values and characters of a schema with its references inlined: each level of references can double them."""
 _LEFT_OUT = ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
 
@@ -26,7 +26,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Inliner:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
-        self._left, self._chars_left = MAX_VALUES, MAX_CHARS
+        self._left, self._chars_left = MAX_VALUES, MAX_EXPANDED_CHARS
 
     def inline(self, value: Any, depth: int, trail: tuple[str, ...]) -> Any:
         """A copy of ``value`` with its references inlined. ``trail``: the references that led here."""

@@ -93,7 +93,7 @@ class ChatConsumer(PageSocket):
         _open_sockets[self._counted] += 1
         measures.SOCKETS.inc()
         bus().join(groups.person(session.person.pk), self._received)
-        for group in (self._own_group, groups.PROCESS):
+        for group in (self._own_group, groups.OWN_PROCESS):
             bus().join(group, self._received, elsewhere=False)
         self.start_background(self.outbox.pump())
         self.start_background(self._check_often())
@@ -111,7 +111,7 @@ class ChatConsumer(PageSocket):
             measures.SOCKETS.dec()
             if not _open_sockets[person]:
                 del _open_sockets[person]
-            for group in (groups.person(person), self._own_group, groups.PROCESS):
+            for group in (groups.person(person), self._own_group, groups.OWN_PROCESS):
                 bus().leave(group, self._received)
         for audience in list(getattr(self, "_followed", {})):
             self._unfollow(audience)

@@ -120,7 +120,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
     def _send_away(self) -> None:
         for port in self._ports:
             port.stopListening()
-        bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)
+        bus().send(groups.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
 
 
 def _connection(build: Callable[[object], Any], address: object) -> Any:

@@ -39,7 +39,7 @@ def scripts_in(templates: str) -> set[str]:
     return set(re.findall(r"""{% static ['"](js/[^'"]+\.js)['"] %}""", templates))
 
 
-def bundle(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+def bundle_scripts(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
     """The files that browsers load, by name. ``sources``: all scripts, by name; ``named``: those that pages load.
 
     Raises:
@@ -146,7 +146,7 @@ class _Files:
 def _read(name: str, text: str) -> Module:
     body = minify.script(text)
     imports = []
-    while found := _IMPORT.match(body):
+    while found := _SCRIPT_IMPORT.match(body):
         wanted = re.sub(r"\s+as\s+", ":", (found["names"] or "").strip().strip(","))
         imports.append((_resolved(name, found["path"]), wanted))
         body = body[found.end() :]
@@ -231,7 +231,7 @@ def _relative(file: str, target: str) -> str:
 
 
 _NOTHING_LATER = -1
-_IMPORT = re.compile(r"""\s*import\s*(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<path>\.[^"]+)";""")
+_SCRIPT_IMPORT = re.compile(r"""\s*import\s*(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<path>\.[^"]+)";""")
 _EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)(?![\w$])", re.MULTILINE)
 _TEXT = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`|/\*.*?\*/|//.*""")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")

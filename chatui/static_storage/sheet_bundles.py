@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from chatui.static_storage import minify
 
 
-def bundle(sources: Mapping[str, str]) -> dict[str, str]:
+def bundle_sheets(sources: Mapping[str, str]) -> dict[str, str]:
     """The sheets that browsers load, by name. A sheet that others import can also be loaded on its own."""
     return {name: minify.sheet(_whole(name, sources)) for name in sources}
 
 
 def _whole(name: str, sources: Mapping[str, str]) -> str:
     folder = posixpath.dirname(name)
-    return _IMPORT.sub(lambda found: _whole(posixpath.normpath(posixpath.join(folder, found["path"])), sources), sources[name])
+    return _SHEET_IMPORT.sub(lambda found: _whole(posixpath.normpath(posixpath.join(folder, found["path"])), sources), sources[name])
 
 
-_IMPORT = re.compile(r"""^@import "(?P<path>[^"]+)";\n""", re.MULTILINE)
+_SHEET_IMPORT = re.compile(r"""^@import "(?P<path>[^"]+)";\n""", re.MULTILINE)

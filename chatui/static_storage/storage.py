@@ -38,7 +38,9 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
         sheets = {name: text for name, text in sources.items() if name.endswith(".css")}
         for name in sources:
             del paths[name]
-        for name, text in (script_bundles.bundle(scripts, collecting.scripts_in_templates()) | sheet_bundles.bundle(sheets)).items():
+        for name, text in (
+            script_bundles.bundle_scripts(scripts, collecting.scripts_in_templates()) | sheet_bundles.bundle_sheets(sheets)
+        ).items():
             self.delete(name)
             self._save(name, ContentFile(text.encode()))
             paths[name] = (self, name)

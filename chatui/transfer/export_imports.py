@@ -22,7 +22,7 @@ from chatui.transfer.other_products.left_out import Counts, Kind
 from chatui.transfer.other_products.reading import RawConversation
 from renderer.gate import Audience, VisibleText, may_see, show
 
-TITLE_CHARS = 100
+OWN_TITLE_CHARS = 100
 MAX_CONVERSATIONS = 500
 MAX_MESSAGES = 20_000
 MAX_SECONDS = 20.0
@@ -121,4 +121,4 @@ def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
 def _title(exported: ExportedConversation, first: VisibleText) -> str:
     """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
     own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
-    return transcripts.title_of(own, TITLE_CHARS) or transcripts.title_of(first, TITLE_CHARS) or "Imported conversation"
+    return transcripts.title_of(own, OWN_TITLE_CHARS) or transcripts.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"

@@ -53,7 +53,7 @@ def transcript(row: Conversation, person: User, audience: Audience, file_format:
             return _markdown(transcripts.title_text(row), found, audience)
 
 
-def file_name(row: Conversation) -> str:
+def conversation_file_name(row: Conversation) -> str:
     """A file name for this conversation, without an extension: day, title, and enough of the id to be unique."""
     title = slugify(row.title, allow_unicode=True)[:60].strip("-") or "conversation"
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
@@ -68,10 +68,10 @@ def all_files(person: User) -> Iterator[tuple[str, str | bytes]]:
     """
     inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
-        inside[row.folder_id].append(file_name(row))
+        inside[row.folder_id].append(conversation_file_name(row))
         for file_format in (Format.MARKDOWN, Format.OPENCHATML):
-            yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
-        yield from files.for_archive(row, file_name(row))
+            yield f"{conversation_file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
+        yield from files.for_archive(row, conversation_file_name(row))
     # One query for all folders, because a folder may be deleted while the archive is sent.
     if folders := access.own_folders(person, with_instructions=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]

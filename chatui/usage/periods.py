@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from django.utils import timezone
 
@@ -22,12 +22,12 @@ class Period:
     @property
     def day_ends(self) -> datetime:
         """The midnight after the day."""
-        return datetime.combine(self.day + timedelta(days=1), time.min, UTC)
+        return datetime.combine(self.day + timedelta(days=1), datetime.min.time(), UTC)
 
     @property
     def month_ends(self) -> datetime:
         """The midnight after the month."""
-        return datetime.combine((self.month + timedelta(days=32)).replace(day=1), time.min, UTC)
+        return datetime.combine((self.month + timedelta(days=32)).replace(day=1), datetime.min.time(), UTC)
 
 
 def of(moment: datetime) -> Period:

@@ -162,10 +162,10 @@ def pieces_of_frame(frame: Frame) -> list[Piece]:
     """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a bare
     content type without a recipient is omitted, because it would be read as a recipient.
     """
-    return [Marker(Token.START), *_header(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
+    return [Marker(Token.START), *_header_pieces(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
 
 
-def _header(header: Header) -> list[Piece]:
+def _header_pieces(header: Header) -> list[Piece]:
     pieces: list[Piece] = [_value(_author(header))]
     if header.recipient is not None and header.recipient != "all":
         pieces.append(f" to={_value(header.recipient)}")
@@ -207,7 +207,9 @@ def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mappi
     for index, (frame, before) in enumerate(zip(frames, earlier, strict=True)):
         opened = index > 0 or not completion
         frame_written = as_written(frame)
-        header, stop = _as_recorded(before) if before else (_header(frame_written.header)[0 if opened else 1 :], _stop(frame_written))
+        header, stop = (
+            _as_recorded(before) if before else (_header_pieces(frame_written.header)[0 if opened else 1 :], _stop(frame_written))
+        )
         opening: list[Piece] = [Marker(Token.START)] if opened else []
         pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(frame), Marker(stop)]
         records.append(MessageRecord(frame.header, frame.terminator, text_of_pieces(header), stop, len(frame.body)))

@@ -95,13 +95,13 @@ def _message(read: object) -> MessageRecord:
             "characters": int(characters),
         } if characters >= 0:
             try:
-                return MessageRecord(_header(header), Terminator(terminator), harmony, Terminator(stop), characters)
+                return MessageRecord(_read_header(header), Terminator(terminator), harmony, Terminator(stop), characters)
             except ValueError as error:
                 raise SideRecordError("a message of the side record has an unknown terminator") from error
     raise SideRecordError("a message of the side record has a missing or invalid field")
 
 
-def _header(read: dict[str, object]) -> Header:
+def _read_header(read: dict[str, object]) -> Header:
     values: dict[str, str] = {}
     for name, value in read.items():
         attribute = _ATTRIBUTES.get(name, name)

@@ -40,7 +40,7 @@ def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
         str(claims["sub"]),
         _name(claims),
         _email(provider, claims),
-        _groups(provider, claims),
+        _claimed_groups(provider, claims),
         session=_short_text(claims.get("sid")),
         directory_id=_short_text(claims.get(provider.scim_claim)),
     )
@@ -78,7 +78,7 @@ def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
     return value
 
 
-def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
+def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
     value: Any = claims
     for name in provider.claim_path:
         value = value.get(name) if isinstance(value, Mapping) else None

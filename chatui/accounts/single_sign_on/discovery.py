@@ -44,7 +44,7 @@ def metadata_of(provider: Provider) -> Metadata:
     cached = _metadata.get(provider.issuer)
     if cached and time.monotonic() - cached[0] < CACHE_SECONDS:
         return cached[1]
-    found = _read(provider, requests.get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"))
+    found = _read_metadata(provider, requests.get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"))
     _metadata[provider.issuer] = (time.monotonic(), found)
     return found
 
@@ -92,7 +92,7 @@ def clear_cache() -> None:
     _failed.clear()
 
 
-def _read(provider: Provider, document: dict[str, Any]) -> Metadata:
+def _read_metadata(provider: Provider, document: dict[str, Any]) -> Metadata:
     if document.get("issuer") != provider.issuer:
         raise ProviderUnavailableError("the provider's metadata is of another issuer")
     addresses = [document.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]

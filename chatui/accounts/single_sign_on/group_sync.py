@@ -34,7 +34,7 @@ def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claim
     try:
         with account_managers.keep_last_manager(person):
             changes = [
-                *_groups(person, provider, provider.groups_for(person_claims.groups)),
+                *_synced_groups(person, provider, provider.groups_for(person_claims.groups)),
                 *_staff(person, provider, person_claims.groups),
             ]
     except account_managers.LastAccountManagerError:
@@ -45,7 +45,7 @@ def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claim
     return bool(changes)
 
 
-def _groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
+def _synced_groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
     ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed_groups)}
     current = set(person.groups.filter(name__in=provider.managed_groups).values_list("name", flat=True))
     joined, left = sorted((wanted & set(ours)) - current), sorted(current - wanted)

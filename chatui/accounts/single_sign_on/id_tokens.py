@@ -16,7 +16,7 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Signatures with a key pair. With "none" or a shared secret, anybody or any other client could forge a token."""
 
 LEEWAY_SECONDS = 120
-MAX_AGE_SECONDS = 600
+ID_TOKEN_AGE_SECONDS = 600
 MAX_CHARS = 64 * 1024
 
 
@@ -60,7 +60,7 @@ def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
     others = [audience] if isinstance(audience, str) else audience
     if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
         raise BadSignInError("the ID token is for another client")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MAX_AGE_SECONDS + LEEWAY_SECONDS:
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > ID_TOKEN_AGE_SECONDS + LEEWAY_SECONDS:
         raise BadSignInError("the ID token is too old")
     if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
         raise BadSignInError("the ID token has no valid subject")

@@ -16,7 +16,7 @@ from chatui.accounts.single_sign_on.errors import BadSignInError
 from chatui.throttle import CACHE_ERRORS
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
-MAX_AGE_SECONDS = 300
+LOGOUT_TOKEN_AGE_SECONDS = 300
 _RESERVED_SECONDS = 30
 
 
@@ -36,7 +36,7 @@ def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
         BadSignInError: the token is not valid, or was used before.
         ProviderUnavailableError: the keys cannot be fetched.
     """
-    found, token_id = _read(provider, token)
+    found, token_id = _read_logout_token(provider, token)
     digest = hashlib.sha256(f"{provider.issuer} {token_id}".encode()).hexdigest()
     key = f"chatui:logout:{digest}"
     # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
@@ -51,10 +51,10 @@ def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
             cache.delete(key)
         raise
     with contextlib.suppress(*CACHE_ERRORS):
-        cache.set(key, 1, MAX_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
+        cache.set(key, 1, LOGOUT_TOKEN_AGE_SECONDS + 2 * id_tokens.LEEWAY_SECONDS)
 
 
-def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
+def _read_logout_token(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     """The content of the token, and its id."""
     from joserfc import jwt  # as in ``id_tokens``
 
@@ -70,7 +70,7 @@ def _read(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
     # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
     if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
         raise BadSignInError("the token is not a logout token")
-    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MAX_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > LOGOUT_TOKEN_AGE_SECONDS + id_tokens.LEEWAY_SECONDS:
         raise BadSignInError("the logout token is too old")
     found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
     if not found.subject and not found.session:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import ssl
 import time
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import httpx
@@ -54,7 +54,7 @@ def _request(method: str, address: str, **options: Any) -> tuple[int, dict[str, 
         raise ProviderUnavailableError(f"the provider cannot be reached ({type(error).__name__})") from None
 
 
-@cache
+@functools.cache
 def _tls() -> ssl.SSLContext:
     """A shared context: reading all certificates takes longer than most requests."""
     return httpx.create_ssl_context()

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from chatui.api.writing.response_object import Item, response_id
 
-MAX_CHARS = 512 * 1024
+MAX_RESPONSE_CHARS = 512 * 1024
 """Per connection."""
 MAX_CHARS_IN_ALL = 64 * 1024 * 1024
 """Per process. The least recently used connections are dropped first."""
@@ -34,7 +34,7 @@ class Chain:
         self.forget()
         items = [*_items(whole_input), *output]
         size = len(json.dumps(items))
-        if size <= MAX_CHARS:
+        if size <= MAX_RESPONSE_CHARS:
             self._last, self._items = response_id(answer_id), items
             _sizes[self] = size
             _evict()

@@ -30,7 +30,7 @@ from chatui.throttle import ThrottledError
 LIFE_SECONDS = 60 * 60.0
 MAX_WAITING = 8
 """The most queued requests. They are answered in order."""
-MAX_CHARS = 1024 * 1024
+MAX_REQUEST_CHARS = 1024 * 1024
 CLOSE_DONE, CLOSE_POLICY, CLOSE_RESTART = 1000, 1008, 1012
 NOT_HERE = ("stream", "stream_options", "background")
 """Fields that have no meaning over a connection that always streams."""
@@ -77,7 +77,7 @@ class Connection:
     async def run(self, receive: Receive) -> None:
         """Run until the program disconnects, or the connection has to end."""
         open_sockets.add(self._key, self._revoked)
-        bus().join(groups.PROCESS, self._process_ends, elsewhere=False)
+        bus().join(groups.OWN_PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
         tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
         try:
@@ -90,7 +90,7 @@ class Connection:
             while not self._waiting.empty():
                 open_sockets.release(self._key, len(self._waiting.get_nowait() or ""))
             self._chain.forget()
-            bus().leave(groups.PROCESS, self._process_ends)
+            bus().leave(groups.OWN_PROCESS, self._process_ends)
             open_sockets.remove(self._revoked)
 
     async def _read(self, receive: Receive) -> None:
@@ -182,7 +182,7 @@ class Connection:
 def _object(text: str | None) -> dict[str, Any]:
     if text is None:
         raise invalid("A message has to be JSON as text.", code="invalid_json")
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_REQUEST_CHARS:
         raise invalid("A message may have 1 MiB.", code="body_too_large", status=413)
     return read_json(text.encode("utf-8", "surrogatepass"))
 

@@ -13,7 +13,7 @@ from renderer.harmony.system_messages import FunctionTool
 
 SCRIPTED = frozenset({"get_current_weather", "keep_note"})
 """The tools that the demo's own scripts call."""
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _MAX_DEPTH = 4
 _REPLY_CHARS = 500
 
@@ -44,11 +44,11 @@ def _name(reply: Frame) -> str:
 
 
 def _fits(name: str, question: str) -> bool:
-    return any(word.lower() in question.lower() for word in _WORD.findall(name) if word not in ("get", "set", "the", "and"))
+    return any(word.lower() in question.lower() for word in _NAME_WORD.findall(name) if word not in ("get", "set", "the", "and"))
 
 
 def _call(tool: FunctionTool, place: str, question: str) -> str:
-    made = json.dumps(_value(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
+    made = json.dumps(_argument(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
     return (
         "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
         f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_escaped(made)}<|call|>"
@@ -63,19 +63,19 @@ def _answer(replies: Sequence[Frame]) -> str:
     )
 
 
-def _value(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: int) -> Any:
+def _argument(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: int) -> Any:
     """A value that fits a schema, as far as the demo understands it: required properties only, and the first of each choice."""
     if schema.get("enum"):
         return schema["enum"][0]
     variants = schema.get("anyOf")
     if isinstance(variants, list) and variants:
-        return _value(variants[0], name, words, depth)
+        return _argument(variants[0], name, words, depth)
     match schema.get("type"):
         case "object" | None if depth == 0 or "properties" in schema:
             return _object(schema, words, depth)
         case "array":
             fill = range(int(schema.get("minItems", 0)) if depth < _MAX_DEPTH else 0)
-            return [_value(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
+            return [_argument(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
         case "integer" | "number":
             return max(1, schema.get("minimum", 1))
         case "boolean":
@@ -86,7 +86,7 @@ def _value(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: 
 def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     needed = [name for name in schema.get("required") or () if name in properties and depth < _MAX_DEPTH]
-    return {name: _value(properties[name], name, words, depth + 1) for name in needed}
+    return {name: _argument(properties[name], name, words, depth + 1) for name in needed}
 
 
 def _escaped(text: str) -> str:

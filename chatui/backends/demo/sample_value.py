@@ -9,10 +9,10 @@ from typing import Any
 
 def sample_answer(schema: Mapping[str, Any]) -> str:
     """JSON, as a model would write it."""
-    return json.dumps(_value(schema), indent=2, ensure_ascii=False)
+    return json.dumps(_sample(schema), indent=2, ensure_ascii=False)
 
 
-def _value(schema: Any) -> Any:
+def _sample(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return None
     if "const" in schema:
@@ -22,7 +22,7 @@ def _value(schema: Any) -> Any:
             return schema[word][0]
     for word in ("anyOf", "oneOf"):
         if isinstance(schema.get(word), list) and schema[word]:
-            return _value(schema[word][0])
+            return _sample(schema[word][0])
     return _typed(schema, schema.get("type", "object" if "properties" in schema else "string"))
 
 
@@ -30,9 +30,9 @@ def _typed(schema: Mapping[str, Any], kind: object) -> Any:
     match kind[0] if isinstance(kind, list) and kind else kind:
         case "object":
             properties = schema.get("properties")
-            return {name: _value(each) for name, each in properties.items()} if isinstance(properties, Mapping) else {}
+            return {name: _sample(each) for name, each in properties.items()} if isinstance(properties, Mapping) else {}
         case "array":
-            return [_value(schema.get("items", {}))]
+            return [_sample(schema.get("items", {}))]
         case "integer" | "number":
             return schema.get("minimum", 1)
         case "boolean":

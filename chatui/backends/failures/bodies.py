@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-_WORDS = ("code", "type", "error_type")
+_CODE_FIELDS = ("code", "type", "error_type")
 
 
 def error_objects(body: object) -> Iterator[Mapping[str, object]]:
@@ -20,5 +20,5 @@ def error_objects(body: object) -> Iterator[Mapping[str, object]]:
 
 def error_words(body: object) -> frozenset[str]:
     """The error codes and types in a body, in lower case, numbers as digits. Never its message, which may quote people."""
-    found = (each.get(name) for each in error_objects(body) for name in _WORDS)
+    found = (each.get(name) for each in error_objects(body) for name in _CODE_FIELDS)
     return frozenset(str(word).lower() for word in found if isinstance(word, (str, int)) and not isinstance(word, bool))

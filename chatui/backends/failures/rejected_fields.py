@@ -33,13 +33,13 @@ OPTIONAL = (
 RENAMED = {"max_tokens": "max_completion_tokens"}
 """Fields that are renamed and not given up: they limit something, and newer servers use another name."""
 
-_STATUS = re.compile(r"HTTP (?:400|422): ")
+_REJECTED_STATUS = re.compile(r"HTTP (?:400|422): ")
 _REJECTS = re.compile(
     r"unknown|unrecogni[sz]ed|unsupported|not support|unexpected|extra (?:fields|inputs)|extra_forbidden|not permitted|not allowed"
     r"|no such|invalid (?:field|parameter|argument)",
     re.IGNORECASE,
 )
-_WORDS = ("message", "msg", "detail", "error", "type", "code")
+_MESSAGE_FIELDS = ("message", "msg", "detail", "error", "type", "code")
 _MAX_READ = 300
 """Characters read of a server's message: the rest may quote people."""
 
@@ -62,7 +62,7 @@ class RejectedFields:
 
         A field that is already known counts too: of several concurrent requests, each must be repeated.
         """
-        begin = _STATUS.match(error.detail)
+        begin = _REJECTED_STATUS.match(error.detail)
         if begin is None:
             return None
         complaints = list(_complaints(error.detail[begin.end() :]))
@@ -84,7 +84,7 @@ def _complaints(body: str) -> Iterator[tuple[str, str]]:
     for each in [*error_objects(decoded), *_problems(decoded)]:
         place = each.get("loc")
         field = ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else each.get("param")
-        words = " ".join(text[:_MAX_READ] for name in _WORDS if isinstance(text := each.get(name), str))
+        words = " ".join(text[:_MAX_READ] for name in _MESSAGE_FIELDS if isinstance(text := each.get(name), str))
         yield field if isinstance(field, str) else "", words
 
 

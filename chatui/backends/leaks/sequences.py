@@ -38,10 +38,10 @@ _CHANNEL_WORD = re.compile(r"[\s\u200b]{0,20}(analysis|commentary|final)(?![a-z]
 _CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,20}[a-z]{0,10}\Z", re.IGNORECASE)
 _ROLE = re.compile(r"[\s\u200b]{0,20}(assistant|user|system|developer|tool|functions)", re.IGNORECASE)
 _ROLE_MAYBE = re.compile(r"[\s\u200b]{0,20}[a-z]{0,9}\Z", re.IGNORECASE)
-_SPEAKS_ON = re.compile(r"[\w,]\s\Z")
+_SPEAKS_ON_BEFORE_MARKER = re.compile(r"[\w,]\s\Z")
 _WHOLE_HEADER = re.compile(r"<\|start\|>\w+(?: ?to=[\w.]+)?(?:<\|channel\|>\w+(?: ?to=[\w.]+)?)?(?: ?<\|constrain\|>\w+)?<\|message\|>")
-_GOES_ON = re.compile(r"\s[a-z]|[.,;:!?)]")
-_BULLET = re.compile(r"\s*(?:[-*+>•]|\d{1,3}[.)])?\s*\Z")
+_GOES_ON_AFTER_MARKER = re.compile(r"\s[a-z]|[.,;:!?)]")
+_BULLET_BEFORE_MARKER = re.compile(r"\s*(?:[-*+>•]|\d{1,3}[.)])?\s*\Z")
 _WAITING = Special(Verdict.WAIT)
 _EMITTED = Special(Verdict.EMITTED)
 
@@ -59,7 +59,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
     if sign.name == "start" and _ROLE.match(rest):
         if _may_be_example(line):
             return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
-        if _SPEAKS_ON.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
+        if _SPEAKS_ON_BEFORE_MARKER.search(line) and (header := _spoken_header(view, sign, is_end=is_end)):
             return header
         return _of_header(view, sign, line, is_end=is_end)
     if sign.name in _ENDINGS:
@@ -107,7 +107,7 @@ def begins_final(view: str) -> bool:
 
 def _may_be_example(line: str) -> bool:
     """Whether it is at the start of a line, or announced."""
-    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith(":") or line[-1:] in QUOTES
+    return bool(_BULLET_BEFORE_MARKER.fullmatch(line)) or line.rstrip().endswith(":") or line[-1:] in QUOTES
 
 
 def _of_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
@@ -135,7 +135,7 @@ def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
         rest = view[header.end() : header.end() + 2]
         if len(rest) < 2 and not is_end:
             return _WAITING
-        return Special(Verdict.MENTION, header.end()) if _GOES_ON.match(rest) else None
+        return Special(Verdict.MENTION, header.end()) if _GOES_ON_AFTER_MARKER.match(rest) else None
     can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and "\n" not in view[sign.start :]
     return _WAITING if can_grow else None
 

@@ -28,7 +28,7 @@ _KEYS = frozenset(
         *("chain_of_thought", "thought_process", "scratchpad", "inner_monologue", "internal_monologue", "tool_calls", "function_call"),
     )
 )
-_ANSWERS = ("final", "final_answer", "answer", "response", "output", "content")
+_ANSWER_FIELDS = ("final", "final_answer", "answer", "response", "output", "content")
 _HIDDEN: dict[str, tuple[str, ...]] = {
     "type": (
         *("reasoning", "thinking", "thought", "redacted_thinking", "reasoning_text", "reasoning_content", "summary_text"),
@@ -127,7 +127,7 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
         return ""
     if not any(_folded(name) in _KEYS for name in value):
         return None
-    answers = (value[name] for known in _ANSWERS for name in value if _folded(name) == known)
+    answers = (value[name] for known in _ANSWER_FIELDS for name in value if _folded(name) == known)
     return next((answer for answer in answers if isinstance(answer, str)), "")
 
 

@@ -11,7 +11,7 @@ from chatui.documents.inside.text_collector import TextCollector
 def prepare(data: bytes) -> None:
     """Load the parser, and the codec of the encoding that the page declares."""
     plain_text.prepare()
-    html_reader.prepare(data, "", "html")
+    html_reader.prepare_reader(data, "", "html")
 
 
 def read(data: bytes, collector: TextCollector) -> None:

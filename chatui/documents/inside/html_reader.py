@@ -219,7 +219,7 @@ def host(url: str) -> str:
         return ""
 
 
-def prepare(page: bytes, charset: str, kind: str) -> None:
+def prepare_reader(page: bytes, charset: str, kind: str) -> None:
     """Load the parser and the codec of a page, because a confined process cannot open them."""
     from selectolax.lexbor import LexborHTMLParser
 

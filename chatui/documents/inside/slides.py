@@ -16,7 +16,7 @@ _OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
 """Placeholders that repeat on every slide, and the slide's picture on its notes page."""
 
 
-def read(data: bytes, collector: TextCollector) -> None:
+def read_slides(data: bytes, collector: TextCollector) -> None:
     """Read each slide as one part, in the order of the presentation."""
     archive = Archive(data)
     main = main_part(archive)

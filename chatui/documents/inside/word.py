@@ -18,7 +18,7 @@ _OFF = ("0", "false", "off", "none")
 _PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
-def read(data: bytes, collector: TextCollector) -> None:
+def read_word(data: bytes, collector: TextCollector) -> None:
     """Read the whole document as one part."""
     archive = Archive(data)
     main = main_part(archive)

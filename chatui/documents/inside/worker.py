@@ -86,12 +86,12 @@ def _plain(data: bytes, collector: TextCollector) -> None:
 READERS = {
     "bomb of memory": Reader(probes.fill),
     "bomb of time": Reader(probes.spin),
-    "docx": Reader(word.read, archive.prepare),
+    "docx": Reader(word.read_word, archive.prepare),
     "html": Reader(html.read, html.prepare),
     "odt": Reader(opendocument.read, archive.prepare),
     "pdf": Reader(pdf.read, pdf.prepare),
     "plain": Reader(_plain, lambda data: plain_text.prepare(), is_exact=True),
-    "pptx": Reader(slides.read, archive.prepare),
+    "pptx": Reader(slides.read_slides, archive.prepare),
     "probes": Reader(probes.read),
     "xlsx": Reader(sheets.read, archive.prepare),
 }

@@ -71,7 +71,7 @@ class DocumentFrame:
 def whole(document: Document) -> DocumentFrame:
     """The frame with the whole text."""
     end = " Its end is missing: it was too long to be read whole." if document.is_cut else ""
-    return _given(document, document.parts, f"{_size(document)}{end}")
+    return _document_frame(document, document.parts, f"{_size(document)}{end}")
 
 
 def chosen(document: Document, wanted: str) -> DocumentFrame:
@@ -80,7 +80,7 @@ def chosen(document: Document, wanted: str) -> DocumentFrame:
     parts = [part for part in document.parts if part.number in numbers]
     written = page_ranges.written(numbers)
     note = f"{_size(document)} Only {_PLACES.get(document.kind, 'parts')} {written} are here, as the person chose."
-    return _given(document, parts, note, written)
+    return _document_frame(document, parts, note, written)
 
 
 def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, int]]) -> DocumentFrame:
@@ -102,7 +102,7 @@ def first(document: Document, most: int, begin: Callable[[str, int], tuple[str, 
         return whole(document)
     if not any(part.text.strip() for part in parts):
         raise TooLargeError
-    return _given(document, parts, f"{_size(document)} Only its beginning is here: the rest does not fit.")
+    return _document_frame(document, parts, f"{_size(document)} Only its beginning is here: the rest does not fit.")
 
 
 def to_search(document: Document) -> DocumentFrame:
@@ -124,7 +124,7 @@ def give(document: Document, use: str, wanted: str) -> DocumentFrame:
     return whole(document)
 
 
-def _given(document: Document, parts: Sequence[Part], note: str, written: str = "") -> DocumentFrame:
+def _document_frame(document: Document, parts: Sequence[Part], note: str, written: str = "") -> DocumentFrame:
     body = "\n\n".join([_line(document, note), *_pages(parts)])
     return DocumentFrame(Frame(DOCUMENT, body), Document(document.name, document.kind, tuple(parts)).tokens, written)
 

@@ -28,14 +28,14 @@ class Found:
     at: datetime
 
 
-def find(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found]:
+def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found]:
     """The passages with all of these words, best first, at most one per document.
 
     Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
     """
     if not query.wanted:
         return []
-    files = _sent(person_id)
+    files = _sent_by(person_id)
     _index_missing(files, seconds)
     named = {content: (file.pk, file.name) for content, file in files.items()}
     found: dict[UUID, Found] = {}
@@ -45,7 +45,7 @@ def find(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found
     return list(found.values())[:most]
 
 
-def _sent(person_id: UUID) -> Mapping[int, StoredFile]:
+def _sent_by(person_id: UUID) -> Mapping[int, StoredFile]:
     """The newest file of each content that the person sent to a conversation that their searches cover, by content."""
     rows = StoredFile.objects.filter(
         owner=person_id,

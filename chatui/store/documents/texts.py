@@ -39,7 +39,7 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
     if (before := DocumentText.objects.filter(content=content, state=State.READ).first()) is not None:
         return before
     reading = found.reading
-    delete([content.pk])
+    delete_texts([content.pk])
     row = DocumentText.objects.create(
         content=content,
         state=reading.state,
@@ -67,7 +67,7 @@ def save(content: FileContent, found: ExtractedText) -> DocumentText:
     return row
 
 
-def delete(contents: Collection[int]) -> None:
+def delete_texts(contents: Collection[int]) -> None:
     """Delete the extracted text of these contents. Django's own deletion would load it first."""
     rows: tuple[QuerySet[DocumentPart] | QuerySet[DocumentPassage] | QuerySet[DocumentText], ...] = (
         DocumentPassage.objects.filter(content__in=contents),

@@ -34,7 +34,7 @@ def kind_of(data: bytes) -> Kind:
 
     SVG and HTML count as text: shown in place, they could run scripts.
     """
-    for media_type, measured in _PICTURES:
+    for media_type, measured in _PICTURE_TYPES:
         try:
             size = measured(data)
         except (struct.error, IndexError):
@@ -100,7 +100,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-_PICTURES: tuple[tuple[str, Callable[[bytes], tuple[int, int] | None]], ...] = (
+_PICTURE_TYPES: tuple[tuple[str, Callable[[bytes], tuple[int, int] | None]], ...] = (
     ("image/png", _png),
     ("image/gif", _gif),
     ("image/jpeg", _jpeg),

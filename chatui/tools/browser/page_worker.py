@@ -12,7 +12,8 @@ import resource
 import sys
 import textwrap
 
-from chatui.documents.inside.html_reader import TEXT_CHARS, Reader, clean, decoded, prepare
+from chatui.documents.inside.html_reader import TEXT_CHARS, Reader, clean, decoded
+from chatui.documents.inside.html_reader import prepare_reader as prepare
 from chatui.sandbox import confinement
 from chatui.sandbox.confinement import NotConfinedError
 

@@ -18,7 +18,7 @@ from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests
 from chatui.turns.ledger import Job
-from chatui.turns.summaries import summary_notes
+from chatui.turns.summaries import server_summaries, summary_notes
 from chatui.turns.summaries.turn_summary import TurnSummary
 from chatui.usage import posting
 from chatui.usage.counting import Charge, Spent
@@ -118,7 +118,7 @@ class Summarizing(TurnSummary):
         await pools.turns.run(connected.spec_of, self._asked)
         backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
-        while len(self._steps) < summary_notes.MAX_STEPS and failures < MAX_FAILURES:
+        while len(self._steps) < server_summaries.MAX_STEPS and failures < MAX_FAILURES:
             await asyncio.sleep(pause)
             await self._enough_to_summarize()
             answer = await ask(backend, self._notes.request(model, self._steps), self._charge_to(backend))
@@ -135,7 +135,7 @@ class Summarizing(TurnSummary):
 
     async def _server(self) -> None:
         """Show the lines of the server's own summary, at the product's own pace."""
-        while len(self._steps) < summary_notes.MAX_STEPS:
+        while len(self._steps) < server_summaries.MAX_STEPS:
             self._read_inbox()
             if not self._candidates:
                 await asyncio.sleep(POLL_SECONDS)
@@ -166,7 +166,7 @@ class Summarizing(TurnSummary):
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is not None:
             return self._block(verdict.line, verdict.reason)
-        if verdict.line in self._steps or len(self._steps) >= summary_notes.MAX_STEPS:
+        if verdict.line in self._steps or len(self._steps) >= server_summaries.MAX_STEPS:
             return False
         self._steps.append(verdict.line)
         self._show(summary_frame.shown(verdict.line))
@@ -174,7 +174,7 @@ class Summarizing(TurnSummary):
 
     def _block(self, line: str, reason: Reason) -> bool:
         # An empty line from a summarizer is no violation.
-        if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MAX_STEPS:
+        if reason is not Reason.EMPTY and len(self._blocked) < server_summaries.MAX_STEPS:
             self._blocked.append(Blocked(line, reason))
             measures.SUMMARY_LINES_DROPPED.labels(reason.name.lower()).inc()
         return False

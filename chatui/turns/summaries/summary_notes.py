@@ -15,7 +15,6 @@ from renderer.summary import new_words
 from renderer.summary.check import Verdict, check
 from renderer.summary.index import HiddenText, SeenText
 
-MAX_STEPS = server_summaries.MAX_STEPS
 MAX_NOTES_CHARS = 4_000
 MAX_QUESTION_CHARS = 1_000
 MAX_INSTRUCTIONS_CHARS = 8_000

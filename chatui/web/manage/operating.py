@@ -65,10 +65,10 @@ def looks(request: HttpRequest) -> HttpResponse:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": debug_views.Page((), None)}, 400)
+        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": debug_views.DebugViewPage((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = debug_views.page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    found = debug_views.debug_view_page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
     return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 

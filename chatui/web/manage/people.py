@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from chatui.accounts import invitations
 from chatui.accounts.mails import invitation_mails
@@ -95,7 +95,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
     try:
         done = act(request, person_id)
     except LastAccountManagerError:
-        return _person(request, person_id, {"problem": _("Nothing was changed: nobody else could manage accounts.")}, 409)
+        return _person(request, person_id, {"problem": gettext("Nothing was changed: nobody else could manage accounts.")}, 409)
     return _back(person_id, done)
 
 
@@ -111,7 +111,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
         try:
             closing.close_by_staff(account, _staff(request))
         except CannotCloseError:
-            words = _("%(name)s was not closed: nobody else could manage accounts.")
+            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
             return page(request, Part.PEOPLE, "manage/close.html", context | {"problem": words % {"name": account.get_username()}}, 409)
         return _back(person_id, "closed")
     return page(request, Part.PEOPLE, "manage/close.html", context)

@@ -32,11 +32,11 @@ def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
         with logout_tokens.use(found, request.POST.get("logout_token")) as logged_out:
             provider_logout.sign_out(visitor, found, logged_out)
     except (BadSignInError, ProviderUnavailableError) as error:
-        return _refused(visitor, found, error)
+        return _refused_logout(visitor, found, error)
     return HttpResponse(status=200)
 
 
-def _refused(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderUnavailableError) -> HttpResponse:
+def _refused_logout(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderUnavailableError) -> HttpResponse:
     """Refuse and count a wrong token. A valid token is never refused because of wrong ones from the same address."""
     sign_in.record_provider_sign_in_refused(visitor, f"by {provider.key}: {error.why}")
     if isinstance(error, ProviderUnavailableError):

@@ -154,9 +154,9 @@ def test_debug_views_are_listed_page_by_page_without_refused_attempts(
     attempt(bela, conversation)
     record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
     aggregation.close_counter("look:3")
-    pages = [debug_views.page(Filters())]
+    pages = [debug_views.debug_view_page(Filters())]
     while pages[-1].older is not None:
-        pages.append(debug_views.page(Filters(), pages[-1].older))
+        pages.append(debug_views.debug_view_page(Filters(), pages[-1].older))
     assert [[found.number for found in page.views] for page in pages] == [[4, 3], [2, 1]]
     assert debug_views.count(Filters()) == 4 and debug_views.count(Filters(person="bela")) == 0
     closed, still_open = pages[0].views

@@ -81,9 +81,9 @@ def test_an_archive_has_the_visible_branch_of_each_conversation(exported: Conver
     transcripts.activate(other, ada, say(other, None, "Hello", Header("user")))
     files = dict(exports.all_files(ada))
     for row, texts in ((exported, ["\nWhy?\n\n", "Because."]), (other, ["Hello"])):
-        found = document.parse(str(files[f"{exports.file_name(row)}.ocml"]))
+        found = document.parse(str(files[f"{exports.conversation_file_name(row)}.ocml"]))
         assert [frame.body for frame in found.frames] == texts
-        assert str(files[f"{exports.file_name(row)}.md"]).startswith(f"# {row.title}\n\n## Question\n\n{texts[0].strip()}\n")
+        assert str(files[f"{exports.conversation_file_name(row)}.md"]).startswith(f"# {row.title}\n\n## Question\n\n{texts[0].strip()}\n")
     assert len(files) == 4
 
 
@@ -101,7 +101,7 @@ def test_people_can_read_the_lists_in_an_archive(ada: User) -> None:
     held = dict(exports.all_files(ada))
     assert held["folders.json"] == (
         '{\n  "folders": [\n    {\n      "name": "Bücher",\n      "instructions": "",\n      "conversations": [\n'
-        f'        "{exports.file_name(row)}"\n      ]\n    }}\n  ]\n}}\n'
+        f'        "{exports.conversation_file_name(row)}"\n      ]\n    }}\n  ]\n}}\n'
     )
     own = held["settings.json"]
     assert isinstance(own, str) and own.startswith('{\n  "') and '"Zoë"' in own and own.endswith("\n}\n")

@@ -135,7 +135,7 @@ def test_the_archive_has_all_conversations_of_a_person_in_two_formats(exported: 
 )
 def test_no_title_makes_a_file_name_with_a_path(title: str, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title=title)
-    name = exports.file_name(row)
+    name = exports.conversation_file_name(row)
     assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
 
 
@@ -145,7 +145,7 @@ def test_no_title_makes_a_file_name_with_a_path(title: str, ada: User) -> None:
 )
 def test_a_file_name_has_the_letters_of_the_title_or_conversation(title: str, part: str, ada: User) -> None:
     row = Conversation.objects.create(owner=ada, title=title)
-    assert exports.file_name(row) == f"{row.created_at:%Y-%m-%d}-{part}-{row.pk.hex[-8:]}"
+    assert exports.conversation_file_name(row) == f"{row.created_at:%Y-%m-%d}-{part}-{row.pk.hex[-8:]}"
 
 
 def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
@@ -159,7 +159,7 @@ def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exp
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}
-    folder = exports.file_name(exported)
+    folder = exports.conversation_file_name(exported)
     assert files == {f"{folder}/plot.png": b"\x89PNG", f"{folder}/a.csv": b"new"}
 
 

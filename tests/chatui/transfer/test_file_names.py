@@ -69,7 +69,7 @@ def test_the_header_follows_the_rfcs(title: str, expected: str) -> None:
 )
 def test_a_name_in_an_archive_has_the_words_of_the_title_between_single_hyphens(title: str, expected: str) -> None:
     row = Conversation(title=title, created_at=datetime(2026, 11, 20, tzinfo=UTC))
-    assert exports.file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
+    assert exports.conversation_file_name(row) == f"2026-11-20-{expected}-{row.pk.hex[-8:]}"
 
 
 @for_each([("markdown", "md"), ("openchatml", "ocml"), ("json", "json")])

@@ -68,9 +68,9 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
     times = iter([0.0, 0.5, 1.5, 2.0])
     monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: next(times))
     query = search_words.query("price")
-    assert [each.passage.name for each in own_search.find(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
+    assert [each.passage.name for each in own_search.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
     monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: 0.0)
-    assert len(own_search.find(ada.pk, query, 5, 1.0)) == 3 and len(own_search.find(ada.pk, query, 2, 1.0)) == 2
+    assert len(own_search.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(own_search.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
 
 
 def test_one_passage_of_each_document_is_shown(ada: User) -> None:
@@ -86,5 +86,5 @@ def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> No
         file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()
-    named = {each.passage.name for each in own_search.find(ada.pk, search_words.query("tea"), 5, 9.0)}
+    named = {each.passage.name for each in own_search.find_in_own_files(ada.pk, search_words.query("tea"), 5, 9.0)}
     assert named == {"many.pdf", "one.pdf", "other.pdf"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatui import prompts
-from chatui.turns.summaries import summary_notes
+from chatui.turns.summaries import server_summaries, summary_notes
 from chatui.turns.summaries.summary_notes import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, DOCUMENT, NOTES, PREAMBLE, SUMMARY
@@ -165,7 +165,7 @@ def test_a_request_is_short_and_cheap(name: str, is_review: bool) -> None:
 
 def test_the_limits_of_what_is_sent_are_those_of_the_manual() -> None:
     limits = (summary_notes.MAX_NOTES_CHARS, summary_notes.MAX_QUESTION_CHARS, summary_notes.MAX_INSTRUCTIONS_CHARS)
-    assert limits == (4_000, 1_000, 8_000) and (summary_notes.MAX_ANSWER_CHARS, summary_notes.MAX_STEPS) == (2_000, 12)
+    assert limits == (4_000, 1_000, 8_000) and (summary_notes.MAX_ANSWER_CHARS, server_summaries.MAX_STEPS) == (2_000, 12)
 
 
 @for_each(

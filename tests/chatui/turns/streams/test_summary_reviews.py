@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests
-from chatui.turns.summaries import summarizing, summary_notes
+from chatui.turns.summaries import server_summaries, summarizing, summary_notes
 from chatui.usage import posting
 from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
@@ -181,8 +181,8 @@ async def test_a_model_that_fails_three_times_in_a_row_is_not_asked_again(posted
 
 @pytest.mark.asyncio
 async def test_a_model_is_asked_for_a_dozen_lines_and_given_those_before(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
-    summary, asked = await lines_by_model(monkeypatch, summary_notes.MAX_STEPS, *MANY)
-    assert summary.shown == MANY[: summary_notes.MAX_STEPS] and len(asked.requests) == summary_notes.MAX_STEPS
+    summary, asked = await lines_by_model(monkeypatch, server_summaries.MAX_STEPS, *MANY)
+    assert summary.shown == MANY[: server_summaries.MAX_STEPS] and len(asked.requests) == server_summaries.MAX_STEPS
     assert f"## Lines shown before\n\n- {MANY[0]}\n- {MANY[1]}\n\n" in asked.requests[2][1].frames[-1].body
 
 

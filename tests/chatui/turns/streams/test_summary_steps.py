@@ -10,7 +10,7 @@ import pytest
 
 from chatui import measures
 from chatui.codes import ProductCode
-from chatui.turns.summaries import summary_notes
+from chatui.turns.summaries import server_summaries, summary_notes
 from renderer.errors import ErrorCode
 from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_LINE_NAME
@@ -52,7 +52,7 @@ SERVER_LINES: dict[str, tuple[Events, list[str]]] = {
     "a copy of reasoning before it": ((*written(HIDDEN, ANALYSIS), *written(COPIED), *written(SECOND)), [SECOND]),
     "a copy of reasoning behind it": ((*written(COPIED), *written(HIDDEN, ANALYSIS)), []),
     "too late": ((FrameOpened(ANSWER), *written(SECOND)), []),
-    "too many": ((*written(headings(MANY[:8])), *written(headings(MANY[8:]))), MANY[: summary_notes.MAX_STEPS - 1]),
+    "too many": ((*written(headings(MANY[:8])), *written(headings(MANY[8:]))), MANY[: server_summaries.MAX_STEPS - 1]),
 }
 
 
@@ -110,7 +110,7 @@ async def test_refused_lines_are_stored_for_staff_and_counted() -> None:
 async def test_a_dozen_refused_lines_are_enough_for_staff() -> None:
     lines = [headings([f"{COPIED} {word}" for word in NUMBERS[:8]])] * 2
     summary = await answered(*written(HIDDEN, ANALYSIS), *(event for line in lines for event in written(line)))
-    assert [kind for kind, *_ in summary.stored()] == ["blocked"] * summary_notes.MAX_STEPS + ["steps"]
+    assert [kind for kind, *_ in summary.stored()] == ["blocked"] * server_summaries.MAX_STEPS + ["steps"]
 
 
 @pytest.mark.asyncio

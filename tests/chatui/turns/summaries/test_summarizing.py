@@ -17,7 +17,7 @@ from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn, UsageCount, UsageEntry, User
 from chatui.models.message import Author
 from chatui.turns import publisher, running
-from chatui.turns.summaries import summarizing, summary_notes
+from chatui.turns.summaries import server_summaries, summarizing
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator
@@ -383,12 +383,12 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         for number, gate in enumerate(gates, start=1):
-            while len(summarizer.requests) < min(number, summary_notes.MAX_STEPS):
+            while len(summarizer.requests) < min(number, server_summaries.MAX_STEPS):
                 await asyncio.sleep(0.005)
             gate.set()
         await running.settle()
     message = await Message.objects.aget(name="reasoning_summary")
-    assert message.text.count("\n- ") + 1 == summary_notes.MAX_STEPS == len(summarizer.requests)
+    assert message.text.count("\n- ") + 1 == server_summaries.MAX_STEPS == len(summarizer.requests)
 
 
 async def test_a_late_page_sees_the_steps_and_after_the_answer_began_the_time(
