@@ -42,7 +42,7 @@ def accent(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     wanted = colours.parse(text)
     if wanted is None:
         return [Error("CHATUI_ACCENT must be a colour such as #0b6355.", id="chatui.E008")]
-    themes = (("light", colours.LIGHT_PAPERS, colours.light(wanted)), ("dark", colours.DARK_PAPERS, colours.dark(wanted)))
+    themes = (("light", colours.LIGHT_PAPERS, colours.light_accent(wanted)), ("dark", colours.DARK_PAPERS, colours.dark_accent(wanted)))
     message = "CHATUI_ACCENT {} has a contrast of only {:.1f}:1 in the {} theme, and WCAG AA requires 4.5:1. {} is used there instead."
     return [
         checks.Warning(message.format(text, colours.lowest_contrast(wanted, papers), theme, to_hex(found.colour)), id="chatui.W019")

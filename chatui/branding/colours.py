@@ -50,12 +50,12 @@ def lowest_contrast(colour: Colour, papers: Sequence[str]) -> float:
     return min(contrast(colour, _rgb(paper)) for paper in papers)
 
 
-def light(colour: Colour) -> Accent:
+def light_accent(colour: Colour) -> Accent:
     """The accent for the light theme: the colour itself, or the nearest darker one that is readable."""
     return _readable(colour, LIGHT_PAPERS, towards=_BLACK, tint=0.1)
 
 
-def dark(colour: Colour) -> Accent:
+def dark_accent(colour: Colour) -> Accent:
     """The accent for the dark theme: the colour itself, or the nearest lighter one that is readable."""
     return _readable(colour, DARK_PAPERS, towards=_WHITE, tint=0.14)
 

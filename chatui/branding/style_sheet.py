@@ -14,14 +14,14 @@ def sheets(accent: str) -> dict[str, str]:
     colour = colours.parse(accent)
     if colour is None:
         return {}
-    light, dark = colours.light(colour), colours.dark(colour)
+    light, dark = colours.light_accent(colour), colours.dark_accent(colour)
     return {"site.css": _site(light, dark), "admin.css": _admin(light, dark)}
 
 
 def light_accent(accent: str) -> str:
     """The accent of the light theme, as #rrggbb; empty if there is none, or an invalid one."""
     colour = colours.parse(accent)
-    return to_hex(colours.light(colour).colour) if colour else ""
+    return to_hex(colours.light_accent(colour).colour) if colour else ""
 
 
 def _site(light: Accent, dark: Accent) -> str:
@@ -43,7 +43,7 @@ def _admin(light: Accent, dark: Accent) -> str:
     one |= dict.fromkeys(("--header-color", "--accent", "--header-link-color", "--button-fg"), (light.ink, light.ink))
     one |= dict.fromkeys(("--primary", "--secondary"), (light.colour, dark.wash))
     one |= dict.fromkeys(("--link-fg", "--link-selected-fg", "--breadcrumbs-link-fg"), (light.colour, dark.colour))
-    one |= {"--primary-fg": (light.ink, colours.dark(dark.colour).colour), "--link-hover-color": (light.hover, dark.hover)}
+    one |= {"--primary-fg": (light.ink, colours.dark_accent(dark.colour).colour), "--link-hover-color": (light.hover, dark.hover)}
     one |= dict.fromkeys(("--breadcrumbs-bg", "--selected-row"), (light.wash, dark.wash))
     return _rule("html:root", one)
 

@@ -137,7 +137,7 @@ class Snapshots:
         if self._is_heard(SILENT_SECONDS):
             return bus().is_late
         try:
-            read = await stored_answers.read(following.running.turn_id)
+            read = await stored_answers.read_stored(following.running.turn_id)
         except DatabaseBusyError:
             return False  # the page shows what it has until the database is back
         except Exception as error:  # noqa: BLE001 - as above; the retries must go on

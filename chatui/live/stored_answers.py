@@ -27,7 +27,7 @@ class Read:
 _reads: dict[UUID, tuple[float, asyncio.Task[Read | None]]] = {}
 
 
-async def read(turn_id: UUID) -> Read | None:
+async def read_stored(turn_id: UUID) -> Read | None:
     """What is stored of a turn; None if it is not to be shown.
 
     Raises:

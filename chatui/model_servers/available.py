@@ -30,7 +30,7 @@ _read_last: dict[str, tuple[str, ...]] = {}
 """The last result for each spec in this process, used while the cache is down."""
 
 
-def models(spec: BackendSpec) -> tuple[str, ...]:
+def models_of(spec: BackendSpec) -> tuple[str, ...]:
     """The models to choose from, the default first; empty if none are known yet. Queries the server in the background."""
     if spec.models or spec.is_demo:
         return spec.models

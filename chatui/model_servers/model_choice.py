@@ -65,7 +65,7 @@ def validated(user: User | None, choice: str) -> str:
     """
     spec = find(_usable_specs(user), choice)
     _, model = split_choice(choice)
-    if spec is None or (model is not None and model not in available.models(spec)):
+    if spec is None or (model is not None and model not in available.models_of(spec)):
         raise NoSuchModelError
     return choice or spec.name
 
@@ -92,7 +92,7 @@ def _usable_specs(user: User | None) -> list[BackendSpec]:
 
 
 def _choices_of(spec: BackendSpec) -> list[Choice]:
-    models = available.models(spec)
+    models = available.models_of(spec)
     if len(models) < 2:
         return [Choice(spec.name, spec.shown, spec.effort, spec.is_demo)]
     return [Choice(f"{spec.name}/{model}", f"{spec.shown}{SEPARATOR}{model}", spec.effort, spec.is_demo) for model in models]

@@ -45,12 +45,12 @@ def program(machine: str) -> bytes:
     Raises:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
     """
-    restricted = system_calls.numbers(system_calls.RESTRICTED, _known(machine))
+    restricted = system_calls.call_numbers(system_calls.RESTRICTED, _known(machine))
     lines = [
         *_beginning(machine),
-        *_answers(system_calls.numbers(system_calls.ALLOWED, machine).values(), _ALLOW),
-        *_answers(system_calls.numbers(system_calls.REFUSED, machine).values(), _ERROR | errno.EPERM),
-        *_answers(system_calls.numbers(system_calls.UNIMPLEMENTED, machine).values(), _ERROR | errno.ENOSYS),
+        *_answers(system_calls.call_numbers(system_calls.ALLOWED, machine).values(), _ALLOW),
+        *_answers(system_calls.call_numbers(system_calls.REFUSED, machine).values(), _ERROR | errno.EPERM),
+        *_answers(system_calls.call_numbers(system_calls.UNIMPLEMENTED, machine).values(), _ERROR | errno.ENOSYS),
         *_restricted(restricted["clone"], 0, (_CLONE_THREAD,), _ANY_BIT),
         *_restricted(restricted["socketpair"], 0, (_AF_UNIX,)),
         *_restricted(restricted["prctl"], 0, _NAMING),
@@ -67,7 +67,7 @@ def program_of_reader(machine: str) -> bytes:
     Raises:
         MachineUnsupportedError: neither x86-64 nor 64-bit ARM.
     """
-    allowed = system_calls.numbers(system_calls.ALLOWED, _known(machine))
+    allowed = system_calls.call_numbers(system_calls.ALLOWED, _known(machine))
     names = system_calls.ALLOWED_FOR_READING.replace("\n", "; ").strip("; ").split("; ")
     numbers = [allowed[name] for name in names if name in allowed]
     return b"".join([*_beginning(machine), *_answers(numbers, _ALLOW), _line(_RETURN, _ERROR | errno.EPERM)])

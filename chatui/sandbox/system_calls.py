@@ -60,7 +60,7 @@ vfork 58 -; vmsplice 278 75
 """Fails with EPERM. A call that is in no table fails with ENOSYS, as on a kernel without it."""
 
 
-def numbers(table: str, machine: str) -> dict[str, int]:
+def call_numbers(table: str, machine: str) -> dict[str, int]:
     """The numbers of a table by name. ``machine``: ``x86_64`` or ``aarch64``."""
     column = {"x86_64": 1, "aarch64": 2}[machine]
     rows = [entry.split() for line in table.split("\n") for entry in line.split("; ") if entry]

@@ -31,7 +31,7 @@ def spans(first: date, last: date) -> list[Span]:
     ]
 
 
-def cost(price: ModelPrice, tokens_in: int, cached: int, tokens_out: int) -> Decimal:
+def cost_of(price: ModelPrice, tokens_in: int, cached: int, tokens_out: int) -> Decimal:
     """The cost of these tokens. ``cached`` are part of ``tokens_in``."""
     of_cached = price.input_price if price.cached_price is None else price.cached_price
     return ((tokens_in - cached) * price.input_price + cached * of_cached + tokens_out * price.output_price) / _MILLION

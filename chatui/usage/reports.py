@@ -114,7 +114,7 @@ def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
 def _row(name: object, row: dict[str, Any], span: prices.Span) -> Row:
     tokens_in, cached, out = row["sum_in"], row["sum_cached"], row["sum_out"]
     price = span.prices.get(row["model"])
-    cost = prices.cost(price, tokens_in, cached, out) if price else None
+    cost = prices.cost_of(price, tokens_in, cached, out) if price else None
     unpriced = 0 if price else tokens_in + out
     return Row(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
 

@@ -199,7 +199,7 @@ def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | 
     if names.surrounds_answer(name):
         return Sign(Kind.WRAPPER, name, *match.span())
     if family := names.token_of_reasoning(name):
-        return Sign(Kind.CLOSING if names.is_end(name) else Kind.OPENING, f"|{family}", *match.span())
+        return Sign(Kind.CLOSING if names.is_end_name(name) else Kind.OPENING, f"|{family}", *match.span())
     return Sign(Kind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
 
 

@@ -89,7 +89,7 @@ def token_of_reasoning(name: str) -> str:
     return _BEGIN_OR_END.sub("", name) if _ABOUT_REASONING.search(name) else ""
 
 
-def is_end(name: str) -> bool:
+def is_end_name(name: str) -> bool:
     """Whether a token around reasoning is the closing one."""
     return bool(_IS_END.match(name))
 

@@ -14,7 +14,7 @@ MAX_LISTED = 100
 _QUESTION_CHARS = 60
 
 
-def listed(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...], int]:
+def listed_branches(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...], int]:
     """The branches, oldest first, and how many of the oldest are left out."""
     rows = list(row.messages.order_by("position").values_list("pk", "parent_id", "position", "created_at", "role", "is_visible"))
     above = {key: (parent, role == "user" and is_visible) for key, parent, _, _, role, is_visible in rows}

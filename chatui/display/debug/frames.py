@@ -39,7 +39,7 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
     newest = row.turns.order_by(*LATEST_FIRST).only("state").first()
     leaf = leaf_of(row, person, leaf_id)
     counter = _Counter()
-    listed, left_out = branches.listed(row, leaf)
+    listed, left_out = branches.listed_branches(row, leaf)
     groups = _Page(row, transcripts.branch(row, leaf), counter).groups()
     return View(groups, listed, left_out, newest.pk if newest and newest.state != TurnState.RUNNING else None)
 
@@ -136,7 +136,7 @@ class _Page:
 
     def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
         has_request = turn.pk in self._with_request
-        facts = turns.shown(turn, shown, continued_position=self._continued.get(turn.pk), has_request=has_request)
+        facts = turns.shown_turn(turn, shown, continued_position=self._continued.get(turn.pk), has_request=has_request)
         return replace(facts, files=self._files.get(turn.pk, ()))
 
     def _shown(self, message: Message, turn: Turn | None, before: datetime | None) -> ShownFrame:

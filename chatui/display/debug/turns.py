@@ -24,7 +24,7 @@ _KIND_NAMES = {
 }
 
 
-def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
+def shown_turn(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
     """The turn, with a bar for each of ``frames`` that has its own duration.
 
     ``continued_position``: the position of the message that the turn continues.

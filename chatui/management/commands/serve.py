@@ -72,7 +72,7 @@ class Command(BaseCommand):
         names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
-            available.models(spec)  # starts a request in the background, so that the first page can list the models
+            available.models_of(spec)  # starts a request in the background, so that the first page can list the models
             startup_log.announce(spec)
         code = new_code()
         if code:

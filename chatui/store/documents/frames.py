@@ -78,7 +78,7 @@ def chosen(document: Document, wanted: str) -> DocumentFrame:
     """The frame with the chosen places. Raises PlacesError if they are not in this document."""
     numbers = set(page_ranges.read(wanted, max((part.number for part in document.parts), default=0)))
     parts = [part for part in document.parts if part.number in numbers]
-    written = page_ranges.written(numbers)
+    written = page_ranges.written_ranges(numbers)
     note = f"{_size(document)} Only {_PLACES.get(document.kind, 'parts')} {written} are here, as the person chose."
     return _document_frame(document, parts, note, written)
 

@@ -34,7 +34,7 @@ def read(text: str, most: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def written(numbers: Collection[int]) -> str:
+def written_ranges(numbers: Collection[int]) -> str:
     """The numbers as a short range: ``1-12, 15``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):

@@ -76,7 +76,7 @@ class Document:
         return place
 
 
-def read(path: Path) -> Document:
+def read_document(path: Path) -> Document:
     """The document in a file, JSON or YAML.
 
     Raises:

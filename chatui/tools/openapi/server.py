@@ -59,7 +59,7 @@ def listed(spec: OpenApiSpec) -> Listing:
     Raises:
         ServerError: the document cannot be read.
     """
-    read = document.read(spec.document)
+    read = document.read_document(spec.document)
     offers: dict[str, Offer] = {}
     problems: dict[str, str] = {}
     for operation_id in spec.operations:

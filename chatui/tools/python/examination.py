@@ -65,7 +65,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
         "shown": sorted({str(parent) for tree in launch.trees for parent in Path(tree).parents}),
         "tcp": tcp,
         "abstract": abstract,
-        "numbers": {name: number for table in tables for name, number in system_calls.numbers(table, machine).items()},
+        "numbers": {name: number for table in tables for name, number in system_calls.call_numbers(table, machine).items()},
         "memory": launch.memory_mebibytes * MEBIBYTE,
         "data": launch.data_mebibytes * MEBIBYTE,
     }

@@ -63,7 +63,7 @@ def read(data_dir: Path) -> Confirmations:
     return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
 
 
-def stamp(data_dir: Path) -> tuple[int, int]:
+def confirmation_stamp(data_dir: Path) -> tuple[int, int]:
     """A value that changes whenever the file does."""
     try:
         status = (data_dir / FILE).stat()

@@ -76,7 +76,7 @@ class _ToolServers:
 
     def made(self, data_dir: Path) -> list[_ServerTool]:
         with self._lock:
-            stamp = confirmations.stamp(data_dir)
+            stamp = confirmations.confirmation_stamp(data_dir)
             if stamp != self._stamp:
                 self._made, self._stamp = list(self._from(_read(data_dir))), stamp
             return self._made

@@ -31,7 +31,7 @@ def test_invalid_colours_are_refused(text: str) -> None:
 def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> None:
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
-        for accent, papers in ((colours.light(colour), LIGHT_PAPERS), (colours.dark(colour), DARK_PAPERS)):
+        for accent, papers in ((colours.light_accent(colour), LIGHT_PAPERS), (colours.dark_accent(colour), DARK_PAPERS)):
             texts = [
                 colours.lowest_contrast(accent.colour, papers),
                 contrast(accent.colour, accent.wash),
@@ -44,9 +44,9 @@ def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> Non
 def test_a_readable_colour_is_unchanged_and_others_change_minimally() -> None:
     own, yellow = parse("#0b6355"), parse("#ffcc00")
     assert own and yellow
-    assert colours.light(own).colour == own and colours.dark(own).colour != own
-    assert colours.dark(yellow).colour == yellow and colours.light(yellow).colour != yellow
-    assert colours.lowest_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
+    assert colours.light_accent(own).colour == own and colours.dark_accent(own).colour != own
+    assert colours.dark_accent(yellow).colour == yellow and colours.light_accent(yellow).colour != yellow
+    assert colours.lowest_contrast(colours.light_accent(yellow).colour, LIGHT_PAPERS) < 5
 
 
 def test_the_papers_are_those_of_the_style_sheet() -> None:

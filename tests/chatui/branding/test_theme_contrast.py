@@ -73,7 +73,7 @@ def test_the_ring_in_an_operators_colour_can_be_seen_on_every_ground(theme: str)
     named = THEMES[theme]
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
-        accent = colours.light(colour) if theme == "light" else colours.dark(colour)
+        accent = colours.light_accent(colour) if theme == "light" else colours.dark_accent(colour)
         grounds = [named[name] for name in (*PAPERS, *WASHES[1:])] + [accent.wash]
         assert min(contrast(accent.colour, ground) for ground in grounds) >= SEEN, colour
 

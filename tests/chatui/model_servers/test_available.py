@@ -94,13 +94,13 @@ async def test_while_the_cache_is_down_the_last_models_can_be_chosen(
 async def test_a_server_that_is_down_keeps_its_models_and_nobody_waits(configure: Configure, asking: list[threading.Thread]) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         spec = BackendSpec(name="a", url=server.url)
-        available.models(spec)
+        available.models_of(spec)
         await join(asking)
     cache.delete(f"{available._cache_key(spec)}:asked")
-    assert available.models(spec) == ("one", "org/two")
+    assert available.models_of(spec) == ("one", "org/two")
     assert len(asking) == 2, "it is asked in the background"
     await join(asking)
-    assert len(asking) == 2 and available.models(spec) == ("one", "org/two")
+    assert len(asking) == 2 and available.models_of(spec) == ("one", "org/two")
 
 
 @pytest.mark.asyncio
@@ -109,14 +109,14 @@ async def test_a_key_for_another_origin_is_not_sent_in_the_background(
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
     async with stub.running(stub.plays(b""), models=NAMES) as server:
-        assert available.models(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
+        assert available.models_of(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
         await join(asking)
         assert len(asking) == 1 and server.requests == []
 
 
 def test_servers_with_configured_models_and_the_demo_are_not_queried(configure: Configure, asking: list[threading.Thread]) -> None:
-    assert available.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
-    assert available.models(BackendSpec(name="d", kind="demo")) == ()
+    assert available.models_of(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
+    assert available.models_of(BackendSpec(name="d", kind="demo")) == ()
     assert asking == []
 
 
@@ -127,9 +127,9 @@ async def test_six_hundred_models_are_all_offered_also_where_the_first_address_i
     many = {"data": [{"id": f"org/model-{number}"} for number in range(600)]}
     async with stub.running(stub.plays(b""), models=many) as server:
         spec = BackendSpec(name="a", url="http://127.0.0.1:9", more_urls=(server.url,))
-        available.models(spec)
+        available.models_of(spec)
         await join(asking)
-        assert available.models(spec) == tuple(f"org/model-{number}" for number in range(600))
+        assert available.models_of(spec) == tuple(f"org/model-{number}" for number in range(600))
 
 
 @pytest.mark.asyncio
@@ -139,7 +139,7 @@ async def test_a_truncated_list_is_logged(
     monkeypatch.setattr(available, "MAX_MODELS", 2)
     async with stub.running(stub.plays(b""), models={"data": [{"id": name} for name in "abc"]}) as server:
         spec = BackendSpec(name="a", url=server.url)
-        available.models(spec)
+        available.models_of(spec)
         await join(asking)
-        assert available.models(spec) == ("a", "b")
+        assert available.models_of(spec) == ("a", "b")
     assert "back end a lists 3 models: only the first 2 are offered" in caplog.text

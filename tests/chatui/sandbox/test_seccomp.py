@@ -24,7 +24,7 @@ def test_the_numbers_are_those_of_libseccomp(machine: str) -> None:
     resolve = ctypes.CDLL(LIBRARY).seccomp_syscall_resolve_name_arch
     resolve.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
     for table in TABLES:
-        for call, number in system_calls.numbers(table, machine).items():
+        for call, number in system_calls.call_numbers(table, machine).items():
             assert resolve(ARCHITECTURES[machine], call.encode()) == number, call
 
 
@@ -48,7 +48,7 @@ def answer(program: bytes, number: int, *arguments: int, architecture: int = ARC
 def test_what_is_named_is_allowed_and_nothing_else() -> None:
     program, allow = seccomp.program("x86_64"), 0x7FFF0000
     allowed = {number for number in range(600) if answer(program, number) == allow}
-    expected = set(system_calls.numbers(system_calls.ALLOWED, "x86_64").values())
+    expected = set(system_calls.call_numbers(system_calls.ALLOWED, "x86_64").values())
     assert allowed == expected | {302}  # prlimit64 of the process itself
     assert answer(program, 41) == 0x00050001 and answer(program, 435) == 0x00050026 and answer(program, 599) == 0x00050026
 
@@ -82,7 +82,7 @@ def test_another_processor_has_no_filter() -> None:
 def test_a_reader_may_make_a_few_calls_and_no_others(machine: str) -> None:
     program, allow = seccomp.program_of_reader(machine), 0x7FFF0000
     allowed = {number for number in range(600) if answer(program, number, architecture=ARCHITECTURES[machine]) == allow}
-    by_name = system_calls.numbers(system_calls.ALLOWED, machine)
+    by_name = system_calls.call_numbers(system_calls.ALLOWED, machine)
     names = {name for name, number in by_name.items() if number in allowed}
     assert {"read", "write", "mmap", "exit_group"} <= names and len(names) == len(allowed) < 40
     assert not names & {"open", "openat", "execve", "stat", "newfstatat", "unlink", "unlinkat", "rename", "sendto", "recvfrom", "dup"}

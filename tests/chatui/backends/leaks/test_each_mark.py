@@ -178,7 +178,7 @@ def test_other_names_are_none(name: str) -> None:
     ("", ""), ("x_", ""), ("x:", ""), ("x.", ""), ("", "_x"), ("", ":x"), ("", ".x"),
 )])  # fmt: skip
 def test_each_form_of_a_closing_name_is_one(name: str) -> None:
-    assert names.is_end(name)
+    assert names.is_end_name(name)
 
 
 def test_a_token_has_its_number() -> None:

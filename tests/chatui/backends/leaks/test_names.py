@@ -43,13 +43,13 @@ def test_tokens_that_begin_or_surround_the_answer(name: str, begins: bool, surro
 ])  # fmt: skip
 def test_opening_and_closing_tokens_around_reasoning_share_a_name(opening: str, closing: str, shared: str) -> None:
     assert names.token_of_reasoning(opening) == names.token_of_reasoning(closing) == shared
-    assert (names.is_end(opening), names.is_end(closing)) == (False, True)
+    assert (names.is_end_name(opening), names.is_end_name(closing)) == (False, True)
 
 
 def test_an_ordinary_token_is_not_around_reasoning() -> None:
     assert [names.token_of_reasoning(name) for name in ("end_of_text", "image", "begin_answer")] == ["", "", ""]
-    assert not any(map(names.is_end, ("weekend", "bending_moment", "endless", "end-x", "stopping", "suffixes", "think/end")))
-    assert all(map(names.is_end, (":end", "end:", "end_", "x.stop", "/think", "think_close.x")))
+    assert not any(map(names.is_end_name, ("weekend", "bending_moment", "endless", "end-x", "stopping", "suffixes", "think/end")))
+    assert all(map(names.is_end_name, (":end", "end:", "end_", "x.stop", "/think", "think_close.x")))
 
 
 def test_only_whole_words_of_a_name_say_that_a_token_begins_or_ends() -> None:

@@ -144,7 +144,7 @@ def test_a_file_name_cannot_carry_instructions() -> None:
     [("1", (1,), "1"), (" 3 , 1-2 ", (1, 2, 3), "1-3"), ("2–4,9", (2, 3, 4, 9), "2-4, 9"), ("5,5,5", (5,), "5"), ("10", (10,), "10")],
 )
 def test_page_ranges_are_parsed_as_people_write_them(text: str, numbers: tuple[int, ...], written: str) -> None:
-    assert page_ranges.read(text, 10) == numbers and page_ranges.written(numbers) == written
+    assert page_ranges.read(text, 10) == numbers and page_ranges.written_ranges(numbers) == written
 
 
 @pytest.mark.parametrize("text", ["", "0", "11", "3-2", "a", "1-", "1;2", "-1", "1,,2", "9999999", "1" * 300, "1-11", "٣"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.openapi.document import read
+from chatui.tools.openapi.document import read_document as read
 from chatui.tools.openapi.server import listed
 from chatui.tools.remote.offer import ServerError
 from tests.chatui.tools.openapi.wiki import WIKI, listing, offer, spec_of
