@@ -1,24 +1,15 @@
-"""Tests are found where what they test is found: their folders are those of the product, and none is crowded."""
+"""Tests are found where what they test is found: their folders are those of the product."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import PurePosixPath
 
 from tests.architecture.sources import python_sources
 
-MAX_MODULES = 15
 
-
-def folders() -> Counter[str]:
-    """The folders of tests, and how many modules each holds."""
-    return Counter(
-        str(PurePosixPath(source.path).parent) for source in python_sources("tests/") if not source.path.endswith("/__init__.py")
-    )
-
-
-def test_no_folder_of_tests_is_crowded() -> None:
-    assert {folder: count for folder, count in folders().items() if count > MAX_MODULES} == {}
+def folders() -> set[str]:
+    """The folders of tests."""
+    return {str(PurePosixPath(source.path).parent) for source in python_sources("tests/") if not source.path.endswith("/__init__.py")}
 
 
 def test_each_folder_of_unit_tests_is_named_after_a_package_of_the_product() -> None:
