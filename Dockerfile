@@ -20,7 +20,7 @@ COPY static ./static
 COPY chatui ./chatui
 
 # Compiles the translation catalogues and the code: at run time nothing can be written here, and each start would compile all of it.
-RUN python -m chatui.languages \
+RUN python -m chatui.site.catalogues \
     && python -m compileall -q chatui renderer
 
 # The vocabulary of gpt-oss, with which Harmony tokens are read and written. It is outside the volume, so that a new image brings its own.

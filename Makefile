@@ -135,11 +135,11 @@ venv:
 
 runtime: venv
 	@set -e; list=requirements.txt; $(INSTALL)
-	@$(PY) -m chatui.languages
+	@$(PY) -m chatui.site.catalogues
 
 development: venv
 	@set -e; list=requirements-dev.txt; $(INSTALL)
-	@$(PY) -m chatui.languages
+	@$(PY) -m chatui.site.catalogues
 
 # Installs $$list, unless a stamp in $(VENV) says that this version of the list, or of requirements-dev.txt, which contains all others, is
 # installed for this version of Python. Another list's stamp is removed, because its versions may have been replaced.

@@ -9,7 +9,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-CHECKS = ("chatui.accounts.checks", "chatui.branding.checks", "chatui.checks", "chatui.model_servers.checks", "chatui.tracing.checks")
+CHECKS = ("chatui.accounts.checks", "chatui.site.brand", "chatui.checks", "chatui.model_servers.checks", "chatui.observability.tracing")
 
 
 class ChatUiConfig(AppConfig):

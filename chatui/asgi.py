@@ -11,11 +11,11 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
 http = get_asgi_application()
 
-from chatui.api.socket import consumer  # noqa: E402 - needs Django to be set up
+from chatui.api import socket as consumer  # noqa: E402 - needs Django to be set up
 from chatui.env import environment  # noqa: E402
 from chatui.live.routing import application as pages  # noqa: E402
-from chatui.tracing import starting  # noqa: E402
-from chatui.tracing.http_spans import measured  # noqa: E402
+from chatui.observability import tracing as starting  # noqa: E402
+from chatui.observability.tracing import measured  # noqa: E402
 
 starting.begin(environment())
 

@@ -16,13 +16,15 @@ from django.db import DatabaseError
 from django.utils.module_loading import import_string
 
 from chatui.backends import registry
-from chatui.backends.auto.choosing import AUTO
+from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
-from chatui.documents import examination
+from chatui.documents import process as examination
 from chatui.env import Environment, environment
-from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
-from chatui.tools import available, catalogue, combinations
+from chatui.site.catalogues import not_compiled
+from chatui.tools import catalogue
+from chatui.tools import catalogue as available
+from chatui.tools import catalogue as combinations
 from chatui.tools.python import availability
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
@@ -142,7 +144,7 @@ def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Without compiled catalogues every page is in English."""
     if not_compiled():
-        words = "The translations are not compiled, so pages are in English: run python -m chatui.languages."
+        words = "The translations are not compiled, so pages are in English: run python -m chatui.site.catalogues."
         return [checks.Warning(words, id="chatui.W020")]
     return []
 
@@ -168,7 +170,7 @@ def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     path = environment().tools_file
     if path is None:
         return []
-    from chatui.tools.servers import reading  # as in ``chatui.tools.catalogue``
+    from chatui.tools.remote import definition as reading  # as in ``chatui.tools.catalogue``
 
     problems = reading.read_file(path).problems
     return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]

@@ -1,7 +1,7 @@
 """The product's own error codes, each with the message that people see: a closed list, in addition to the eight of the specification.
 
 An error keeps its code from the database to the page. The message never quotes a transcript. It is in English, for logs and commands;
-people read its translation (``chatui.languages.sentences``).
+people read its translation (``chatui.site.languages``).
 """
 
 from __future__ import annotations

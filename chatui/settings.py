@@ -13,8 +13,8 @@ from django.urls import reverse_lazy
 from pydantic import ValidationError
 
 from chatui.env import BASE_DIR, LOCALE_DIR, Environment
-from chatui.languages import available
-from chatui.languages.available import SOURCE
+from chatui.site import languages as available
+from chatui.site.languages import SOURCE
 
 try:
     ENVIRONMENT = Environment.of(os.environ)
@@ -40,26 +40,23 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "chatui",
-    "chatui.backups",
-    "chatui.offboarding",
-    "chatui.provisioning",
 ]
 
 MIDDLEWARE = [
-    "chatui.web.middleware.proxies.TrustedProxyMiddleware",
-    "chatui.web.middleware.inline.SecurityMiddleware",
+    "chatui.web.middleware.TrustedProxyMiddleware",
+    "chatui.web.middleware.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
-    "chatui.web.middleware.headers.HeadersMiddleware",
-    "chatui.web.middleware.inline.XFrameOptionsMiddleware",
-    "chatui.web.middleware.inline.CSPMiddleware",
-    "chatui.web.middleware.inline.SessionMiddleware",
-    "chatui.web.middleware.inline.CommonMiddleware",
-    "chatui.web.middleware.inline.CsrfViewMiddleware",
-    "chatui.web.middleware.inline.AuthenticationMiddleware",
-    "chatui.web.middleware.inline.MessageMiddleware",
-    "chatui.web.language.middleware.LanguageMiddleware",
-    "chatui.web.middleware.header.HeaderSignInMiddleware",
-    "chatui.web.middleware.refused_methods.RefusedMethodMiddleware",
+    "chatui.web.middleware.HeadersMiddleware",
+    "chatui.web.middleware.XFrameOptionsMiddleware",
+    "chatui.web.middleware.CSPMiddleware",
+    "chatui.web.middleware.SessionMiddleware",
+    "chatui.web.middleware.CommonMiddleware",
+    "chatui.web.middleware.CsrfViewMiddleware",
+    "chatui.web.middleware.AuthenticationMiddleware",
+    "chatui.web.middleware.MessageMiddleware",
+    "chatui.web.middleware.LanguageMiddleware",
+    "chatui.web.middleware.HeaderSignInMiddleware",
+    "chatui.web.middleware.RefusedMethodMiddleware",
 ]
 
 # Django looks for its own names in MIDDLEWARE, but ours are subclasses of its classes. chatui/checks.py runs the checks that it skips.
@@ -75,17 +72,17 @@ TEMPLATES: list[dict[str, Any]] = [
             "loaders": [
                 (
                     "django.template.loaders.cached.Loader",
-                    ["chatui.template_files.Loader", "django.template.loaders.app_directories.Loader"],
+                    ["chatui.site.templates.Loader", "django.template.loaders.app_directories.Loader"],
                 ),
             ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chatui.web.middleware.context.page",
+                "chatui.web.middleware.page",
             ],
             # Every template has sentences to translate, so the tags for them are always loaded.
-            "builtins": ["django.templatetags.i18n", "chatui.languages.tags"],
+            "builtins": ["django.templatetags.i18n", "chatui.site.templates"],
         },
     },
 ]
@@ -139,14 +136,14 @@ LOGIN_URL = reverse_lazy("sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("home")
 LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 
-# The language of the code. The language of a page is decided for each request (chatui/web/language/middleware.py).
+# The language of the code. The language of a page is decided for each request (chatui/web/middleware.py).
 LANGUAGE_CODE = SOURCE
 LANGUAGES = list(available.LANGUAGES.items())
 LOCALE_PATHS = [LOCALE_DIR]
 LANGUAGE_COOKIE_NAME = "__Host-language" if _HTTPS else "chatui_language"
 TIME_ZONE = "UTC"
 USE_I18N = True
-FORMAT_MODULE_PATH = "chatui.formats"
+FORMAT_MODULE_PATH = "chatui.site.formats"
 USE_TZ = True
 
 STATIC_URL = "static/"
@@ -157,7 +154,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 SERVESTATIC_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatui.static_storage.storage.HashedStaticStorage"},
+    "staticfiles": {"BACKEND": "chatui.site.static_files.HashedStaticStorage"},
 }
 
 # Every page with a model's text has these headers: the sanitizer is the first barrier, the browser's policy the second.
@@ -206,18 +203,18 @@ EMAIL_HOST_USER = unquote(_MAIL.username or "")
 EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
 EMAIL_TIMEOUT = 10
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
-FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload_handler.BoundedUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload.BoundedUploadHandler"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.SafeExceptionReporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.HideEverythingFilter"
+DEFAULT_EXCEPTION_REPORTER = "chatui.observability.error_reports.SafeExceptionReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.observability.error_reports.HideEverythingFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         # An exception's message may quote hidden text, so only the locations of its traceback are logged.
-        "text": {"()": "chatui.error_reports.SafeTextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-        "json": {"()": "chatui.error_reports.JsonFormatter"},
+        "text": {"()": "chatui.observability.error_reports.SafeTextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "chatui.observability.error_reports.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": ENVIRONMENT.log_format}},
     # Other packages log what they send and receive at DEBUG and INFO, so only their warnings and errors are logged.

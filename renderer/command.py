@@ -19,9 +19,10 @@ from renderer.events import Finished
 from renderer.formats import Format, Source, VocabularySource, read, write
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
-from renderer.harmony.side_record import SideRecord
+from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import VocabularyError
 from renderer.ocml import document
+from renderer.ocml.scanning import ProblemFound
 from renderer.terminal import safe_for_terminal
 
 PIECE_BYTES = 64 * 1024
@@ -226,7 +227,7 @@ def _frames(options: Mapping[str, Any], terminal: Terminal) -> Iterator[Finished
 
 def _finished(name: str, events: list[document.FrameEvent], terminal: Terminal) -> Iterator[Finished]:
     for event in events:
-        if isinstance(event, document.ProblemFound):
+        if isinstance(event, ProblemFound):
             terminal.err(_line(name, event.problem))
         elif isinstance(event, Finished):
             yield event

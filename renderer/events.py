@@ -5,13 +5,14 @@ The order is FrameOpened, any number of FrameText, FrameClosed. In between, a fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from renderer import strict_json
 from renderer.errors import Code, ErrorCode, Location
-from renderer.frame_kinds import BROKEN, PREAMBLE, is_answer, is_json
-from renderer.frames import Frame, Header, Terminator
+from renderer.frame_kinds import BROKEN, PREAMBLE, addresses_tool, is_answer, is_json
+from renderer.frames import Frame, Header, Intent, Role, Terminator
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +140,33 @@ def violates_constraint(frame: Frame) -> bool:
     """Whether the body is not of the type that ``<|constrain|>`` names. Only JSON can be checked: any text is valid text or Markdown,
     and other types are not known here."""
     return is_json(frame.header) and not strict_json.is_json(frame.body)
+
+
+class UnansweredCalls:
+    """The events of one completion, in order, with everything after a call hidden from its beginning."""
+
+    def __init__(self) -> None:
+        self._awaits_reply = False
+        self._hides = False
+
+    def feed_all(self, events: Iterable[RawEvent]) -> list[RawEvent]:
+        """Take the next events and return them, hidden if they follow an unanswered call."""
+        return [self.feed(event) for event in events]
+
+    def feed(self, event: RawEvent) -> RawEvent:
+        """Take the next event and return it, hidden if it follows an unanswered call."""
+        match event:
+            case FrameOpened(header=header):
+                self._awaits_reply = self._awaits_reply and header.role != Role.TOOL
+                self._hides = self._awaits_reply and not addresses_tool(header)
+                return replace(event, header=hidden(header)) if self._hides else event
+            case FrameClosed(terminator=terminator, error=error):
+                self._awaits_reply = self._awaits_reply or terminator is Terminator.CALL
+                if self._hides:
+                    return FrameClosed(terminator and Terminator.END, error or Code.CALL_SCHEMA)
+        return event
+
+
+def hidden(header: Header) -> Header:
+    """The header of a frame that follows an unanswered call."""
+    return replace(header, intent=Intent.DEBUG)

@@ -15,7 +15,7 @@ from renderer.errors import Location, ParseHeaderError, Problem
 from renderer.events import Finished
 from renderer.frames import Transcript
 from renderer.harmony import hip1
-from renderer.harmony.side_record import SideRecord
+from renderer.harmony.hip1 import SideRecord
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange

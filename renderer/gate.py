@@ -21,7 +21,7 @@ class Audience(StrEnum):
     """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM
     sends requests with its owner's API key. It sees what an END_USER sees, except the lines about our own tools, and also calls of the
     functions that it defined in its request. A TRUSTED_PROGRAM also sees raw reasoning, and nothing else that is hidden: its key allows it,
-    its owner has the permission, and each request writes an audit row (``chatui.permissions.programs.reasoning``)."""
+    its owner has the permission, and each request writes an audit row (``chatui.permissions.programs``)."""
 
     END_USER = "user"
     PROGRAM = "program"

@@ -21,7 +21,7 @@ import hypothesis
 import pytest
 from _pytest.mark.expression import Expression
 
-from chatui.languages import catalogues
+from chatui.site import catalogues
 from tests.support import places
 from tests.support.cases import ROUNDS, example_count
 from tests.support.deployments import prepared

@@ -1,1 +1,1 @@
-"""Accounts: sign-in, passwords, invitations, and the first account."""
+"""Who people and programs are: passwords, passkeys, providers, invitations, keys, sessions, groups."""

@@ -9,11 +9,12 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
-from chatui.accounts.people import named_groups
-from chatui.accounts.sign_in_rules.sign_in_file import EVERYBODY, sign_in_file
+from chatui import instructions as operators
+from chatui.accounts import groups as named_groups
+from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.env import environment
-from chatui.models import Passkey, User
-from chatui.prompts import operators
+from chatui.models.sign_in import Passkey
+from chatui.models.user import User
 
 
 @register()

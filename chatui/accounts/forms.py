@@ -9,11 +9,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, PasswordChangeForm, SetPasswordForm
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import first_account, sign_in
-from chatui.accounts.api_keys import management
-from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts import api_keys as management
+from chatui.accounts import sign_in
+from chatui.accounts import sign_in as first_account
+from chatui.accounts import sign_in_settings as password_use
 from chatui.audit_log.record import Visitor
-from chatui.guess_limits import GuessLimit, MustWaitError, Scope
+from chatui.limits import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN
 
 # Codes belong to no account, so guesses are counted by network address only.

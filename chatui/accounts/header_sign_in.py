@@ -10,14 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
+from chatui.accounts import account_linking
+from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.sessions import SignedIn, signed_in
-from chatui.accounts.sign_in_rules.header import HeaderRule
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
-from chatui.accounts.single_sign_on import account_linking
-from chatui.accounts.single_sign_on.claims import PersonClaims
+from chatui.accounts.sign_in_settings import HeaderRule, Provider, sign_in_file
 from chatui.audit_log.record import Visitor
-from chatui.models import User
+from chatui.models.user import User
 
 SESSION_KEY = "by_header"
 """The session key that stores the name in the header that started the session, which is valid only while the header has the same name."""

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.accounts.sign_in_rules import password_use
-from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
-from chatui.models import OutsideIdentity, Passkey, User
+from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError, person_of
 
 

@@ -9,18 +9,26 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chatui.accounts import mail as sending
 from chatui.audit_log.record import Visitor, record
-from chatui.models import Invitation, User
-from chatui.permissions import four_eyes, inviting
+from chatui.env import environment
+from chatui.limits import CACHE_ERRORS, Throttle
+from chatui.models.sign_in import Invitation
+from chatui.models.user import User
+from chatui.permissions import administration as inviting
+from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError, person_of
-from chatui.throttle import CACHE_ERRORS, Throttle
+from chatui.site.brand import brand
 
 log = logging.getLogger(__name__)
 
@@ -137,3 +145,43 @@ def _group_text(group: Group | None) -> str:
 def _token(row: Invitation) -> str:
     # The token covers the group: a link is valid only for the group that it was created for.
     return salted_hmac("chatui.invitation", f"{row.pk} {row.group_id}", algorithm="sha256").hexdigest()[:48]
+
+
+def is_on() -> bool:
+    """Whether mail can be sent, and the address for links is configured."""
+    return sending.is_on() and bool(environment().origins)
+
+
+def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
+    """Send each link whose note is an e-mail address.
+
+    ``links``: notes and paths. Returns the notes of the links sent; none if mail is off.
+    """
+    if not is_on():
+        return set()
+    mailed = {note for note, _path in links if _is_address(note)}
+    for note, path in links:
+        if note in mailed:
+            _send(maker, note, path, days)
+    return mailed
+
+
+def _send(maker: User, address: str, path: str, days: int) -> None:
+    with translation.override(environment().language):
+        # Never the host of the request, which the client can choose.
+        words = {"who": maker.get_username(), "site": brand().name, "link": environment().origins[0] + path, "days": days}
+        subject = _("Invitation to %(site)s") % words
+        body = ngettext(
+            "%(who)s invites you to %(site)s. Create your account here within %(days)s day; the link works once:\n\n%(link)s",
+            "%(who)s invites you to %(site)s. Create your account here within %(days)s days; the link works once:\n\n%(link)s",
+            days,
+        )
+        sending.send_later(address, subject, body % words)
+
+
+def _is_address(note: str) -> bool:
+    try:
+        validate_email(note)
+    except ValidationError:
+        return False
+    return True

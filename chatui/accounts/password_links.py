@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from smtplib import SMTPException
 from uuid import UUID
 
-from django.db import transaction
+from django.core.mail import EmailMessage
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 
-from chatui.accounts.api_keys import management
-from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts import api_keys as management
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
-from chatui.models import PasswordLink, User
+from chatui.env import environment
+from chatui.limits import GuessLimit, Scope, Throttle
+from chatui.models.sign_in import PasswordLink
+from chatui.models.user import User
 from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
+from chatui.site.brand import brand
 
 LIFETIME = timedelta(hours=24)
 BY_MAIL = "by mail"
@@ -110,3 +120,73 @@ def _find_valid(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLi
 def _token(link: PasswordLink) -> str:
     # Derived from the password's hash: any other password change makes the link invalid.
     return salted_hmac("chatui.password_link", f"{link.pk} {link.user_id} {link.user.password}", algorithm="sha256").hexdigest()[:48]
+
+
+log = logging.getLogger(__name__)
+
+RESET_LIFETIME = timedelta(hours=1)
+MAX_ACCOUNTS = 3
+"""The most accounts with the same e-mail address that get a mail."""
+
+_request_limit = GuessLimit(
+    "forgotten password", address=Scope(free=5, longest=600, window=3600), network=Scope(free=20, longest=600, window=3600)
+)
+_mail_throttle = Throttle("password-mail", attempts=3, seconds=3600)
+_queue = BackgroundQueue("password-mail")
+
+
+def is_on() -> bool:
+    """Whether mail can be sent, the address for links is configured, and everybody may use a password."""
+    return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
+
+
+def request_links(visitor: Visitor, name_or_address: str) -> None:
+    """Send links in the background to the accounts with that user name or e-mail address.
+
+    Raises:
+        MustWaitError: too many were requested from the visitor's network address.
+    """
+    _request_limit.admit(visitor.address)
+    _queue.submit(_send_links, visitor.as_nobody(), name_or_address.strip()[:254])
+
+
+def _send_links(visitor: Visitor, name_or_address: str) -> None:
+    try:
+        for person in _accounts(name_or_address):
+            _send(visitor, person)
+    except (DatabaseError, OSError, SMTPException) as error:
+        # Only the type: the messages of these errors quote addresses.
+        log.error("a password reset mail could not be sent (%s)", type(error).__name__)
+    finally:
+        connection.close()
+
+
+def _accounts(name_or_address: str) -> list[User]:
+    if not name_or_address:
+        return []
+    found = User.objects.filter(Q(username=name_or_address) | Q(email__iexact=name_or_address), is_active=True).exclude(email="")
+    # Databases ignore case in different ways: two addresses that are equal only to the database are different.
+    alike = [person for person in found[:50] if name_or_address == person.username or person.email.casefold() == name_or_address.casefold()]
+    return [person for person in alike if person.has_usable_password()][:MAX_ACCOUNTS]
+
+
+def _send(visitor: Visitor, person: User) -> None:
+    if _mail_throttle.exceeded(str(person.pk)):
+        return
+    with transaction.atomic():
+        now = timezone.now()
+        # Only links that were requested by mail: a stranger must not be able to invalidate a link that staff created.
+        PasswordLink.objects.filter(user=person, used_at=None, made_by_name=BY_MAIL).update(expires_at=now)
+        link = PasswordLink.objects.create(user=person, made_by_name=BY_MAIL, expires_at=now + RESET_LIFETIME, dismissed_at=now)
+        record("mail password link", visitor, person.get_username())
+    # Never the host of the request, which the client can choose: the link opens somebody else's account.
+    address = environment().origins[0] + reverse("password_link", args=[link.pk, token_of(link)])
+    with translation.override(person.language or environment().language):
+        name = brand().name
+        subject = _("New password for %(site)s") % {"site": name}
+        words = _(
+            "Somebody asked for a new password for the account %(name)s at %(site)s. If this was you, choose one here within an hour:\n\n"
+            "%(address)s\n\nIf this was not you, do nothing: your password will not change."
+        )
+        body = words % {"name": person.get_username(), "site": name, "address": address}
+        EmailMessage(subject, body, environment().mail_from or None, [person.email]).send()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from django.db import transaction
 
 from chatui.audit_log.record import Visitor, record
-from chatui.models import ProvisionedAccount, User
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.user import User
 from chatui.permissions.access import person_of
 
 SHOWN_CHARS = 150
@@ -66,3 +70,20 @@ def save(visitor: Visitor, wanted: PersonalSettings) -> None:
 
 
 _COLUMNS = ("language", "time_zone", "theme", "choice", "effort", "instructions", "finds_documents")
+
+
+_PLACES = ("Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The time zones named after places, in alphabetical order."""
+    return tuple(sorted(name for name in available_timezones() if name.startswith(_PLACES)))
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of that name; UTC for an empty name, and for one that this machine no longer knows."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC

@@ -11,13 +11,18 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.sessions.models import Session
-from django.db.models import Exists, QuerySet
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from chatui.accounts.sign_in_settings import sign_in_file
+from chatui.audit_log.record import Visitor, record
 from chatui.database.compiled_statements import Parameter
-from chatui.models import User
+from chatui.models.sign_in import BegunSession
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError, person_of
 from chatui.proxies import visitor_address
 
 CLIENT_ADDRESS_UNKNOWN = ""
@@ -84,3 +89,118 @@ def client_address(scope: dict[str, Any]) -> str:
     client = scope.get("client") or [CLIENT_ADDRESS_UNKNOWN]
     forwarded = b",".join(value for name, value in scope.get("headers", []) if name == b"x-forwarded-for")
     return visitor_address(str(client[0]), forwarded.decode("latin-1"))
+
+
+_BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
+_SYSTEMS = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("Mac OS", "macOS"), ("Linux", "Linux"))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A session as the page shows it.
+
+    ``service``: the provider that started it, empty for other sign-ins. ``is_this``: it is the current session.
+    """
+
+    id: UUID
+    begun_at: datetime
+    ends_at: datetime
+    address: str
+    device: str
+    service: str
+    is_this: bool
+
+
+def record_start(person: User, key: str, visitor: Visitor, user_agent: str, sign_in_method: str) -> None:
+    """Record a new session, and delete the records of the person's ended sessions."""
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    with transaction.atomic():
+        BegunSession.objects.filter(user=person).exclude(key__in=active_keys).delete()
+        details = {"user": person, "address": visitor.address[:64], "device": device_of(user_agent), "way": sign_in_method[:60]}
+        BegunSession.objects.update_or_create(key=key, defaults=details)
+
+
+def store_provider_session(key: str | None, outside_id: str) -> None:
+    """Store the provider's own id of a session that it started, so that the provider can end the session."""
+    BegunSession.objects.filter(key=key).update(outside_id=outside_id)
+
+
+def end_provider_sessions(provider: str, person: User | None, outside_id: str) -> dict[User, int]:
+    """End the sessions that a provider started for this person or under this id, and return their number by person.
+
+    If a person and an id are given, both must match; without either, nothing is ended.
+    """
+    if person is None and not outside_id:
+        return {}
+    rows = BegunSession.objects.filter(way=sign_in_method_of(provider)).select_related("user")
+    rows = rows.filter(user=person) if person is not None else rows
+    rows = rows.filter(outside_id=outside_id) if outside_id else rows
+    ended: dict[User, int] = {}
+    with transaction.atomic():
+        for row in rows:
+            Session.objects.filter(pk=row.key).delete()
+            row.delete()
+            ended[row.user] = ended.get(row.user, 0) + 1
+    return ended
+
+
+def sign_in_method_of(provider: str) -> str:
+    """How sessions that this provider started are marked in the records."""
+    return f"by {provider}"
+
+
+def delete_ended() -> None:
+    """Delete the records of ended sessions."""
+    active_keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    BegunSession.objects.exclude(key__in=active_keys).delete()
+
+
+def change_key(before: str | None, key: str | None) -> None:
+    """Record that a session continues under another key."""
+    BegunSession.objects.filter(key=before).update(key=key)
+
+
+def sessions_of(person: User, current_key: str | None) -> list[OwnSession]:
+    """The person's sessions, the newest first. Sessions older than this feature are not listed."""
+    ends = Session.objects.filter(session_key=OuterRef("key"), expire_date__gt=timezone.now()).values("expire_date")
+    rows = BegunSession.objects.filter(user=person).annotate(ends_at=Subquery(ends)).exclude(ends_at=None).order_by("-begun_at")
+    names = {sign_in_method_of(provider.key): provider.name for provider in sign_in_file().providers}
+    return [
+        OwnSession(row.pk, row.begun_at, row.ends_at, row.address, row.device, names.get(row.way, ""), is_this=row.key == current_key)
+        for row in rows
+    ]
+
+
+def end(visitor: Visitor, session_id: UUID) -> None:
+    """End one of the visitor's own sessions. Recorded. Raises NotFoundError if it is not theirs."""
+    person = person_of(visitor)
+    with transaction.atomic():
+        row = BegunSession.objects.filter(pk=session_id, user=person).first()
+        if row is None:
+            raise NotFoundError
+        record("end session", visitor, person.get_username(), detail="of their own")
+        Session.objects.filter(pk=row.key).delete()
+        row.delete()
+
+
+def end_others(visitor: Visitor, current_key: str | None) -> None:
+    """End all of the visitor's own sessions except the current one, including those that are not listed. Recorded."""
+    person = person_of(visitor)
+    record("end session", visitor, person.get_username(), detail="all others of their own")
+    end_all(person, except_key=current_key)
+    BegunSession.objects.filter(user=person).exclude(key=current_key).delete()
+
+
+def end_all_of(visitor: Visitor, person: User) -> int:
+    """End all of a person's sessions, for an account manager whose permission was checked. Recorded. Returns how many there were."""
+    with transaction.atomic():
+        ended = end_all(person)
+        BegunSession.objects.filter(user=person).delete()
+        record("end session", visitor, person.get_username(), detail=f"all {ended}, by staff")
+    return ended
+
+
+def device_of(user_agent: str) -> str:
+    """The browser and operating system by name; never the text of the header itself."""
+    named = (next((name for sign, name in table if sign in user_agent), "") for table in (_BROWSERS, _SYSTEMS))
+    return " · ".join(filter(None, named))

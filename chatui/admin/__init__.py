@@ -1,1 +1,1 @@
-"""The admin pages: accounts, groups, back ends, and conversations without their content. Changes are recorded."""
+"""Django's administration, as far as web/manage does not have it yet. Imports tables, so it is no part of web. To be emptied."""

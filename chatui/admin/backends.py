@@ -14,16 +14,15 @@ from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import record
 from chatui.backends import keys
-from chatui.backends.auto.choosing import AUTO
+from chatui.backends.auto import AUTO
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec.choices import find, split_choice
-from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, split_choice
 from chatui.env import environment
-from chatui.languages.available import SOURCE
 from chatui.model_servers import configured, connected
-from chatui.models import StoredBackend
+from chatui.models.model_servers import StoredBackend
 from chatui.permissions import access
-from chatui.web.visitors import visitor_of
+from chatui.site.languages import SOURCE
+from chatui.web.guards import visitor_of
 
 _LISTED_FIRST = ("address", "other settings", "wire format", "key name", "groups", "summaries", "summarizer")
 _VALUE_CHARS = 80

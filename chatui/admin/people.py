@@ -5,6 +5,8 @@ Messages must not be registered: a list of rows would show hidden text without t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -13,31 +15,305 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.forms import CheckboxSelectMultiple
-from django.http import HttpRequest, HttpResponse
+from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts.people import account_actions, changes
-from chatui.accounts.people.named_groups import problem_with_new_name, settings_that_name
-from chatui.accounts.sign_in_rules import account_managers
-from chatui.admin import account_keys, password_links
+from chatui.accounts import account_managers, password_links
+from chatui.accounts import api_keys as management
+from chatui.accounts import people as account_actions
+from chatui.accounts import people as changes
+from chatui.accounts.api_keys import CreatedKey, TooManyKeysError
+from chatui.accounts.groups import problem_with_new_name, settings_that_name
+from chatui.accounts.people import AccountSnapshot
 from chatui.admin.backends import StoredBackendAdmin
-from chatui.admin.closing import ClosingAdmin
-from chatui.admin.erasure import ErasingAdmin
-from chatui.admin.last_manager import LastManagerGuardAdmin
-from chatui.admin.permissions import PermissionsField, grantable_permissions
-from chatui.admin.read_only import ReadOnlyAdmin
-from chatui.models import Conversation, StoredBackend, User
-from chatui.permissions import access, administration
-from chatui.web import people
-from chatui.web.visitors import visitor_of
+from chatui.admin.records import ReadOnlyAdmin
+from chatui.audit_log.record import Visitor, record
+from chatui.lifecycle import closing
+from chatui.lifecycle.closing import CannotCloseError
+from chatui.lifecycle.erasure import contents_of, erase
+from chatui.model_servers import choice as model_choice
+from chatui.models.conversation import Conversation
+from chatui.models.model_servers import StoredBackend
+from chatui.models.user import Cause, User
+from chatui.permissions import access, administration, four_eyes
+from chatui.permissions import administration as catalogue
+from chatui.permissions import programs as reasoning
+from chatui.permissions.access import NotFoundError, as_person
+from chatui.web.api_keys import KeyForm
+from chatui.web.guards import visitor_of
+from chatui.web.sign_in import pages as people
+
+_CAUSES = {
+    Cause.STAFF: noop("by staff"),
+    Cause.OPERATOR: noop("by the operator"),
+    Cause.OWN: noop("by the account's owner"),
+    Cause.PROVISIONING: noop("by the directory of"),
+    Cause.LOGOUT: noop("by the sign-in service"),
+}
+
+
+class ClosingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Closes and reopens accounts that the member of staff may change; list actions skip their own account."""
+
+    actions = ["close_accounts", "reopen_accounts"]
+
+    @admin.action(description=_("Close the selected accounts"), permissions=["change"])
+    def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Close the selected accounts: all access ends at once, and nothing is erased. Each is recorded."""
+        closed = sum(self._close(request, person) for person in self.except_own(request, queryset))
+        words = ngettext("%(count)d account was closed.", "%(count)d accounts were closed.", closed)
+        messages.success(request, words % {"count": closed})
+
+    @admin.action(description=_("Reopen the selected accounts"), permissions=["change"])
+    def reopen_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Reopen the selected accounts. Each is recorded."""
+        visitor = visitor_of(request, "admin")
+        opened = sum(self._reopen(visitor, person) for person in self.except_own(request, queryset))
+        words = ngettext("%(count)d account was reopened.", "%(count)d accounts were reopened.", opened)
+        messages.success(request, words % {"count": opened})
+
+    @admin.display(description=_("Closed"))
+    def closed(self, person: User) -> str:
+        """The column that says who or what closed the account."""
+        found = closing.closed_by(person)
+        return f"{gettext(_CAUSES[found[0]])} {found[1]}".strip() if found else "-"
+
+    def before_recording(self, request: HttpRequest, person: User, before: AccountSnapshot) -> None:
+        """Close or reopen the account if the *active* check box was changed."""
+        was_active = "active" in before.states
+        if was_active == person.is_active:
+            return
+        # The form has already changed the value; reset it, so that only the functions below change it.
+        User.objects.filter(pk=person.pk).update(is_active=was_active)
+        if was_active:
+            self._close(request, person)
+        else:
+            closing.reopen_account(person, visitor_of(request, "admin"))
+
+    def except_own(self, request: HttpRequest, queryset: QuerySet[User]) -> list[User]:
+        """Those of the accounts that the member of staff may change, except their own."""
+        return [person for person in queryset if person != request.user and self.has_change_permission(request, person)]
+
+    def _reopen(self, visitor: Visitor, person: User) -> bool:
+        try:
+            return closing.reopen_account(person, visitor)
+        except NotFoundError:
+            return False
+
+    def _close(self, request: HttpRequest, person: User) -> bool:
+        try:
+            return closing.close_by_staff(person, visitor_of(request, "admin"))
+        except NotFoundError:
+            return False  # they no longer may, or the account is gone
+        except CannotCloseError:
+            person.is_active = True
+            words = gettext("%(name)s was not closed: nobody else could manage accounts.")
+            messages.error(request, words % {"name": person.get_username()})
+            return False
+
+
+class ConfirmForm(forms.Form):
+    """Asks for the name of the account as confirmation."""
+
+    name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        """``person``: the account whose name must be typed."""
+        super().__init__(*args, **kwargs)
+        self._person = person
+
+    def clean_name(self) -> str:
+        """Check that it is exactly that name."""
+        name: str = self.cleaned_data["name"]
+        if name != self._person.get_username():
+            raise forms.ValidationError(_("This is not the name of the account."))
+        return name
+
+
+class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Erases one account at a time. Django would erase in one transaction, during which nobody else could write."""
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """All actions except bulk deletion: each erasure must be confirmed separately."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show what would be deleted, and erase it once the name has been typed."""
+        person = self.get_object(request, object_id)
+        if not isinstance(person, User):
+            raise Http404
+        if not self.has_delete_permission(request, person):
+            raise PermissionDenied
+        form = ConfirmForm(request.POST or None, person=person)
+        if request.method == "POST" and form.is_valid():
+            erased = erase(visitor_of(request, "admin"), person)
+            words = gettext("The account %(name)s was erased: %(contents)s.")
+            messages.success(request, words % {"name": erased.name, "contents": erased.contents.in_words()})
+            if erased.warning:
+                messages.warning(request, gettext(erased.warning))
+            return redirect(reverse("admin:chatui_user_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Erase an account"),
+            "opts": self.opts,
+            "person": person,
+            "contents": contents_of(person).in_words(),
+            "form": form,
+        }
+        return render(request, "admin/erase_person.html", context)
+
+
+class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rolls back any change that leaves no account manager, which only the operator could repair. Recorded.
+
+    Permissions are checked after the accounts of the member of staff and of the target are locked, because those read at the start of the
+    request may be out of date.
+    """
+
+    acts_one_by_one = False
+    """Whether bulk actions lock and check each row by themselves: one transaction for all rows would block everybody's writes."""
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+        """The page of one row, guarded."""
+        view = super().changeform_view
+        return self._guarded(request, object_id, lambda: view(request, object_id, form_url, extra_context))
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """The page that deletes a row, guarded: deleting a group removes the permissions that it grants."""
+        view = super().delete_view
+        return self._guarded(request, object_id, lambda: view(request, object_id, extra_context))
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The list, guarded because of its bulk actions."""
+        view = super().changelist_view
+        if self.acts_one_by_one:
+            return view(request, extra_context)
+        return self._guarded(request, None, lambda: view(request, extra_context))
+
+    def _guarded(self, request: HttpRequest, object_id: str | None, respond: Callable[[], HttpResponse]) -> HttpResponse:
+        staff = as_person(request.user)
+        if request.method != "POST" or staff is None:
+            return respond()
+        row = self.get_object(request, object_id) if object_id else None
+        try:
+            with account_managers.require_manager_left(
+                str(row or f"{self.opts.model_name}s"), [staff.pk, *([row.pk] if isinstance(row, User) else ())]
+            ):
+                request.user = account_managers.lock_for(staff)
+                if not self.admin_site.has_permission(request):
+                    raise PermissionDenied
+                return respond()
+        except account_managers.LastAccountManagerError as error:
+            record("account not changed", visitor_of(request, "admin"), error.name, detail=f"by staff: {error}")
+            list(messages.get_messages(request))  # remove the success message, which is no longer true
+            messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
+            return redirect(request.path)
+
+
+def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
+    """The permissions that the visitor can grant: those in the catalogue that they have."""
+    meaningful = Q(pk__in=[])
+    for name in catalogue.DESCRIPTIONS:
+        app, codename = name.split(".")
+        meaningful |= Q(content_type__app_label=app, codename=codename)
+    return _with_type(administration.held_permissions(request.user).filter(meaningful))
+
+
+class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        rows = {_name(row): row for row in self.queryset}
+        for heading, names in catalogue.GROUPS.items():
+            choices = [self.choice(rows[name]) for name in names if name in rows]
+            if choices:
+                yield gettext(heading), choices
+
+
+class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Check boxes under the headings of the catalogue, with its descriptions."""
+
+    iterator = _GroupedIterator
+    widget = forms.CheckboxSelectMultiple
+
+    def label_from_instance(self, obj: Any) -> str:
+        """The description of the permission."""
+        return gettext(catalogue.DESCRIPTIONS[_name(obj)])
+
+
+def _name(row: Permission) -> str:
+    return f"{row.content_type.app_label}.{row.codename}"
+
+
+def _with_type(rows: QuerySet[Permission]) -> QuerySet[Permission]:
+    return rows.select_related("content_type")
+
+
+def password_link_page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
+    """Show the form, and once it is sent the link, which is shown only once.
+
+    For their own password, staff use the page that asks for the old one.
+    """
+    if person == request.user:
+        return redirect("password")
+    shown = context | {
+        "person": person,
+        "title": gettext("New password: %(name)s") % {"name": person.get_username()},
+        "hours": password_links.LIFETIME // timedelta(hours=1),
+    }
+    if request.method == "POST":
+        visitor = visitor_of(request, "admin")
+        with transaction.atomic():
+            path = password_links.create(
+                visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
+            )
+        shown["link"] = request.build_absolute_uri(path)
+        people.notify_sockets(person)
+    return render(request, "admin/password_link.html", shown)
+
+
+is_service_account = management.is_service_account
+
+
+def account_key_page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
+    """Show the form, and once it is sent the key, which is shown only once.
+
+    The caller has checked that the visitor may change the account.
+    """
+    maker = as_person(request.user)
+    may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
+    form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
+    shown = context | {"account": account, "form": form, "title": gettext("New API key: %(name)s") % {"name": account.get_username()}}
+    shown["is_service_account"] = is_service_account(account)
+    if request.method == "POST":
+        shown["made"] = _create_key(request, account, form)
+    return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
+
+
+def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKey | None:
+    wanted, visitor = form.wanted(), visitor_of(request, "admin")
+    if wanted is None:
+        return None
+    try:
+        with transaction.atomic():
+            made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
+            four_eyes.record_change(visitor.user, [account.pk], "an API key")
+    except TooManyKeysError:
+        form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
+        return None
+    except NotFoundError:
+        form.add_error(None, gettext("No key can be created for this account here."))
+        return None
+    return made
 
 
 class RecordedAdmin(LastManagerGuardAdmin):
@@ -149,12 +425,12 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         account = self.get_object(request, unquote(id))
         if not isinstance(account, User) or not self.has_change_permission(request, account):
             raise PermissionDenied
-        return account_keys.account_key_page(request, account, self.admin_site.each_context(request))
+        return account_key_page(request, account, self.admin_site.each_context(request))
 
     @admin.display(description=_("New key"))
     def api_keys(self, account: User) -> str:
         """A link to that page, for an account without sign-in."""
-        if not account_keys.is_service_account(account):
+        if not is_service_account(account):
             return gettext("People who can sign in create their keys themselves.")
         return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Create a key"))
 
@@ -163,7 +439,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         person = self.get_object(request, unquote(id))
         if not isinstance(person, User) or not self.has_change_permission(request, person):
             raise PermissionDenied
-        return password_links.password_link_page(request, person, self.admin_site.each_context(request))
+        return password_link_page(request, person, self.admin_site.each_context(request))
 
 
 def _has_no_more_permissions(request: HttpRequest, obj: Model | None) -> bool:

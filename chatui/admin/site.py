@@ -40,7 +40,7 @@ class ChatUiAdminSite(AdminSite):
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Sign out as on every other page, so that this person's sockets are closed."""
-        from chatui.web import people  # as above
+        from chatui.web.sign_in import pages as people  # as above
 
         return people.sign_out(request)
 
@@ -86,4 +86,4 @@ class ChatUiAdminConfig(AdminConfig):
     def ready(self) -> None:
         """Register the models. Django would look for registrations in the app's ``admin`` module, which is a package here."""
         super().ready()
-        from chatui.admin import api_keys, failures, invitations, people, usage  # noqa: F401 - models cannot be imported before now
+        from chatui.admin import people, records  # noqa: F401 - models cannot be imported before now

@@ -1,1 +1,1 @@
-"""The HTTP API for programs: Open Responses and Chat Completions, with the same checks as the pages."""
+"""/v1 for programs: two formats in, the same turns, two formats out. Holds only what has passed the gate."""

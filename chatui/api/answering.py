@@ -3,17 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from chatui.accounts.api_keys.checking import LiveKey
-from chatui.api.key_watch import KeyWatch
-from chatui.delivery.bus import PROCESS
+from django.http import StreamingHttpResponse
+
+from chatui.accounts import api_keys as checking
+from chatui.accounts.api_keys import LiveKey
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.database.faults import FAULTS, DatabaseBusyError, is_transient
 from chatui.turns import running
-from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.asks import ProgramAsk
 from chatui.turns.running import Place
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended, ProgramEvent
+from chatui.wire.bus import PROCESS
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 5.0
+"""The interval of checks during an answer, and the longest time without sending anything."""
+GRACE_SECONDS = 20.0
+"""How long a key that cannot be checked counts as valid. Then nothing more is sent: it may have been revoked meanwhile."""
+
+
+class KeyWatch:
+    """Watches the key of one streamed response. ``wait`` returns how long until the next check."""
+
+    def __init__(self, key: LiveKey) -> None:
+        self._key = key
+        self._loop = asyncio.get_running_loop()
+        self._checked_at = self._loop.time()
+        self._next = self._checked_at + CHECK_SECONDS
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next check; 0 if it is due."""
+        return max(self._next - self._loop.time(), 0.0)
+
+    async def why_over(self) -> ProductCode | None:
+        """Check the key if it is due: None if it still works, else the reason for ending the stream."""
+        if self.wait:
+            return None
+        self._next = self._loop.time() + CHECK_SECONDS
+        try:
+            is_good = await pools.commands.run(checking.is_still_valid, self._key)
+        except (DatabaseBusyError, *FAULTS) as error:
+            if not isinstance(error, DatabaseBusyError) and not is_transient(error):
+                raise
+            log.info("a key could not be checked in time")
+            return ProductCode.SERVER_BUSY if self._loop.time() - self._checked_at > GRACE_SECONDS else None
+        self._checked_at = self._loop.time()
+        return None if is_good else ProductCode.SIGNED_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +129,26 @@ def _stop_stored(storing: asyncio.Task[Started]) -> None:
         task = asyncio.get_running_loop().create_task(stop(storing.result()))
         _stopping.add(task)
         task.add_done_callback(_stopping.discard)
+
+
+DONE = b"data: [DONE]\n\n"
+STILL_HERE = b": \n\n"
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def event(body: Mapping[str, Any], *, named: bool = True) -> bytes:
+    """An event; ``named`` by its type."""
+    data = _written(body)
+    return (f"event: {body['type']}\ndata: {data}\n\n" if named else f"data: {data}\n\n").encode("utf-8", "replace")
+
+
+def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> StreamingHttpResponse:
+    """A streamed reply, which proxies do not buffer.
+
+    ``closed`` is called in a thread when it is over, even if the reader disconnected before reading any of it.
+    """
+    response = StreamingHttpResponse(chunks, content_type="text/event-stream; charset=utf-8")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    response._resource_closers.append(closed)  # type: ignore[attr-defined] # Django always calls this, but may not close an iterator
+    return response

@@ -12,31 +12,27 @@ from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts.api_keys.checking import LiveKey
-from chatui.api import answering, reasoning_access
+from chatui.accounts.api_keys import LiveKey
+from chatui.api import answering, background, reasoning_access
+from chatui.api import answering as sse
+from chatui.api import request_parts as settings
 from chatui.api.answering import Answering
-from chatui.api.background import endpoints as background
-from chatui.api.bodies import checked, json_of
+from chatui.api.chat_chunks import ChatChunks
+from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError, invalid, of_code
+from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
-from chatui.api.requests import settings
-from chatui.api.requests.chat import ChatRequest
-from chatui.api.requests.messages import unknown_call
-from chatui.api.requests.responses import ResponsesRequest, no_previous
-from chatui.api.requests.tools import parse_tools
-from chatui.api.writing import sse
-from chatui.api.writing.chat_chunks import ChatChunks
-from chatui.api.writing.response_events import ResponseEvents
-from chatui.api.writing.response_object import Head
+from chatui.api.request_parts import parse_tools, unknown_call
+from chatui.api.response_events import ResponseEvents
+from chatui.api.response_object import Head
+from chatui.api.response_request import ResponsesRequest, no_previous
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, busy_error, is_transient
-from chatui.error_reports import log_without_content
+from chatui.observability.error_reports import log_without_content
 from chatui.permissions.access import NotFoundError
-from chatui.turns.programs.earlier_messages import UnknownCallError
-from chatui.turns.programs.sealed_messages import UnreadableSummaryError
-from chatui.turns.programs.starting import NotStoredError, StillRunningError
-from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.asks import ProgramAsk
+from chatui.turns.program_start import NotStoredError, StillRunningError, UnknownCallError, UnreadableSummaryError
 from chatui.turns.slots import slots
 from chatui.turns.streams.program import Ended
 from renderer.errors import ErrorCode

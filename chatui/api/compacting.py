@@ -8,23 +8,23 @@ from uuid import UUID, uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.accounts.api_keys.checking import LiveKey
+from chatui.accounts.api_keys import LiveKey
 from chatui.api import asking
-from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
+from chatui.api.guarded import checked, json_of
 from chatui.api.reasoning_access import address_of
-from chatui.api.requests.responses import ResponsesRequest, no_previous
-from chatui.api.stored_items import item_of_input
-from chatui.api.writing.response_events import ResponseEvents
-from chatui.api.writing.response_object import Item, response_id, usage
+from chatui.api.response_events import ResponseEvents
+from chatui.api.response_object import Item, response_id, usage
+from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.api.stored_responses import item_of_input
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.display.programs import answers
+from chatui.display import programs as answers
 from chatui.permissions.access import NotFoundError
-from chatui.prompts.compacting import REQUEST
-from chatui.turns.programs import sealed_messages
-from chatui.turns.sealed import tokens
-from chatui.turns.sealed.tokens import Purpose
+from chatui.prompts import REQUEST
+from chatui.turns import program_start as sealed_messages
+from chatui.turns import sealed as tokens
+from chatui.turns.sealed import Purpose
 from chatui.turns.streams.program import Ended
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import asking, compacting, views
+from chatui.api import asking, compacting
+from chatui.api import stored_responses as views
 from chatui.api.guarded import endpoint
 
 endpoints = [

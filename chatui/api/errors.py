@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatui.codes import ProductCode
 from chatui.env import environment
-from chatui.turns.requests.refusal import AskRefusedError
+from chatui.turns.asks import AskRefusedError
 from renderer.errors import Code, ErrorCode
 
 QUOTA = "quota_exceeded"

@@ -6,15 +6,15 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from chatui.accounts.api_keys.checking import WAY, LiveKey
+from chatui.accounts.api_keys import WAY, LiveKey
 from chatui.api import answering
 from chatui.api.answering import Answering
-from chatui.api.requests.chat import ChatRequest
-from chatui.api.requests.responses import ENCRYPTED, ResponsesRequest
+from chatui.api.chat_request import ChatRequest
+from chatui.api.response_request import ENCRYPTED, ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
-from chatui.permissions.programs import reasoning
-from chatui.turns.requests.offered_tools import Offer
+from chatui.permissions import programs as reasoning
+from chatui.turns.asks import Offer
 from chatui.turns.streams.program import ProgramStream
 from renderer.gate import Audience
 

@@ -1,1 +1,1 @@
-"""The audit log: writes it (``record``), and verifies, searches, counts and exports its lines."""
+"""What is recorded, in a chain that shows every later change, and how often it was repeated."""

@@ -6,6 +6,7 @@ last line, the sum. Lines are only ever added. Counter rows are written only whi
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor, append, lock
-from chatui.guess_limits import address_group
-from chatui.models import AuditEvent, CountedLine, User
+from chatui.audit_log.record import About, Visitor, append, lock, record
+from chatui.limits import CACHE_ERRORS, Throttle, address_group
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.user import User
 
 SERVER_WAY = "server"
 """The value of ``way`` in lines that the product writes by itself."""
@@ -224,3 +226,45 @@ def _listed(counts: dict[str, int]) -> str:
     attempts = [f"{number} {what}" for what, number in counts.items() if what in (MORE, MORE_ELSEWHERE)]
     views = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
     return ", ".join([*attempts, *views])
+
+
+log = logging.getLogger(__name__)
+
+WINDOW_SECONDS = 3600
+REPORTED_COUNTS = (100, 1000, 10_000)
+"""When the count of a key within the window reaches one of these numbers, a line says so."""
+
+
+class RepeatedAction:
+    """A repeatable action, with at most ``per_key`` lines an hour for each key, and ``total`` for all keys together."""
+
+    def __init__(self, action: str, *, per_key: int, total: int) -> None:
+        self._action = action
+        self._max_per_key = per_key
+        self._max_in_total = total
+        name = action.replace(" ", "-")
+        self._by_key = Throttle(f"lines:{name}", attempts=per_key, seconds=WINDOW_SECONDS)
+        self._by_all = Throttle(f"all-lines:{name}", attempts=total, seconds=WINDOW_SECONDS)
+
+    def record(self, visitor: Visitor, key: str, about: About = None, detail: str = "") -> None:
+        """Write the line, or only count it. Repetitions are counted by ``key``. Raises a database error as ``record`` does."""
+        try:
+            words = self._suffix(key)
+        except CACHE_ERRORS as error:
+            log.warning("audit lines of %r cannot be counted, so all are written (%s)", self._action, type(error).__name__)
+            words = ""
+        if words is not None:
+            record(self._action, visitor, about, detail=", ".join(filter(None, (detail, words))))
+
+    def _suffix(self, key: str) -> str | None:
+        """The text to add to the line; None if no line is to be written."""
+        number = self._by_key.count(key)
+        if number > self._max_per_key + 1 and number not in REPORTED_COUNTS:
+            return None
+        # Counted only if a line would be written, so that one person's repetitions cannot use up the limit for all.
+        in_total = self._by_all.count()
+        if in_total > self._max_in_total:
+            return "further ones, of anybody, are not listed" if in_total == self._max_in_total + 1 else None
+        if number in REPORTED_COUNTS:
+            return f"{number} times within the hour"
+        return "" if number <= self._max_per_key else "further ones are only counted"

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, digest_of
-from chatui.models import AuditEvent
+from chatui.models.audit import AuditEvent
 
 MAX_PROBLEMS = 20
 _CHUNK = 2000

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from io import StringIO
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import CharField, Count, QuerySet
+from django.db.models.functions import Cast, Substr
 
 from chatui.audit_log import aggregation
-from chatui.models import AuditEvent
+from chatui.audit_log.aggregation import Attempts
+from chatui.audit_log.record import HASHED_COLUMNS
+from chatui.models.audit import AuditEvent, CountedLine
 
 PAGE_LINES = 50
 
@@ -140,3 +147,162 @@ def _values(column: str) -> Iterator[str]:
 
 def _minute(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
+
+
+_CHUNK = 2000
+_NAMES = (*HASHED_COLUMNS, "hash")
+# Characters that start a formula in a spreadsheet, including full-width ones.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def json_lines(filters: Filters) -> Iterator[str]:
+    """A JSON object for each line of the log, oldest first, each followed by a line break. Times are ISO 8601 with the UTC offset."""
+    for row in _rows(filters):
+        yield json.dumps(dict(zip(_NAMES, map(_plain, row), strict=True)), ensure_ascii=False) + "\n"
+
+
+def csv_lines(filters: Filters) -> Iterator[str]:
+    """A row of column names, then a row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
+    yield csv_row(_NAMES)
+    for row in _rows(filters):
+        yield csv_row([safe_cell(_plain(value)) for value in row])
+
+
+FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
+
+
+def _rows(filters: Filters) -> Iterator[tuple[object, ...]]:
+    return rows(filters).order_by("number").values_list(*_NAMES).iterator(chunk_size=_CHUNK)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def safe_cell(value: object) -> object:
+    """The value, with an apostrophe before it if a spreadsheet would read it as a formula."""
+    # People choose their names and reasons: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
+
+
+def csv_row(values: object) -> str:
+    """A line of a CSV file (RFC 4180), with its line break."""
+    out = StringIO()
+    csv.writer(out).writerow(values)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+PAGE_VIEWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DebugView:
+    """A debug view. ``number``: the number of its first audit line. ``detail`` and ``seen`` (the counts) are in English, as in the log.
+
+    ``seen`` is empty if nothing was counted after that line.
+    """
+
+    number: int
+    at: datetime
+    person: str
+    whose: str
+    conversation_id: UUID | None
+    detail: str
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DebugViewPage:
+    """Debug views, the newest first. ``older``: the next page has those below this line number; None on the last page."""
+
+    views: tuple[DebugView, ...]
+    older: int | None
+
+
+def debug_view_page(filters: Filters, below: int | None = None) -> DebugViewPage:
+    """A page of the debug views that match, without refused attempts. Always four statements."""
+    found = rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None)
+    if below is not None:
+        found = found.filter(number__lt=below)
+    columns = ("number", "at", "actor_name", "owner_name", "conversation_id", "detail")
+    taken = list(found.order_by("-number").values_list(*columns)[: PAGE_VIEWS + 1])
+    shown = taken[:PAGE_VIEWS]
+    seen = _seen(row[0] for row in shown)
+    views = tuple(replace(DebugView(*row), seen=seen.get(row[0], "")) for row in shown)
+    return DebugViewPage(views, shown[-1][0] if len(taken) > PAGE_VIEWS else None)
+
+
+def count(filters: Filters) -> int:
+    """How many debug views match."""
+    return rows(filters).filter(code="", number__in=CountedLine.objects.values("line")).exclude(conversation_id=None).count()
+
+
+def _seen(numbers: Iterable[int]) -> dict[int, str]:
+    return {number: words for number, (words, _sum) in aggregation.counts_after(numbers).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A count of audit lines: how often (``times``) a person did something on a day about something that an owner (``whose``) has.
+
+    ``day`` is in UTC, such as 2026-11-20; ``person`` is empty for people who were not signed in. A column that was not requested is None.
+    """
+
+    day: str | None
+    person: str | None
+    whose: str | None
+    times: int
+
+
+def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
+    """Counts by ``person``, ``whose`` and ``day``, or some of them; the latest day first, then the highest count. At most ``most``."""
+    names = [name for name in _GROUPINGS if name in by]
+    found = _grouped(filters, names)
+    times = Counter({tuple(group): number for *group, number in found.values_list(*names).annotate(times=Count("*")).order_by()})
+    _add_repetitions(times, filters, names)
+    tallies = [
+        Tally(**{"day": None, "person": None, "whose": None} | dict(zip(names, group, strict=True)), times=number)
+        for group, number in times.items()
+        if number > 0
+    ]
+    tallies.sort(key=lambda tally: (-tally.times, tally.person or "", tally.whose or ""))
+    tallies.sort(key=lambda tally: tally.day or "", reverse=True)
+    return tallies[:most]
+
+
+# The day is cut from the database's text form of the time: on SQLite, Django's truncation would call Python for each line.
+_GROUPINGS = {
+    "day": Substr(Cast("at", CharField()), 1, 10),
+    "person": Cast("actor_name", CharField()),
+    "whose": Cast("owner_name", CharField()),
+}
+
+
+def _add_repetitions(times: Counter[tuple[str, ...]], filters: Filters, names: list[str]) -> None:
+    """Replace sum lines by the attempts that they stand for, on the day of the last one, and add the attempts in open counters."""
+    # A sum line is written some time after its last attempt, so it may be later than the requested period.
+    sums = _grouped(replace(filters, before=None), names).filter(code__gt="", detail__startswith=aggregation.SUM_PREFIX)
+    for detail, at, *group in sums.values_list("detail", "at", *names).iterator():
+        if filters.before is None or at < filters.before:
+            times[tuple(group)] -= 1
+        _add(times, dict(zip(names, group, strict=True)), aggregation.attempts_in(detail), filters)
+    counting = aggregation.attempts_after()
+    # Counters that are still open may have started before the requested period.
+    first_lines = _grouped(replace(filters, since=None), names).filter(number__in=counting)
+    for number, *group in first_lines.values_list("number", *names):
+        _add(times, dict(zip(names, group, strict=True)), counting[number], filters)
+
+
+def _grouped(filters: Filters, names: list[str]) -> QuerySet[AuditEvent]:
+    return rows(filters).annotate(**{name: _GROUPINGS[name] for name in names})
+
+
+def _add(times: Counter[tuple[str, ...]], group: dict[str, str], attempts: Attempts, filters: Filters) -> None:
+    is_early = filters.since is not None and attempts.last_at < filters.since
+    is_late = filters.before is not None and attempts.last_at >= filters.before
+    if attempts.number and not is_early and not is_late:
+        if "day" in group:
+            group["day"] = f"{attempts.last_at:%Y-%m-%d}"
+        times[tuple(group.values())] += attempts.number

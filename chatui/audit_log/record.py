@@ -14,7 +14,9 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 FIRST_HASH = "0" * 64
 _ATTEMPTS = 20

@@ -1,1 +1,1 @@
-"""Model servers: a folder for each wire format. Nothing here imports Django. Read ``base`` first, then ``registry``."""
+"""Speaks with model servers: request out, raw events in, for every wire format. Knows no Django."""

@@ -12,13 +12,13 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from chatui.backends.hosted.tools import HostedTools
-from chatui.backends.http1.route import DIRECT, Route
-from chatui.json_schemas.answer_format import AnswerFormat
+from chatui.backends.hosted_tools import HostedTools
+from chatui.backends.route import DIRECT, Route
+from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 
 Effort = Literal["low", "medium", "high"]
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
+import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
@@ -16,17 +19,14 @@ from typing import Protocol, cast, runtime_checkable
 
 import httpx
 
-from chatui.backends.base import BackendError, Limits
-from chatui.backends.failures.kinds import error_of_status
-from chatui.backends.failures.rejected_fields import RejectedFields
-from chatui.backends.failures.transport import connection_lost, timed_out, unreachable
-from chatui.backends.http1.exchange import READING, Reading
-from chatui.backends.http1.pace import pace
-from chatui.backends.http1.route import DIRECT, Route, credentials
-from chatui.backends.http1.transport import Transport
+from chatui.backends.base import Backend, BackendError, Limits, SampleEvent, SampleRequest
+from chatui.backends.failures import RejectedFields, connection_lost, error_of_status, timed_out, unreachable
+from chatui.backends.http1 import READING, Reading, Transport
+from chatui.backends.pace import pace
+from chatui.backends.route import DIRECT, Route, credentials
 from chatui.backends.sse import Decoder, Event, TooLongError
 from chatui.codes import ProductCode
-from chatui.tracing import spans
+from chatui.observability import measures, spans
 from renderer.errors import Code
 
 _log = logging.getLogger(__name__)
@@ -342,3 +342,51 @@ async def _refusal(response: httpx.Response, limits: Limits, route: Route) -> Ba
     for secret in (key, *(proxy.secrets if proxy else ())):
         body = body.replace(secret, "(the key)") if len(secret) >= _MIN_KEY_CHARS else body
     return error_of_status(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
+
+
+_STATUS = re.compile(r"HTTP (\d{3})\b")
+
+PAUSES = (0.5, 2.0)
+"""Seconds before the second and the third attempt, if the server names none."""
+MAX_PAUSE_SECONDS = 15.0
+"""A longer wait counts as a refusal: the person decides whether to wait."""
+
+
+async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    """As ``backend.sample``, with at most two more attempts if it failed before its first event and a retry may help.
+
+    ``Retry-After`` is respected. A timeout is not retried: the person has waited long enough.
+
+    Raises:
+        BackendError: the last attempt's.
+    """
+    begun_at = time.monotonic()
+    for pause in (*PAUSES, None):
+        has_begun = False
+        try:
+            async with aclosing(backend.sample(request)) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+            return
+        except BackendError as error:
+            wait = pause if error.retry_after is None else error.retry_after
+            may_help = error.retryable and not has_begun and error.code is not ProductCode.TIMEOUT
+            if pause is None or wait is None or wait > MAX_PAUSE_SECONDS or not may_help:
+                _note(backend, error, time.monotonic() - begun_at)
+                raise
+        # A little longer than requested, with random variation, so that requests that were refused together do not return together.
+        await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret
+
+
+def status_of(error: BackendError) -> str:
+    """The HTTP status that a model server answered with; empty if the failure was not a status."""
+    return found[1] if (found := _STATUS.search(error.cause)) else ""
+
+
+def _note(backend: Backend, error: BackendError, seconds: float) -> None:
+    """Write a log line and a metric for the operator. Neither contains the server's message."""
+    status = status_of(error)
+    measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
+    fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.cause, "seconds": round(seconds, 3)}
+    _log.warning("a model server failed", extra=fields)

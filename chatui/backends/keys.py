@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from chatui.backends.addresses import origin
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"

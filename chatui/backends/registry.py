@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chatui.backends.auto.backend import AutoBackend
-from chatui.backends.auto.choosing import AUTO, Question
+from chatui.backends.auto import AUTO, AutoBackend, Question
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.demo import DemoBackend
 from renderer.harmony.vocabulary import Vocabulary
 
 HARMONY = "harmony"

@@ -1,1 +1,1 @@
-"""Database access from asynchronous code: bounded thread pools, one writer for each process, and the database's own clock."""
+"""How this process reads and writes: one writer, pools with deadlines, faults, locks."""

@@ -7,9 +7,12 @@ database.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -36,10 +39,101 @@ from django.db.models import (
 from django.db.models.constants import OnConflict
 from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
-from chatui.database.executing import CompiledText
-from chatui.database.new_models import new_model, stored_model
+_PLACEHOLDER = re.compile(r"(?<!%)%s")
+
+
+class CompiledText:
+    """A statement's SQL, for one connection."""
+
+    def __init__(self, connection: Any, sql: str) -> None:
+        """``sql`` has Django's placeholders, ``%s``."""
+        self._connection = connection
+        self._sql = sql
+        self._is_direct = connection.vendor == "sqlite"
+        self._native = _PLACEHOLDER.sub("?", sql).replace("%%", "%")
+
+    def rows(self, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Execute a SELECT, and return its rows."""
+        if self._calls_directly():
+            found = self._execute(parameters)
+            with self._connection.wrap_database_errors:  # SQLite looks for each row only when it is fetched
+                return list(found.fetchall())
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._sql, parameters)
+            return list(cursor.fetchall())
+
+    def run(self, parameters: Sequence[object]) -> int:
+        """Execute another statement. Returns how many rows were changed."""
+        if self._calls_directly():
+            return int(self._execute(parameters).rowcount)
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._sql, parameters)
+            return int(cursor.rowcount)
+
+    def _calls_directly(self) -> bool:
+        return self._is_direct and not self._connection.force_debug_cursor  # which records statements, in tests
+
+    def _execute(self, parameters: Sequence[object]) -> Any:
+        """Execute it in SQLite. Returns SQLite's cursor.
+
+        Raises:
+            django.db.Error: the statement failed, its deadline has passed, or an earlier failure broke the transaction.
+            SynchronousOnlyOperation: this is an event loop.
+        """
+        connection = self._connection
+        connection.validate_thread_sharing()
+        connection.ensure_connection()
+        connection.validate_no_broken_transaction()
+        execute: Any = self._call
+        for wrapper in reversed(connection.execute_wrappers):
+            execute = functools.partial(wrapper, execute)
+        return execute(self._sql, parameters, False, {"connection": connection, "cursor": None})
+
+    def _call(self, _sql: str, parameters: Sequence[object], *_: object) -> Any:
+        with self._connection.wrap_database_errors:
+            return self._connection.connection.execute(self._native, parameters)
+
 
 M = TypeVar("M", bound=Model)
+
+# Importing it with a statement changes the order in which mypy's plugin for Django reads the models, and it then misses some of their
+# reverse relations.
+_State: Any = import_module("django.db.models.base").ModelState
+
+
+def new_model(model: type[M], values: dict[str, Any]) -> M:
+    """An instance that is not stored yet. ``values`` has all its columns, in their order, and belongs to the instance from now on."""
+    if not _is_plain(model):
+        return model(*values.values())
+    found = model.__new__(model)
+    values["_state"] = _State()
+    found.__dict__ = values
+    return found
+
+
+def stored_model(model: type[M], values: dict[str, Any]) -> M:
+    """An instance of a row that was read, as ``Model.from_db`` would return it: columns that are missing from ``values`` are deferred."""
+    if not _is_plain(model):
+        return model.from_db(DEFAULT_DB_ALIAS, list(values), list(values.values()))
+    found = model.__new__(model)
+    values["_state"] = state = _State()
+    vars(state).update(adding=False, db=DEFAULT_DB_ALIAS)
+    found.__dict__ = values
+    return found
+
+
+@functools.cache
+def _is_plain(model: type[Model]) -> bool:
+    """Whether the model's constructor and all its setters only store the values."""
+    setters = {type(_attribute(model, field.attname)) for field in model._meta.concrete_fields}
+    is_own = model.__init__ is not Model.__init__ or model.from_db.__func__ is not Model.from_db.__func__  # type: ignore[attr-defined]
+    return setters <= {Field.descriptor_class, ForeignKey.descriptor_class} and not is_own
+
+
+def _attribute(model: type[Model], name: str) -> object:
+    """A class attribute, without calling it as a descriptor."""
+    return next(vars(each)[name] for each in model.__mro__ if name in vars(each))
+
 
 MAX_ROWS = 8
 """The most rows in one INSERT; more take several statements."""

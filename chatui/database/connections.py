@@ -6,10 +6,13 @@ import copy
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import DateTimeField, Expression, ExpressionWrapper
+from django.db.models.functions import Now
 from django.db.utils import load_backend
 
 CHECK_SECONDS = 5.0
@@ -74,3 +77,22 @@ def _limited(options: dict[str, Any], lock_seconds: float, statement_seconds: fl
     silence = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": round((statement_seconds + CONNECT_SECONDS) * 1000)}
     rest = {name: value for name, value in options.items() if name != "pool"}
     return silence | rest | {"options": f"{rest.get('options', '')} {limits}".strip()}
+
+
+def now() -> Expression:
+    """The current time."""
+    return Now()
+
+
+def seconds_since_start() -> float:
+    """How long the database server has been running; infinite for SQLite, which has no server. One statement."""
+    if connection.vendor != "postgresql":
+        return float("inf")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXTRACT(EPOCH FROM now() - pg_postmaster_start_time())")
+        return float(cursor.fetchone()[0])
+
+
+def after(wait: timedelta) -> Expression:
+    """The current time plus ``wait``."""
+    return ExpressionWrapper(Now() + wait, output_field=DateTimeField())

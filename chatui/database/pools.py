@@ -10,9 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, ParamSpec, TypeVar
 
-from chatui import measures
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import FAULTS, DatabaseBusyError, busy_error, is_transient
+from chatui.observability import measures
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
-from chatui import measures
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import busy_error, ends_one_statement, is_full, is_transient
+from chatui.observability import measures
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Prepares stored conversations for pages: every text in the results has passed the gate."""
+"""What pages, sockets and programs may show, as values typed by the gate: the same file names as in web."""

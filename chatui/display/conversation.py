@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -10,34 +10,69 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from chatui.audit_log.record import Visitor
-from chatui.backends.demo.backend import DemoBackend
-from chatui.backends.spec.choices import split_choice
+from chatui.backends.demo import DemoBackend
+from chatui.backends.spec import split_choice
 from chatui.codes import code_of
 from chatui.display import failures
-from chatui.display.files import attachments, documents
-from chatui.display.files.attachments import ShownFile
-from chatui.display.files.documents import ShownDocument
-from chatui.display.ratings.rating_buttons import ShownRating, unrated
-from chatui.display.siblings import Siblings, siblings, siblings_at
-from chatui.display.tools import cards
-from chatui.display.tools.cards import ShownCard
-from chatui.display.tools.sources import sources_of
+from chatui.display import files as attachments
+from chatui.display import files as documents
+from chatui.display import tools as cards
+from chatui.display.files import ShownDocument, ShownFile
+from chatui.display.ratings import ShownRating, unrated
+from chatui.display.tools import ShownCard
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn
-from chatui.models.conversation import Effort
-from chatui.models.message import Author
-from chatui.models.turn import BY_TIME, TurnState
+from chatui.models.conversation import Conversation, Effort
+from chatui.models.message import Author, Message
+from chatui.models.turn import BY_TIME, Turn, TurnState
 from chatui.permissions import access
-from chatui.store import bulk_append, context_use, continuation, transcripts
-from chatui.store.browsing import opened_pages
-from chatui.store.documents import versions as question_versions
+from chatui.store import bulk_append, context_use, continuation, opened_pages, question_versions, transcripts
 from renderer.frame_kinds import SUMMARY_NAME, is_document, is_preamble, is_tool_line
 from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
-from renderer.markup import html, questions
+from renderer.markup import citations, html
+from renderer.markup import html as questions
 from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """The position of a message among its siblings: ``index`` counts from 1; the ids of its neighbors are for switching to them."""
+
+    index: int
+    count: int
+    previous_id: str | None
+    next_id: str | None
+
+
+def siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
+    """``groups``: the siblings, each as its first messages. The sibling that contains ``current`` is the one that is shown."""
+    place = next((index for index, group in enumerate(groups) if current in group), None)
+    return None if place is None else siblings_at([group[0].pk for group in groups], place)
+
+
+def siblings_at(keys: Sequence[UUID], place: int) -> Siblings | None:
+    if len(keys) < 2:
+        return None
+    before = str(keys[place - 1]) if place > 0 else None
+    after = str(keys[place + 1]) if place + 1 < len(keys) else None
+    return Siblings(place + 1, len(keys), before, after)
+
+
+def sources_of(answers: Sequence[str], pages: Pages, turns: Iterable[Turn]) -> tuple[CitableSource, ...]:
+    """The sources, each once, in the order of the text; none if there is no answer. ``pages``: those opened in the conversation. ``turns``:
+    those that wrote the answers."""
+    if not answers:
+        return ()
+    reported = [source for turn in turns for source in _reported(turn.by_server)]
+    return tuple(dict.fromkeys([*citations.cited("\n".join(answers), pages), *reported]))
+
+
+def _reported(by_server: object) -> list[CitableSource]:
+    sources = by_server.get("sources") if isinstance(by_server, dict) else None
+    return [page for url, title in sources or () if (page := CitableSource(url, title or url)).host]
+
 
 EFFORTS = Effort.choices
 """The reasoning efforts to choose from, with their labels."""

@@ -8,8 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, User
-from chatui.permissions import access, temporary
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import access as temporary
 from chatui.store import erasure, search_index, transcripts
 
 TITLE_CHARS = 120

@@ -6,11 +6,103 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from uuid import UUID
 
-from chatui.display.conversation_links import ConversationLink, conversation_link
-from chatui.models import Conversation, User
+from django.urls import get_script_prefix, reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from chatui import wire
+from chatui.env import environment
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
 from chatui.permissions import access
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """A conversation's own data on a page.
+
+    ``is_imported``: it was uploaded rather than written here, whatever its title is now. ``imported_from``: the product that exported it,
+    if any. ``at``: the time of its last activity.
+    """
+
+    id: str
+    title: str
+    url: str
+    effort: str
+    is_imported: bool = False
+    imported_from: str = ""
+    at: datetime | None = None
+    has_news: bool = False
+    is_pinned: bool = False
+    is_archived: bool = False
+    is_temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLink:
+    """One conversation in the sidebar's list. ``is_running``: an answer is being written in it; ``has_news``: one ended unseen."""
+
+    id: str
+    title: str
+    updated_at: datetime
+    url: str
+    is_current: bool = False
+    is_imported: bool = False
+    is_running: bool = False
+    has_news: bool = False
+    is_pinned: bool = False
+
+
+_ANY_KEY = UUID(int=0)
+
+
+def conversation_url(key: UUID) -> str:
+    """The path of a conversation's page, as ``reverse`` returns it, which would search all patterns for each question."""
+    return _around_key(get_script_prefix()).replace(str(_ANY_KEY), str(key))
+
+
+@lru_cache(maxsize=8)
+def _around_key(_prefix: str) -> str:
+    """The path of the conversation ``_ANY_KEY``, under the prefix of this thread, which is a part of it."""
+    return reverse("conversation", args=[_ANY_KEY])
+
+
+def shown_conversation(row: Conversation) -> ShownConversation:
+    """A conversation's own data for its page."""
+    url = conversation_url(row.pk)
+    return ShownConversation(
+        str(row.pk),
+        row.title if row.temporary_until is None else gettext("Temporary chat"),
+        url,
+        row.effort,
+        is_imported=row.imported_at is not None,
+        imported_from=row.get_imported_from_display(),
+        at=row.active_at,
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+        is_archived=row.archived_at is not None,
+        is_temporary=row.temporary_until is not None,
+    )
+
+
+def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
+    """A conversation as a line of the sidebar."""
+    url = conversation_url(row.pk)
+    return ConversationLink(
+        str(row.pk),
+        row.title,
+        row.active_at,
+        url,
+        is_current=row.pk == current,
+        is_imported=row.imported_at is not None,
+        is_running=vars(row).get("is_running", False),
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+    )
+
 
 PAGE_SIZE = 60
 """How many conversations are on one page of the list."""
@@ -66,3 +158,143 @@ def parse_cursor(start: str) -> tuple[datetime, UUID]:
     if found is None:
         raise access.NotFoundError
     return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])
+
+
+Message = dict[str, object]
+"""Send it only to the group of the conversation's owner, ``groups.person``: a title is private."""
+
+
+def placed(row: Conversation) -> Message:
+    """The conversation was put into the list, a folder or the archive, or pinned, or it was restored from the bin to its old place."""
+    return listed(row) if row.archived_at is None else _message(wire.Archived(str(row.pk)))
+
+
+def listed(row: Conversation, *, is_running: bool = False) -> Message:
+    """The conversation is new, got a question (and the answer ``is_running``), or was put into the list."""
+    url, is_imported = conversation_url(row.pk), row.imported_at is not None
+    at, folder = row.active_at.isoformat(), str(row.folder_id or "")
+    return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder))
+
+
+def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:
+    """An answer in the conversation has ended."""
+    return _message(wire.Answered(str(conversation_id), at.isoformat(), has_news))
+
+
+def seen(conversation_id: UUID) -> Message:
+    """The person has seen the news in the conversation."""
+    return _message(wire.AnswerSeen(str(conversation_id)))
+
+
+def unlisted(conversation_id: UUID) -> Message:
+    """The conversation was deleted."""
+    return _message(wire.Unlisted(str(conversation_id)))
+
+
+def retitled(row: Conversation) -> Message:
+    """The conversation has a new title."""
+    return _message(wire.TitleChanged(str(row.pk), row.title))
+
+
+def rated(conversation_id: UUID, message_id: UUID, verdict: str) -> Message:
+    """The person has rated an answer, or removed the rating."""
+    return _message(wire.Rated(str(conversation_id), str(message_id), verdict))
+
+
+def folder_kept(row: Folder, before: str) -> Message:
+    """The folder was created or renamed. ``before``: the id of the folder that follows it in the list."""
+    return _message(wire.FolderKept(str(row.pk), row.name, before))
+
+
+def folder_gone(row: Folder) -> Message:
+    """The folder was deleted, and its conversations are back in the list."""
+    return _message(wire.FolderGone(str(row.pk)))
+
+
+def _message(event: wire.Event) -> Message:
+    return {"type": "person.events", "json": wire.encode([event])}
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """A conversation in the bin. ``gone_at``: the time from which it may be removed for good; ``is_overdue``: that time has come."""
+
+    id: str
+    title: str
+    deleted_at: datetime
+    gone_at: datetime
+    is_overdue: bool
+    is_imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBin:
+    """A page of the bin, most recently deleted first. ``next_cursor``: where the next page begins; empty on the last one. ``days``: how
+    many days a conversation stays in the bin."""
+
+    conversations: Sequence[Binned]
+    next_cursor: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A conversation in the archive."""
+
+    id: str
+    title: str
+    url: str
+    archived_at: datetime
+    active_at: datetime
+    is_imported: bool
+    has_news: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArchive:
+    """A page of the archive, most recently archived first. ``next_cursor``: where the next page begins; empty on the last one."""
+
+    conversations: Sequence[Archived]
+    next_cursor: str
+
+
+def shown_archive(person: User, start: str = "") -> ShownArchive:
+    """A page of the person's archive.
+
+    Raises:
+        NotFoundError: ``start`` is not a ``next_cursor``.
+    """
+    rows = access.own_archive(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
+    shown = [_archived(row) for row in rows[:PAGE_SIZE]]
+    return ShownArchive(shown, cursor(shown[-1].archived_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else "")
+
+
+def _archived(row: Conversation) -> Archived:
+    return Archived(
+        str(row.pk),
+        row.title,
+        reverse("conversation", args=[row.pk]),
+        row.archived_at or row.active_at,
+        row.active_at,
+        is_imported=row.imported_at is not None,
+        has_news=row.has_news,
+    )
+
+
+def shown_bin(person: User, start: str = "") -> ShownBin:
+    """A page of the person's bin.
+
+    Raises:
+        NotFoundError: ``start`` is not a ``next_cursor``.
+    """
+    rows = access.own_bin(person, PAGE_SIZE + 1, parse_cursor(start) if start else None)
+    shown = [binned(row) for row in rows[:PAGE_SIZE]]
+    next_cursor = cursor(shown[-1].deleted_at, rows[PAGE_SIZE - 1].pk) if len(rows) > PAGE_SIZE else ""
+    return ShownBin(shown, next_cursor, environment().bin_days)
+
+
+def binned(row: Conversation) -> Binned:
+    """A deleted conversation, as the bin shows it."""
+    deleted_at = row.deleted_at or timezone.now()
+    gone_at = deleted_at + timedelta(days=environment().bin_days)
+    return Binned(str(row.pk), row.title, deleted_at, gone_at, gone_at <= timezone.now(), row.imported_at is not None)

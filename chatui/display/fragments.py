@@ -16,17 +16,24 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import translation
+from django.urls import reverse
+from django.utils import timezone, translation
 from django.utils.html import escape
 from django.utils.timezone import template_localtime  # type: ignore[attr-defined] # the stubs have forgotten it
 
 from chatui import wire
-from chatui.display.conversation import EndedTurn, ShownAnswer, ended_answer, shown_question
-from chatui.display.files import documents
+from chatui.display import files as documents
+from chatui.display.conversation import EndedTurn, ShownAnswer, ShownExchange, ShownPart, ShownQuestion, ended_answer, shown_question
+from chatui.display.conversation_list import ConversationLink, ShownConversation
+from chatui.display.folders import ShownFolder
+from chatui.display.ratings import ShownRating
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import Message, SentDocument
+from chatui.models.files import SentDocument
+from chatui.models.message import Message
 from chatui.models.turn import TurnState
+from renderer.gate import VisibleText
+from renderer.markup import html
 from renderer.markup.citations import CitableSource
 from renderer.markup.html import SafeHtml
 
@@ -103,3 +110,48 @@ def _filled(template: SafeHtml, values: Mapping[str, str]) -> SafeHtml:
 
 
 _PLACEHOLDERS = re.compile("|".join((_MESSAGE, _HTML, _TEXT)))
+
+
+_PLACEHOLDER_ID = str(UUID(int=0))
+"""The placeholder id in their addresses. Scripts replace it with the real one (``static/js/page/dom.js``)."""
+_BLANK_ANSWER = ShownAnswer(
+    turn_id="",
+    state=TurnState.RUNNING,
+    parts=(),
+    notice=None,
+    siblings=None,
+    thought=None,
+    label="",
+    model="",
+    is_scripted=False,
+    turns_left_out=0,
+    context=None,
+    continuation="",
+)
+
+
+def blank_exchange() -> ShownExchange:
+    """An empty exchange, for a new message."""
+    nothing = VisibleText.joined([])
+    return ShownExchange(ShownQuestion("", html.plain(nothing), nothing, None), _BLANK_ANSWER)
+
+
+def plain_answer() -> ShownAnswer:
+    """A typical completed answer, for the part below it. It has every element that differs between such answers (``wire.PlainEnd``)."""
+    part, rated = ShownPart(_PLACEHOLDER_ID, "final", ()), ShownRating(_PLACEHOLDER_ID)
+    return replace(_BLANK_ANSWER, state=TurnState.COMPLETED, parts=(part,), model="-", rated=rated, at=timezone.now())
+
+
+def blank_conversation() -> ShownConversation:
+    """A conversation that does not exist yet, for the top bar of the page that starts it."""
+    return ShownConversation(_PLACEHOLDER_ID, "", reverse("conversation", args=[_PLACEHOLDER_ID]), "")
+
+
+def blank_link() -> ConversationLink:
+    """An entry of the list, for a conversation that is added while the page is open."""
+    return ConversationLink(_PLACEHOLDER_ID, "", timezone.now(), reverse("conversation", args=[_PLACEHOLDER_ID]), is_imported=True)
+
+
+def blank_folder() -> ShownFolder:
+    """A folder that is created while the page is open."""
+    return ShownFolder(_PLACEHOLDER_ID, "")

@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from chatui.env import environment
-from chatui.languages.available import SOURCE
+from chatui.site.languages import SOURCE
 from renderer.markup.html import SafeHtml
 from renderer.markup.operator_pages import render_page
 

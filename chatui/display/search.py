@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
 from django.urls import reverse
 
-from chatui.models import Conversation, Message, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import search_index, search_words, transcripts
-from chatui.store.documents import own_search
-from chatui.store.documents.own_search import Found
-from chatui.store.search_index import Entry
-from chatui.store.search_words import Query
+from chatui.store import passages as own_search
+from chatui.store import search_index, transcripts
+from chatui.store import search_index as search_words
+from chatui.store.passages import Found
+from chatui.store.search_index import Entry, Query
+from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Role
 from renderer.gate import Audience, Piece, excerpt, show
 
@@ -127,3 +132,18 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     writer = "you" if message.role == Role.USER else "answer"
     url = reverse("message", args=[row.pk, message.pk])
     return Hit(url, title, excerpt(text, spans), writer, message.created_at, row.archived_at is not None)
+
+
+def matching_messages(row: Conversation, person: User, text: str) -> list[UUID]:
+    """The visible messages of the person's open branch that contain ``text``, ignoring case, in order.
+
+    ``row`` must come from ``access`` for this person.
+    """
+    wanted = text[:QUERY_CHARS].strip()
+    leaf = transcripts.active_leaf(row, person)
+    if not wanted or leaf is None:
+        return []
+    pattern = re.compile(re.escape(wanted), re.IGNORECASE)
+    # Summaries of the thinking are folded into an answer, so a result could not link to them.
+    shown = [message for message in transcripts.branch(row, leaf) if message.is_visible and message.name not in PRODUCT_NAMES]
+    return [message.pk for message in shown if pattern.search(show(transcripts.frame_of(message), Audience.END_USER))]

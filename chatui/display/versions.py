@@ -8,7 +8,9 @@ from functools import partial
 from uuid import UUID
 
 from chatui.display.conversation import ShownAnswer, is_question, shown_answer
-from chatui.models import Conversation, Message, Turn
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
 

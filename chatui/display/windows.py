@@ -9,11 +9,14 @@ from itertools import chain
 from uuid import UUID
 
 from chatui.display.conversation import ShownExchange, shown_exchanges
-from chatui.display.ratings.rating_buttons import verdicts_of
-from chatui.models import Conversation, Message, User
+from chatui.display.ratings import verdicts_of
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import branch_windows, transcripts
-from chatui.store.branch_windows import Window
+from chatui.store import branches as branch_windows
+from chatui.store import transcripts
+from chatui.store.branches import Window
 
 EXCHANGES = 20
 """How many exchanges are in a window."""

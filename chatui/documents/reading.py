@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, partial
 
-from chatui.documents import examination, kinds, plain_text, process
+from chatui.documents import kinds, plain_text, process
+from chatui.documents import process as examination
 from chatui.documents.kinds import Reason
-from chatui.sandbox.confinement import Limits
+from chatui.sandbox import Limits
 
 MAX_BYTES = 20_000_000
 """The largest file. A larger one is not read."""

@@ -1,1 +1,1 @@
-"""The WebSocket for pages: commands come in, visible events go out. Read ``routing``, ``origin``, ``consumer``, ``commands``."""
+"""A page's socket: commands in, events out, one way to close; and the server under it. Holds only what has passed the gate."""

@@ -16,21 +16,22 @@ from chatui import wire
 from chatui.accounts.sessions import SignedIn, is_same, query_person_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
-from chatui.delivery.bus import PROCESS
 from chatui.display import conversation_actions
-from chatui.display.conversation_links import conversation_url
-from chatui.json_schemas.answer_format import DEFAULT_NAME, AnswerFormat, answer_format, schema_of
-from chatui.json_schemas.checking import SchemaUnusableError
+from chatui.display.conversation_list import conversation_url
+from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, SchemaUnusableError, answer_format, schema_of
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from chatui.tools import switches
+from chatui.tools import catalogue as switches
 from chatui.turns import running, sweep
-from chatui.turns.requests.by_person import FileUse
+from chatui.turns.asks import FileUse
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
+from chatui.wire.bus import PROCESS
 
 if TYPE_CHECKING:
-    from chatui.models import Conversation, Turn, User
+    from chatui.models.conversation import Conversation
+    from chatui.models.turn import Turn
+    from chatui.models.user import User
 
 C = TypeVar("C")
 T = TypeVar("T")

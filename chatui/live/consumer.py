@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from chatui import measures, wire
+from chatui import wire
 from chatui.accounts import header_sign_in
 from chatui.accounts.sessions import client_address
 from chatui.audit_log.record import Visitor
@@ -21,18 +21,18 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.delivery import groups
-from chatui.delivery.bus import PROCESS, Message, bus
-from chatui.display import list_events
+from chatui.display import conversation_list as list_events
 from chatui.live import commands
 from chatui.live.commands import Caller, Following, SignedOutError
-from chatui.live.inbound_queue import TOO_FAST
-from chatui.live.page_socket import PageSocket
+from chatui.live.page_socket import TOO_FAST, PageSocket
 from chatui.live.snapshots import Snapshots
+from chatui.observability import measures
 from chatui.permissions import access
 from chatui.turns import running
 from chatui.turns.running import Place
 from chatui.turns.start import AskRefusedError
+from chatui.wire import bus as groups
+from chatui.wire.bus import PROCESS, Message, bus
 from renderer.errors import ErrorCode
 from renderer.gate import Audience
 

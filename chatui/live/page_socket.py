@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from datetime import datetime
 from typing import Any
@@ -19,9 +20,153 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
 from chatui.env import environment
-from chatui.live.inbound_queue import InboundQueue
-from chatui.live.outbox import Outbox
 from renderer.errors import ErrorCode
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+COMMANDS_PER_SECOND = 10.0
+COMMANDS_BURST = 30.0
+CHARS_A_COMMAND = 64 * 1024
+"""A longer message counts as several commands."""
+
+TOO_FAST = "\x00too fast"
+"""Replaces the message that exceeded the rate, and all later ones. It cannot be a command, because it is not JSON."""
+
+
+class InboundQueue:
+    """The messages of one socket. ``next`` is the ASGI application's ``receive``."""
+
+    def __init__(self, receive: Receive, take: Callable[[str], bool]) -> None:
+        """``take`` is called with the text of each message as it arrives, and returns whether that was all: then it is not queued."""
+        self._receive = receive
+        self._take = take
+        self._arrived: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._reading: asyncio.Task[None] | None = None
+        self._allowance = COMMANDS_BURST
+        self._last = asyncio.get_running_loop().time()
+        self._is_too_fast = False
+
+    async def next(self) -> dict[str, Any]:
+        """The next message, in the order of arrival."""
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+        return await self._arrived.get()
+
+    def stop(self) -> None:
+        """Stop reading messages."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive" or self._is_within_rate(message):
+                if not self._take(message.get("text") or ""):
+                    self._arrived.put_nowait(message)
+            elif not self._is_too_fast:
+                self._is_too_fast = True
+                self._arrived.put_nowait({"type": "websocket.receive", "text": TOO_FAST})
+
+    def _is_within_rate(self, message: dict[str, Any]) -> bool:
+        now = asyncio.get_running_loop().time()
+        self._allowance = min(COMMANDS_BURST, self._allowance + (now - self._last) * COMMANDS_PER_SECOND)
+        self._last = now
+        size = len(message.get("text") or message.get("bytes") or "")
+        self._allowance -= 1 + size // CHARS_A_COMMAND
+        return self._allowance >= 0 and not self._is_too_fast
+
+
+PING_CHARS = 64 * 1024
+MAX_UNREAD = 512 * 1024
+MAX_JOINED = 8 * 1024
+MAX_EVER = 16 * 1024 * 1024
+"""Replies are never dropped, so a page with this much unread is disconnected: it sends commands, but does not read."""
+
+
+class Outbox:
+    """The outbox of one socket. ``pump`` runs as its task; only ``pump`` and ``flush`` wait."""
+
+    def __init__(self, send: Callable[[str], Awaitable[None]], caught_up: Callable[[], None], given_up: Callable[[], None]) -> None:
+        """``caught_up`` is called when events were dropped and there is room again, ``given_up`` if more than MAX_EVER is unread."""
+        self._send = send
+        self._caught_up = caught_up
+        self._given_up = given_up
+        self._waiting: deque[str] = deque()
+        self._waiting_chars = 0
+        self._has_frames = asyncio.Event()
+        self._sent = self._pinged = self._confirmed = 0
+        self._is_behind = False
+
+    def put(self, frame: str) -> None:
+        """Send a reply to a command, or anything else that must arrive."""
+        self._waiting.append(frame)
+        self._waiting_chars += len(frame)
+        self._has_frames.set()
+        if self._unread > MAX_EVER:
+            self._given_up()
+
+    def put_events(self, frame: str) -> None:
+        """Send events of a turn, or a snapshot, unless the page is too far behind. A page that keeps up gets frames of any size."""
+        if not self._is_behind and self.has_room:
+            self.put(frame)
+        else:
+            self.wait_for_page()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the page has read enough for more events."""
+        return self._unread <= MAX_UNREAD // 2
+
+    def wait_for_page(self) -> None:
+        """Drop events until the page has caught up."""
+        if not self._is_behind:
+            self._is_behind = True
+            self._ping()  # otherwise there may be no ping left for it to answer
+
+    def confirmed(self, number: int) -> None:
+        """The page has read everything up to the ping with this number."""
+        self._confirmed = max(self._confirmed, min(number, self._sent))
+        if self._is_behind and self.has_room:
+            self._is_behind = False
+            self._caught_up()
+
+    async def pump(self) -> None:
+        """Send frames as they arrive. Runs until it is cancelled."""
+        while True:
+            await self._has_frames.wait()
+            self._has_frames.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Send all waiting frames."""
+        while self._waiting:
+            frame = self._next()
+            self._sent += len(frame)
+            await self._send(frame)
+            if self._sent - self._pinged >= PING_CHARS:
+                self._ping()
+
+    def _next(self) -> str:
+        """The next frame, merged with short ones after it, because sending a frame costs more than building it."""
+        frame = self._waiting.popleft()
+        self._waiting_chars -= len(frame)
+        while self._waiting and len(frame) + len(self._waiting[0]) <= MAX_JOINED:
+            more = self._waiting.popleft()
+            self._waiting_chars -= len(more)
+            frame = f"{frame[:-1]},{more[1:]}"
+        return frame
+
+    def _ping(self) -> None:
+        # Sent after all waiting frames, so once it is answered, the page has read all of them.
+        self._pinged = self._sent + self._waiting_chars
+        self._waiting.append(wire.encode([wire.Ping(self._pinged)]))
+        self._waiting_chars += len(self._waiting[-1])
+        self._has_frames.set()
+
+    @property
+    def _unread(self) -> int:
+        return self._sent - self._confirmed + self._waiting_chars
+
 
 CLOSE_TOO_SLOW = 4413
 MAX_SIGNAL_CHARS = 100

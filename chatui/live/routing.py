@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 from channels.routing import URLRouter
+from channels.security.websocket import WebsocketDenier
 from channels.sessions import CookieMiddleware
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 from django.urls import path
 
+from chatui.env import environment
 from chatui.live.consumer import ChatConsumer
-from chatui.live.origin import ExactOriginCheck
+from chatui.proxies import is_trusted
+
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+
+class ExactOriginCheck:
+    """ASGI middleware around the socket application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        if is_allowed(scope):
+            return await self._application(scope, receive, send)
+        return await WebsocketDenier()(scope, receive, send)
+
+
+def is_allowed(scope: dict[str, Any]) -> bool:
+    """Whether the connection comes from this site: exactly one Origin header, with the same scheme, host and port."""
+    origins = [value for name, value in scope.get("headers", []) if name == b"origin"]
+    hosts = [value for name, value in scope.get("headers", []) if name == b"host"]
+    if len(origins) != 1 or len(hosts) != 1:
+        return False
+    origin = origins[0].decode("latin-1")
+    public: list[str] = environment().origins
+    if public:
+        return origin in public
+    host = hosts[0].decode("latin-1")
+    domain, _port = split_domain_port(host)
+    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        return False  # a foreign host name that points at this server (DNS rebinding)
+    return bool(origin == f"{_scheme(scope)}://{host}")
+
+
+def _scheme(scope: dict[str, Any]) -> str:
+    """``https`` if a proxy that the operator trusts says that the browser used it, otherwise ``http``."""
+    client = (scope.get("client") or ("",))[0]
+    forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-proto"]
+    return "https" if is_trusted(client) and forwarded == [b"https"] else "http"
+
 
 websocket_urlpatterns = [path("ws/", ChatConsumer.as_asgi())]  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -25,14 +26,25 @@ from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 from twisted.internet.tcp import Connection
 
-from chatui.delivery import groups
-from chatui.delivery.bus import bus
 from chatui.env import environment
-from chatui.live import channel, open_files
+from chatui.live import channel
+from chatui.live.channel import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
 from chatui.live.consumer import CLOSE_RESTART
-from chatui.live.early_refusals import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
-from chatui.tracing import starting
+from chatui.observability import tracing as starting
 from chatui.turns import running
+from chatui.wire import bus as groups
+from chatui.wire.bus import bus
+
+MAX_OPEN_FILES = 65_536
+
+
+def raise_limit() -> None:
+    """Raise the limit to MAX_OPEN_FILES, or as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
 
 WINDOW_BITS = 12
 MEMORY_LEVEL = 5
@@ -67,7 +79,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
         """See Daphne."""
         self._ports = []
         self.request_buffer_size = BODY_PIECE
-        open_files.raise_limit()
+        raise_limit()
         # Called after the factories are created and the server listens, and before the reactor runs.
         self.ready_callable = self._prepare
         super().run()

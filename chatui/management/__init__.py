@@ -1,1 +1,1 @@
-"""Management commands, and the code that only they use."""
+"""Holds packages only."""

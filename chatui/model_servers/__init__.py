@@ -1,1 +1,1 @@
-"""The model servers of this deployment: which exist, and who may use them."""
+"""Which model servers this deployment has, which are connected, and which models are offered to whom."""

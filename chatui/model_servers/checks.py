@@ -16,11 +16,10 @@ from django.db import DatabaseError
 
 from chatui.backends import registry
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec.choices import find
-from chatui.backends.spec.definition import BackendSpec, SpecError, is_model_name
+from chatui.backends.spec import BackendSpec, SpecError, find, is_model_name
 from chatui.env import environment
 from chatui.model_servers import configured, connected, vocabulary
-from chatui.models import StoredBackend
+from chatui.models.model_servers import StoredBackend
 
 
 @register()

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from chatui.backends.auto.choosing import AUTO
-from chatui.backends.hosted.tools import holds_key
-from chatui.backends.spec import reading
-from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec, unknown
-from chatui.backends.spec.reading import SpecFile
+from chatui.backends import spec_file as reading
+from chatui.backends.auto import AUTO
+from chatui.backends.hosted_tools import holds_key
+from chatui.backends.spec import DEMO, BackendSpec, SpecError, check_spec, unknown
+from chatui.backends.spec_file import SpecFile
 from chatui.env import Environment
-from chatui.models import StoredBackend
+from chatui.models.model_servers import StoredBackend
 
 OTHER_SETTINGS = ("api_root", "ask_for_reasoning", "key_header", "model_sampling", "more_urls", "query", "sampling", "server_tools")
 """The settings that a row of the admin pages can have besides its columns.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -12,12 +13,13 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
-from chatui.backends.address_pool.pool import PooledBackend
+from chatui.backends import spec as choices
+from chatui.backends.address_pool import PooledBackend
+from chatui.backends.auto import AUTO, AutoBackend
 from chatui.backends.base import Backend, BackendError, Endpoint
-from chatui.backends.context.window import HasContextWindow
+from chatui.backends.context_window import HasContextWindow
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import choices
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured as sources
@@ -216,3 +218,42 @@ def _close(unwanted: Backend) -> None:
     task = asyncio.get_running_loop().create_task(unwanted.aclose())
     _closing.add(task)
     task.add_done_callback(_closing.discard)
+
+
+_NOT_YET = "no wire format chosen yet for back end %s (%s); its server is asked again with the first question"
+
+
+def announce(spec: BackendSpec) -> threading.Thread | None:
+    """Query this server in the background, and log one line. Returns the thread; None if the wire format is configured."""
+    if spec.kind != AUTO:
+        return None
+    thread = threading.Thread(target=_query, args=(spec,), name=f"wire format of {spec.name}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _query(spec: BackendSpec) -> None:
+    try:
+        failed = asyncio.run(_choose(spec))
+    except KeyUnusableError:
+        log.warning(_NOT_YET, spec.name, "its key cannot be used")
+        return
+    for number, error in failed.items():
+        which = f"address {number} of {1 + len(spec.more_urls)}, " if spec.more_urls else ""
+        log.warning(_NOT_YET, spec.name, f"{which}{error.code.value}")
+
+
+async def _choose(spec: BackendSpec) -> dict[int, BackendError]:
+    """Query each address, even if an earlier one does not respond. Returns the errors, by the number of the address from 1."""
+    key = key_of(spec)
+    failed: dict[int, BackendError] = {}
+    for number, url in enumerate((spec.url, *spec.more_urls), 1):
+        backend = build(spec.model_copy(update={"url": url, "more_urls": ()}), key)
+        try:
+            if isinstance(backend, AutoBackend):
+                await backend.choice()  # this logs it
+        except BackendError as error:
+            failed[number] = error
+        finally:
+            await backend.aclose()
+    return failed

@@ -2,45 +2,30 @@
 one stored OpenChatML frame.
 """
 
-from chatui.models.account_change import AccountChange
-from chatui.models.accounts.begun_session import BegunSession
-from chatui.models.accounts.closed_account import ClosedAccount
-from chatui.models.accounts.invitation import Invitation
-from chatui.models.accounts.outside_identity import OutsideIdentity
-from chatui.models.accounts.passkey import Passkey
-from chatui.models.accounts.provisioning import ProvisionedAccount, ProvisionedGroup, ProvisioningToken
-from chatui.models.accounts.required_factor import RequiredFactor
-from chatui.models.accounts.second_factor import RecoveryCode, SecondFactor
-from chatui.models.active_leaf import ActiveLeaf
-from chatui.models.audit.attempt_warning import AttemptWarning
-from chatui.models.audit.audit_event import AuditEvent
-from chatui.models.audit.counted_line import CountedLine
-from chatui.models.browsing.opened_page import OpenedPage
-from chatui.models.conversation import Conversation
-from chatui.models.debug_request import DebugRequest
-from chatui.models.files.document import DocumentPart, DocumentText, SentDocument
-from chatui.models.files.passage import DocumentPassage
-from chatui.models.files.stored_file import FileContent, FilePiece, StoredFile
-from chatui.models.first_account_code import FirstAccountCode
-from chatui.models.folder import Folder
-from chatui.models.message import Message
-from chatui.models.password_link import PasswordLink
-from chatui.models.programs.api_key import ApiKey
-from chatui.models.programs.program_answer import ProgramAnswer
-from chatui.models.ratings.rating import Rating
-from chatui.models.search_entry import SearchEntry
-from chatui.models.servers.examination import Examination
-from chatui.models.share_link import ShareLink
-from chatui.models.stored_backend import StoredBackend
-from chatui.models.tool_call import ToolCall
-from chatui.models.tools.approval import ToolApproval
-from chatui.models.tools.rule import ToolRule
+from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
+from chatui.models.conversation import ActiveLeaf, Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, SentDocument, StoredFile
+from chatui.models.message import Message, OpenedPage, SearchEntry
+from chatui.models.model_servers import Examination, StoredBackend
+from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup, ProvisioningToken
+from chatui.models.ratings import Rating
+from chatui.models.shares import ShareLink
+from chatui.models.sign_in import (
+    BegunSession,
+    Invitation,
+    OutsideIdentity,
+    Passkey,
+    PasswordLink,
+    RecoveryCode,
+    RequiredFactor,
+    SecondFactor,
+)
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import FailedAnswer, Turn, TurnPiece
-from chatui.models.usage.count import UsageCount
-from chatui.models.usage.entry import UsageEntry
-from chatui.models.usage.limit import UsageLimit
-from chatui.models.usage.price import ModelPrice
-from chatui.models.user import User
+from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
+from chatui.models.user import AccountChange, ClosedAccount, FirstAccountCode, User
 
 __all__ = [
     "AccountChange",

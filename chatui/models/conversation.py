@@ -7,8 +7,24 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from chatui.models.folder import Folder
 from chatui.models.keys import new_key
+
+
+class Folder(models.Model):
+    """A folder of conversations. ``instructions`` are the owner's preferences: nobody else sees them, and they rank below the operator's
+    instructions."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="folders")
+    name = models.CharField(max_length=60)
+    instructions = models.TextField(blank=True, default="", db_default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Folder {self.id}"
 
 
 class Effort(models.TextChoices):
@@ -43,7 +59,7 @@ class Conversation(models.Model):
 
     ``without_instructions``: its owner's custom instructions do not apply.
 
-    ``temporary_until``: the conversation is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
+    ``temporary_until``: the conversation is in no list, and is erased then (``chatui.store.temporary``); NULL for all others.
 
     It is in one place: in the list or in one of its owner's folders (``folder``), at the top of either if ``is_pinned``, or in the archive
     (``archived_at``), where it cannot be pinned. Restored from the archive or the bin, it returns to its ``folder``.
@@ -126,3 +142,17 @@ class Conversation(models.Model):
     def has_words_of_others(self) -> bool:
         """Whether somebody else may have written messages that appear as the owner's."""
         return self.imported_at is not None or self.handed_over_at is not None
+
+
+class ActiveLeaf(models.Model):
+    """The last message of the branch that ``person`` has open. Without a row, they have not opened any yet."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="active_leaves", db_index=False)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["conversation", "person"], name="one_active_leaf_per_person")]
+
+    def __str__(self) -> str:
+        return f"Active leaf of {self.conversation_id}"

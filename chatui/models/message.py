@@ -59,3 +59,46 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"Message {self.id}"
+
+
+class SearchEntry(models.Model):
+    """A row of the search index. ``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they
+    are the words of the title.
+
+    The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.search_index`` writes rows.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
+    message = models.OneToOneField("chatui.Message", on_delete=models.CASCADE, null=True, related_name="+")
+    terms = models.TextField()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["conversation"], condition=models.Q(message=None), name="one_search_entry_per_title"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Search entry {self.id}"
+
+
+class OpenedPage(models.Model):
+    """A page that a model opened. ``cursor``: its number in the conversation, which citations use. ``url``: empty for a list of
+    results.
+
+    Hidden like the call that opened it, until an answer cites it. Its text is not stored here: it is in the tool's reply, which is hidden.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
+    cursor = models.PositiveIntegerField()
+    url = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["turn", "cursor"], name="one_page_per_cursor")]
+
+    def __str__(self) -> str:
+        return f"Opened page {self.id}"

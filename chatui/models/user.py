@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Collection
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -62,7 +63,7 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 class User(AbstractUser):
     """Django's user with a UUIDv7 key. A custom model since the first migration, so that it can be extended.
 
-    ``language``: of the pages, a code of ``chatui.languages.available``; empty: the language that the browser requests. ``time_zone``: an
+    ``language``: of the pages, a code of ``chatui.site.languages``; empty: the language that the browser requests. ``time_zone``: an
     IANA name; empty: UTC. ``theme``: light or dark; empty: as their system. ``choice`` and ``effort``: the model and reasoning effort of a
     new conversation; empty: the operator's defaults. ``instructions``: the person's preferences for all conversations, which rank below the
     operator's instructions; nobody else sees them. ``finds_documents``: their search includes the documents that they sent.
@@ -120,3 +121,67 @@ def check_looks(name: str, account: User | None = None) -> None:
 
 def _form(password: str) -> str:
     return unicodedata.normalize("NFKC", password)
+
+
+class AccountChange(models.Model):
+    """One change. It has no foreign keys, so that a chain through a third account counts after that account is deleted. ``what`` is plain
+    text."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    changer_id = models.UUIDField()
+    changed_id = models.UUIDField()
+    what = models.CharField(max_length=200)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["changer_id", "at"], name="account_change_by_changer")]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Account change {self.id}"
+
+
+class Cause(models.TextChoices):
+    """Why an account was closed. Requests from other servers cannot close the accounts of people who manage this site."""
+
+    STAFF = "staff", "by staff"
+    OPERATOR = "operator", "by the operator"
+    OWN = "own", "by the account's owner"
+    PROVISIONING = "provisioning", "by the directory"
+    LOGOUT = "logout", "by the sign-in service"
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Whether another server requested it."""
+        return self in (Cause.PROVISIONING, Cause.LOGOUT)
+
+
+class ClosedAccount(models.Model):
+    """The record of a closed account. ``source``: the key of the provider that requested it; empty for other causes. ``by_name``: who
+    closed it, if that was somebody else. ``is_going``: it is being transferred and erased, so it cannot be reopened; the next purge
+    continues an interrupted erasure.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="closed_account")
+    closed_at = models.DateTimeField(auto_now_add=True)
+    cause = models.CharField(max_length=16, choices=Cause)
+    source = models.CharField(max_length=40, blank=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    is_going = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Closed account {self.id}"
+
+
+class FirstAccountCode(models.Model):
+    """The SHA-256 hash of a code that the server printed when it started. Each process prints its own; using one deletes them all."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return "First-account code"

@@ -1,1 +1,1 @@
-"""Permissions: who may read, write and see what, and the records of unauthorized attempts."""
+"""Who may. One question, one function; 'not found' and 'not yours' look the same."""

@@ -20,13 +20,26 @@ from django.utils import timezone
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
 from chatui.database.compiled_statements import CompiledQuery, Parameter
-from chatui.models import Conversation, DebugRequest, Folder, Message, Turn, User
-from chatui.models.turn import TurnState
-from chatui.permissions import attempts, debug_views
-from chatui.permissions.conversation_lists import is_listed, listed
-from chatui.tools import available
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
+from chatui.permissions import debug_views
+from chatui.permissions import debug_views as attempts
+from chatui.tools import catalogue as available
 from chatui.tools.tool import Tool
 from renderer.errors import Code
+
+
+def listed(owner: User) -> QuerySet[Conversation]:
+    """The person's conversations except temporary ones, including those in folders, the archive and the bin."""
+    return Conversation.objects.filter(owner=owner, temporary_until=None)
+
+
+def is_listed(row: Conversation) -> bool:
+    """Whether a conversation is neither temporary nor in the bin."""
+    return row.deleted_at is None and row.temporary_until is None
 
 
 class NotFoundError(Exception):
@@ -342,3 +355,23 @@ def _as_uuid(value: object) -> UUID | None:
         return UUID(str(value))
     except ValueError:
         return None
+
+
+def own_permanent(user: User | None, conversation_id: object) -> Conversation:
+    """The person's own permanent conversation, which can be listed, renamed, moved, shared and exported.
+
+    Raises:
+        NotFoundError: there is none with that id.
+    """
+    row = own_conversation(user, conversation_id)
+    if row.temporary_until is not None:
+        raise NotFoundError
+    return row
+
+
+def own_temporary(user: User | None, conversation_id: object) -> Conversation:
+    """The person's own temporary conversation. Raises NotFoundError if there is none with that id."""
+    row = own_conversation(user, conversation_id)
+    if row.temporary_until is None:
+        raise NotFoundError
+    return row

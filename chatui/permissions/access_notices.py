@@ -11,7 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chatui.env import environment
-from chatui.models import Conversation, DebugRequest, User
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access
 
 _MAX_NOTICES = 200

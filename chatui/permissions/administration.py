@@ -8,10 +8,92 @@ from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_noop as noop
 
-from chatui.models import User
-from chatui.permissions import access, catalogue, usage_reading
+from chatui.models.user import User
+from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
+
+_VERBS = ("view", "add", "change", "delete")
+
+
+def _table(app: str, model: str, words: tuple[str, str, str, str]) -> dict[str, str]:
+    return {f"{app}.{verb}_{model}": meaning for verb, meaning in zip(_VERBS, words, strict=True)}
+
+
+GROUPS: dict[str, dict[str, str]] = {
+    noop("Hidden channels"): {
+        "chatui.view_hidden_channels": noop("See hidden channels in the debug view (alone: of their own conversations)"),
+        "chatui.view_any_conversation": noop("Open conversations of other people in the debug view"),
+    },
+    noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
+    noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
+    noop("Usage"): {
+        "chatui.view_usage": noop("See how much everybody uses, and export it"),
+        "chatui.change_limits": noop("Set usage limits and model prices on the admin pages"),
+    },
+    noop("Accounts"): _table(
+        "chatui",
+        "user",
+        (
+            noop("See accounts on the admin pages"),
+            noop("Add accounts on the admin pages"),
+            noop("Change accounts on the admin pages"),
+            noop("Delete accounts on the admin pages"),
+        ),
+    ),
+    noop("Groups"): _table(
+        "auth",
+        "group",
+        (
+            noop("See groups on the admin pages"),
+            noop("Add groups on the admin pages"),
+            noop("Change groups on the admin pages"),
+            noop("Delete groups on the admin pages"),
+        ),
+    ),
+    noop("Back ends"): _table(
+        "chatui",
+        "storedbackend",
+        (
+            noop("See back ends on the admin pages"),
+            noop("Add back ends on the admin pages"),
+            noop("Change back ends on the admin pages"),
+            noop("Delete back ends on the admin pages"),
+        ),
+    ),
+}
+"""Permission names, such as ``chatui.view_auditevent``, with descriptions, under headings.
+
+In English, as in the audit log; pages translate them.
+"""
+
+DESCRIPTIONS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
+"""The descriptions without the headings. Django's other permissions, such as "can add message", have no effect here."""
+
+
+REQUIRED_PERMISSIONS = ("chatui.view_user", "chatui.add_user")
+
+
+def may_invite(inviter: User, group: Group | None) -> bool:
+    """Whether this person may invite people now, into that group if one is given."""
+    if not inviter.is_staff or not inviter.has_perms(REQUIRED_PERMISSIONS):
+        return False
+    given = Permission.objects.filter(group=group) if group else Permission.objects.none()
+    names = given.values_list("content_type__app_label", "codename")
+    return inviter.is_superuser or {f"{app}.{name}" for app, name in names} <= inviter.get_all_permissions()
+
+
+def can_read_usage(user: User | None) -> bool:
+    """Whether this person may see everybody's usage. It is a separate permission: staff status does not include it."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_usage")
+
+
+def usage_reader(user: User | None) -> User:
+    """This person, if they may see everybody's usage. Raises NotFoundError for everybody else: the page shows everybody's names."""
+    if user is None or not can_read_usage(user):
+        raise NotFoundError
+    return user
 
 
 class Part(StrEnum):
@@ -37,7 +119,7 @@ def parts_of(user: User | None) -> tuple[Part, ...]:
         Part.FAILURES: access.can_see_failures(user),
         Part.REQUESTS: access.can_see_hidden(user),
         Part.DEBUG_VIEWS: access.can_read_audit(user),
-        Part.USAGE: usage_reading.can_read_usage(user),
+        Part.USAGE: can_read_usage(user),
         # People who may configure model servers manage the whole installation. The first account has this permission.
         Part.SETTINGS: user.has_perm("chatui.change_storedbackend"),
         Part.SYSTEM: user.has_perm("chatui.change_storedbackend"),
@@ -71,7 +153,7 @@ def may_make_groups(staff: User) -> bool:
 def group_permissions(staff: User) -> QuerySet[Permission]:
     """The permissions that they may grant to a group: those in the catalogue that they hold themselves."""
     named = Q(pk__in=[])
-    for name in catalogue.DESCRIPTIONS:
+    for name in DESCRIPTIONS:
         app, codename = name.split(".")
         named |= Q(content_type__app_label=app, codename=codename)
     return held_permissions(staff).filter(named).select_related("content_type")

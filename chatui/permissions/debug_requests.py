@@ -18,7 +18,9 @@ from django.utils.translation import gettext, pgettext
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
 from chatui.env import environment
-from chatui.models import Conversation, DebugRequest, User
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access, debug_views, four_eyes
 from chatui.permissions.access import NotFoundError
 

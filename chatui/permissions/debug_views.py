@@ -5,13 +5,25 @@ Downloaded files also get separate lines.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from chatui.audit_log import aggregation
-from chatui.audit_log.record import Visitor, record
-from chatui.models import AuditEvent, DebugRequest
+from chatui.audit_log.lines import Filters, tallies
+from chatui.audit_log.record import NOT_BY_PERSON, Cause, Visitor, lock, record
+from chatui.env import environment
+from chatui.limits import Throttle, address_group
+from chatui.models.audit import AttemptWarning, AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
+from renderer.errors import Code
 
 DOWNLOADS = ("whole download", "prompt download", "file download")
 LISTED_DOWNLOADS = 20
@@ -50,3 +62,117 @@ def end(requests: Iterable[DebugRequest], visitor: Visitor | None = None) -> boo
 
 def _key(request: DebugRequest) -> str:
     return f"look:{request.pk}"
+
+
+log = logging.getLogger(__name__)
+
+LISTED_PER_HOUR = 20
+"""How many lines attempts from one network address (in IPv6, one /64 network) get, if nobody is signed in. Further ones are not listed."""
+
+LISTED_PER_HOUR_TOTAL = 500
+"""The same limit for all such addresses together, so that attempts from many addresses cannot flood the log either."""
+
+LISTED_OF_PERSON = 20
+"""For how many targets (such as conversations) a person's attempts within an hour get separate lines."""
+
+COUNTING_PERIOD = timedelta(hours=1)
+"""How long repetitions are counted after a first attempt. Then one line says how many there were."""
+
+NOT_LISTED = "further attempts not listed"
+ONLY_COUNTED = "further attempts on other conversations are only counted"
+
+_by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
+_total = Throttle("strangers", attempts=LISTED_PER_HOUR_TOTAL, seconds=3600)
+
+
+@dataclass(frozen=True, slots=True)
+class UnacknowledgedWarning:
+    """A warning about a person with too many attempts on a day (UTC)."""
+
+    id: UUID
+    person: str
+    day: date
+    attempts: int
+
+
+def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
+    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error if that fails.
+
+    ``target``: the conversation, or the id of one that does not exist.
+    """
+    aggregation.close_expired()
+    visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
+    if visitor.user is None:
+        _record_anonymous(visitor, target, action)
+        return
+    _record_person(visitor, visitor.user, target, action)
+    if visitor.cause is Cause.PERSON:
+        _warn(visitor.user)
+
+
+def attempts_of(person: User, since: datetime | None = None) -> int:
+    """How many attempts a person made themselves, including those that were only counted.
+
+    A count that overlaps the period is included in full.
+    """
+    filters = Filters(actor=person.pk, code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
+    return sum(tally.times for tally in tallies(filters, by=frozenset({"person"})))
+
+
+def unacknowledged() -> list[UnacknowledgedWarning]:
+    """The warnings that staff have not acknowledged yet, the newest first."""
+    rows = AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50]
+    return [UnacknowledgedWarning(row.pk, row.person_name, row.day, row.attempts) for row in rows]
+
+
+def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
+    """Mark a warning as seen by a member of staff. Recorded. Does nothing if it was marked before or does not exist."""
+    row = AttemptWarning.objects.filter(pk=warning_id, acknowledged_at=None).first()
+    if row is None or visitor.user is None:
+        return
+    record("acknowledge warning", visitor, row.person_name, detail=f"attempts on {row.day}: {row.attempts}")
+    name = visitor.user.get_username()
+    AttemptWarning.objects.filter(pk=row.pk, acknowledged_at=None).update(acknowledged_at=timezone.now(), acknowledged_by=name)
+
+
+def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
+    # Attempts that another site caused have a separate limit, so that no site can use up the lines for a person's own attempts.
+    kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
+    conversation_id = target.pk if isinstance(target, Conversation) else target
+    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTING_PERIOD
+
+    def line(detail: str = "") -> AuditEvent:
+        return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
+
+    with transaction.atomic():
+        lock()
+        if aggregation.is_open(key) or aggregation.count_open(person, kind) < LISTED_OF_PERSON:
+            aggregation.count(key, aggregation.MORE, visitor, ends_at, line)
+        else:
+            aggregation.count(f"further {kind}", aggregation.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+
+
+def _record_anonymous(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
+    over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
+    if over < 1:
+        # Counted only while the address is within its own limit, so that one stranger cannot use up the limit for all.
+        over = _total.count() - LISTED_PER_HOUR_TOTAL
+    if over > 1:
+        return
+    # The first line over the limit says that further attempts are not listed.
+    detail = NOT_LISTED if over == 1 else ""
+    record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
+
+
+def _warn(person: User) -> None:
+    env = environment()
+    if not env.alert_attempts:
+        return
+    now = timezone.now()
+    attempts = attempts_of(person, now - timedelta(hours=env.alert_hours))
+    if attempts < env.alert_attempts:
+        return
+    name = person.get_username()
+    _, is_new = AttemptWarning.objects.update_or_create(person_name=name, day=now.date(), defaults={"attempts": attempts})
+    if is_new:
+        log.warning("%r made %d attempts within %g hours to see hidden channels without permission", name, attempts, env.alert_hours)

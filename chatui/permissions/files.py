@@ -7,9 +7,10 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from chatui.audit_log.record import Visitor
-from chatui.models import StoredFile, User
-from chatui.models.files.stored_file import FileSource
-from chatui.permissions import access, conversation_lists
+from chatui.models.files import FileSource, StoredFile
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import access as conversation_lists
 from chatui.permissions.access import NotFoundError
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop as noop
 
 from chatui.env import environment
-from chatui.models import AccountChange, User
+from chatui.models.user import AccountChange, User
 
 ACCOUNT_PERMISSIONS = {
     "chatui.add_user": noop("create accounts"),

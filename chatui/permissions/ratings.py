@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
-from chatui.models import Message, User
-from chatui.models.message import Author
+from chatui.models.message import Author, Message
 from chatui.models.turn import TurnState
-from chatui.permissions import access, attempts
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import debug_views as attempts
 from renderer.frame_kinds import is_answer
 from renderer.frames import Header
 

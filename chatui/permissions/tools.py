@@ -7,12 +7,16 @@ from uuid import UUID
 
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
-from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store.documents import attached, passages
-from chatui.tools import combinations
-from chatui.tools.combinations import Combination
-from chatui.tools.documents import FIND
+from chatui.store import documents as attached
+from chatui.store import passages
+from chatui.tools import catalogue as combinations
+from chatui.tools.catalogue import Combination
+from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
 
 _BY_SERVER = "tools of the model server"

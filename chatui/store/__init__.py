@@ -1,1 +1,1 @@
-"""Stored conversations: transcripts, the search index, the requests to model servers. Contains hidden text."""
+"""Conversations, files, documents, search: rows, and what is derived from them."""

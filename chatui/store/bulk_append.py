@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from chatui.models import Conversation, Message, SearchEntry
-from chatui.models.message import Author
-from chatui.store import search_index, transcripts
-from chatui.store.short_transactions import short_transaction
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chatui.database.short_transactions import short_transaction
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message, SearchEntry
+from chatui.models.user import User
+from chatui.store import erasure, search_index, transcripts
 from chatui.store.transcripts import FrameMetadata
 from renderer.frames import Frame
 
@@ -69,3 +73,56 @@ def _batches(
             entries.append(entry)
     if messages:
         yield messages, entries
+
+
+LEASE = timedelta(seconds=60)
+
+
+class ImportLostError(Exception):
+    """The conversation was erased, or considered abandoned: nothing more may be written into it."""
+
+
+class ImportedMeanwhileError(Exception):
+    """Another upload of the same export was completed since this one began."""
+
+
+def begin(conversation: Conversation) -> None:
+    """Create the row of an import, hidden until ``complete``."""
+    now = timezone.now()
+    conversation.imported_at = conversation.deleted_at = now
+    conversation.unfinished_until = now + LEASE
+    conversation.save(force_insert=True)
+
+
+def is_in_progress(person: User) -> bool:
+    """Whether an import of this person is in progress."""
+    return Conversation.objects.filter(owner=person, unfinished_until__gte=timezone.now()).exists()
+
+
+def renew(conversation: Conversation) -> None:
+    """Extend the lease. Raises ImportLostError if it has ended."""
+    now = timezone.now()
+    if not Conversation.objects.filter(pk=conversation.pk, unfinished_until__gte=now).update(unfinished_until=now + LEASE):
+        raise ImportLostError
+
+
+@transaction.atomic
+def complete(conversation: Conversation, last: UUID) -> None:
+    """The import is complete: show it to its owner, with the branch of its ``last`` message open.
+
+    Raises:
+        ImportLostError: see ``renew``.
+        ImportedMeanwhileError: see there.
+    """
+    renew(conversation)
+    conversation.deleted_at = conversation.unfinished_until = None
+    try:
+        conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at"])
+    except IntegrityError as error:
+        raise ImportedMeanwhileError from error
+    transcripts.activate(conversation, conversation.owner, Message(pk=last))
+
+
+def abandon(conversation: Conversation) -> None:
+    """Erase the part that was written."""
+    erasure.erase_conversation(conversation.pk)

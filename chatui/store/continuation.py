@@ -11,8 +11,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from chatui.codes import ProductCode
-from chatui.models import Message, Turn
-from chatui.models.turn import TurnState
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnState
 from chatui.store import transcripts
 from renderer import frame_kinds
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from chatui.models import Conversation
+from chatui.models.conversation import Conversation
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
-from renderer.ocml import capabilities, document_header
+from renderer.ocml import document_header
+from renderer.ocml import document_header as capabilities
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 

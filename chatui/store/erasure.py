@@ -14,29 +14,20 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatui.models import (
-    ActiveLeaf,
-    Conversation,
-    DebugRequest,
-    Message,
-    OpenedPage,
-    ProgramAnswer,
-    Rating,
-    SearchEntry,
-    SentDocument,
-    ShareLink,
-    StoredFile,
-    ToolApproval,
-    ToolCall,
-    ToolRule,
-    Turn,
-    TurnPiece,
-)
-from chatui.models.turn import TurnState
-from chatui.store.documents import pending_uploads
-from chatui.store.files import storage
-from chatui.store.short_transactions import short_transaction
-from chatui.usage import estimates, settling
+from chatui.database.short_transactions import short_transaction
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.files import SentDocument, StoredFile
+from chatui.models.message import Message, OpenedPage, SearchEntry
+from chatui.models.programs import ProgramAnswer
+from chatui.models.ratings import Rating
+from chatui.models.shares import ShareLink
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn, TurnPiece, TurnState
+from chatui.store import files as storage
+from chatui.store import uploads as pending_uploads
+from chatui.usage import counting as estimates
+from chatui.usage import settling
 
 BATCH_MESSAGES = 100
 """Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""

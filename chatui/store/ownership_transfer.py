@@ -9,26 +9,16 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from chatui.models import (
-    ActiveLeaf,
-    Conversation,
-    DocumentPart,
-    DocumentPassage,
-    DocumentText,
-    FileContent,
-    FilePiece,
-    Folder,
-    SearchEntry,
-    ShareLink,
-    StoredFile,
-    ToolRule,
-    Turn,
-    User,
-)
-from chatui.store import search_index, transcripts
-from chatui.store.documents import passages
-from chatui.store.short_transactions import short_transaction
-from chatui.store.temporary import searching
+from chatui.database.short_transactions import short_transaction
+from chatui.models.conversation import ActiveLeaf, Conversation, Folder
+from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, StoredFile
+from chatui.models.message import SearchEntry
+from chatui.models.shares import ShareLink
+from chatui.models.tools import ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import passages, search_index, transcripts
+from chatui.store import temporary as searching
 
 _FOLDER_CHARS = 60
 

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.backends.hosted.tools import KEY_WORDS, is_key_field
+from chatui.backends.hosted_tools import KEY_WORDS, is_key_field
 
 MAX_STORED = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""

@@ -7,18 +7,201 @@ index: other people's text is not found, not counted, and does not slow a search
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
 
-from chatui.models import Conversation, Message, SearchEntry, User
-from chatui.store import search_words
-from chatui.store.search_words import Query, Term
-from chatui.store.short_transactions import short_transaction
-from chatui.store.statements import tree
+from chatui.database.short_transactions import short_transaction
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.user import User
+from chatui.store import branches as tree
 from renderer.gate import VisibleText
+
+WORD_CHARS = 64
+"""Longer words are compared by their first characters only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text.
+
+    ``start`` and ``end`` are offsets in the text; in a ``run``, characters of ``folded`` and of the text correspond one to one.
+    """
+
+    folded: str
+    start: int
+    end: int
+    run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One search term: an exact word, or the beginning of one."""
+
+    text: str
+    is_prefix: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The words that a person searches for; all of them must occur. Empty if they typed none."""
+
+    wanted: tuple[Word, ...]
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The terms to look up in the index. They may match a little more than ``spans`` confirms, never less."""
+        return tuple(dict.fromkeys(term for word in self.wanted for term in _asked(word)))
+
+    def spans(self, text: str, ahead: int = 400) -> list[tuple[int, int]]:
+        """Where the words occur in ``text``, in order and without overlap; empty if one of them is missing.
+
+        Once every word was found, text more than ``ahead`` characters after the first match is not searched.
+        """
+        if not self.wanted:
+            return []
+        found: list[tuple[int, int]] = []
+        missing = set(self.wanted)
+        for word in words(text):
+            if not missing and word.start > found[0][0] + ahead:
+                break
+            for wanted in self.wanted:
+                places = list(_places(word, wanted))
+                if places:
+                    missing.discard(wanted)
+                    found += places
+        return [] if missing else _merged(found)
+
+
+def query(text: str, limit: int = 8) -> Query:
+    """Parse the text of a search field: at most ``limit`` different words. All other characters are ignored."""
+    found: dict[tuple[str, bool], Word] = {}
+    for word in words(text):
+        found.setdefault((word.folded, word.run), word)
+        if len(found) == limit:
+            break
+    return Query(tuple(found.values()))
+
+
+def terms(text: str, limit: int) -> list[str]:
+    """The different terms of ``text`` in the order of their first appearance, at most ``limit`` bytes of them altogether."""
+    if text.isascii():
+        # Without a step per word: the answers of all turns pass here.
+        words_of_ascii = dict.fromkeys(word[:WORD_CHARS] for word in _ASCII_WORD.findall(text.lower()))
+        if sum(map(len, words_of_ascii)) + len(words_of_ascii) <= limit:
+            return list(words_of_ascii)
+    found: dict[str, None] = {}
+    room = limit
+    for folded, is_run in map(_folded, _WORD.finditer(text)):
+        for term in _pairs(folded) if is_run else (folded,):
+            if not term or term in found:
+                continue
+            room -= len(term.encode()) + 1
+            if room < 0:
+                return list(found)
+            found[term] = None
+    return list(found)
+
+
+def words(text: str) -> Iterator[Word]:
+    """Every word of ``text``, in order."""
+    for match in _WORD.finditer(text):
+        folded, is_run = _folded(match)
+        if folded:
+            yield Word(folded, match.start(), match.end(), is_run)
+
+
+def _folded(match: re.Match[str]) -> tuple[str, bool]:
+    """A word as it is compared, and whether it is a run."""
+    if match.lastgroup == "run":
+        return "".join(map(_fold_character, match[0])), True
+    return _fold(match[0])[:WORD_CHARS], False
+
+
+def _asked(word: Word) -> Iterator[Term]:
+    if not word.run:
+        # Too many words begin with any single letter.
+        yield Term(word.folded, is_prefix=len(word.folded) > 1)
+    elif len(word.folded) == 1:
+        yield Term(word.folded, is_prefix=True)
+    else:
+        yield from (Term(word.folded[at : at + 2], is_prefix=False) for at in range(len(word.folded) - 1))
+
+
+def _pairs(run: str) -> Iterator[str]:
+    """Each pair of neighbours, and the last character alone, so that each character begins a term."""
+    yield from (run[at : at + 2] for at in range(len(run)))
+
+
+def _places(word: Word, wanted: Word) -> Iterator[tuple[int, int]]:
+    if word.run != wanted.run:
+        return
+    if not word.run:
+        is_there = word.folded.startswith(wanted.folded) if len(wanted.folded) > 1 else word.folded == wanted.folded
+        if is_there:
+            yield word.start, word.end
+        return
+    at = word.folded.find(wanted.folded)
+    while at >= 0:
+        yield word.start + at, word.start + at + len(wanted.folded)
+        at = word.folded.find(wanted.folded, at + len(wanted.folded))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _fold(word: str) -> str:
+    """Case, width and accents do not matter; nor do the vowel points of Arabic and Hebrew, which hardly anybody types."""
+    if word.isascii():
+        return word.lower()
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
+    # Compatibility forms may introduce characters that are not part of words, such as the slash of a fraction.
+    return "".join(_IN_A_WORD.findall(unicodedata.normalize("NFC", _OPTIONAL.sub("", apart))))
+
+
+def _fold_character(character: str) -> str:
+    folded = unicodedata.normalize("NFKC", character)
+    return folded if len(folded) == 1 else character
+
+
+# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, bopomofo, and the Han characters with their extensions.
+_WITHOUT_SPACES = (
+    r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f"
+    r"\u30a1-\u30fa\u30fc-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    r"\U00020000-\U0003ffff"
+)
+_OPTIONAL = re.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+
+
+def _marks() -> str:
+    """The combining marks, which belong to the letter before them, as the inside of a character class."""
+    ranges: list[list[int]] = []
+    for point in range(0x300, 0x20000):
+        if unicodedata.category(chr(point))[0] == "M":
+            if ranges and ranges[-1][1] == point - 1:
+                ranges[-1][1] = point
+            else:
+                ranges.append([point, point])
+    return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
+
+
+_LETTERS = rf"[^\W_{_WITHOUT_SPACES}]"
+_WORD = re.compile(rf"(?P<run>[{_WITHOUT_SPACES}]+)|{_LETTERS}(?:{_LETTERS}|[{_marks()}])*")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_IN_A_WORD = re.compile(rf"[^\W_]|[{_marks()}]")
+
 
 ENTRY_BYTES = 400_000
 """How much of one message is indexed, in bytes of words: PostgreSQL's limit is 1 MB with what it adds. Later words are not found."""
@@ -127,7 +310,7 @@ _FIND_POSTGRESQL = (
 
 def _terms(conversation: Conversation, text: VisibleText) -> str:
     prefix = _prefix(conversation.owner_id)
-    return " ".join(prefix + term for term in search_words.terms(text, ENTRY_BYTES))
+    return " ".join(prefix + term for term in terms(text, ENTRY_BYTES))
 
 
 def _prefix(owner: UUID) -> str:

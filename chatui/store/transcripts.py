@@ -14,10 +14,13 @@ from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.expressions import RawSQL
 
 from chatui.database.compiled_statements import Parameter
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
-from chatui.models.message import Author
-from chatui.store import branch_walk, document_headers, search_index
-from chatui.store.statements import tree
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import branches as branch_walk
+from chatui.store import branches as tree
+from chatui.store import document_headers, search_index
 from renderer.errors import Code
 from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role, Transcript

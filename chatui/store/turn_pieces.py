@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from chatui.models import Turn, TurnPiece
+from chatui.models.turn import Turn, TurnPiece
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN

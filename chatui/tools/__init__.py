@@ -1,1 +1,1 @@
-"""Tools that a model can call: the catalogue, access rules, arguments and execution. ``chatui.turns.calls`` runs them."""
+"""What a model may call: our tools, functions of packages and programs, tools of other servers; and the only fetcher."""

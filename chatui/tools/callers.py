@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import cleaned
+from chatui.tools.remote.offers import cleaned
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
 

@@ -4,14 +4,50 @@ operator's tools file."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import Field
 
 from chatui.env import environment
-from chatui.tools import arguments, built_in
-from chatui.tools.functions import tool_of
-from chatui.tools.python.python_tool import PYTHON
-from chatui.tools.tool import Tool, ToolUnusableError
+from chatui.tools import document_search as documents
+from chatui.tools import tool as arguments
+from chatui.tools.functions import tool, tool_of
+from chatui.tools.python.tool import PYTHON
+from chatui.tools.tool import NAME, Tool, ToolError, ToolUnusableError
+
+_DEMO_CELSIUS = 20
+
+
+@tool(label="Looking at the clock", title="Clock", reads_private_data=False, sends_outside=False)
+def current_time(zone: Annotated[str, Field(description="IANA time zone such as Europe/Berlin", max_length=64)] = "UTC") -> dict[str, str]:
+    """The current date and time in a time zone."""
+    try:
+        now = datetime.now(UTC).astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ToolError("There is no such time zone. Use an IANA name such as Europe/Berlin.") from None
+    return {"time": now.isoformat(timespec="seconds"), "weekday": now.strftime("%A"), "zone": zone}
+
+
+@tool(label="Looking up the weather in {city}", title="Weather", reads_private_data=False, sends_outside=False)
+async def get_current_weather(
+    city: Annotated[str, Field(description="The name of the city", max_length=80)], unit: Literal["celsius", "fahrenheit"] = "celsius"
+) -> dict[str, object]:
+    """Gets the current weather in a city. (A demo: it is always the same.)"""
+    degrees = _DEMO_CELSIUS if unit == "celsius" else round(_DEMO_CELSIUS * 9 / 5 + 32)
+    return {"city": city, "temperature": degrees, "unit": unit, "sky": "sunny"}
+
+
+@tool(label="Keeping a note", title="Notes", reads_private_data=False, sends_outside=True)
+async def keep_note(text: Annotated[str, Field(description="The note", max_length=2000)]) -> dict[str, object]:
+    """Keeps a note. (A demo: it is kept nowhere, so that the call has no effect.)"""
+    return {"kept": True, "characters": len(text)}
+
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +63,7 @@ def tools() -> dict[str, Tool]:
 def _of_servers() -> dict[str, Tool]:
     if environment().tools_file is None:
         return {}
-    from chatui.tools.servers import registry  # takes 1 MB, and most installations have no such file
+    from chatui.tools import server_registry as registry  # takes 1 MB, and most installations have no such file
 
     return registry.tools()
 
@@ -35,7 +71,7 @@ def _of_servers() -> dict[str, Tool]:
 @cache
 def of_demo() -> dict[str, Tool]:
     """The tools of the built-in demo, by name. They are scripted like the demo itself."""
-    functions = (built_in.get_current_weather, built_in.keep_note)
+    functions = (get_current_weather, keep_note)
     return {function.__name__: tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in functions}
 
 
@@ -44,7 +80,7 @@ def installed() -> dict[str, Tool]:
     """The installed tools by name. Unusable tools and tools with a duplicate name are left out, and logged with the reason."""
     from chatui.tools.browser.tools import browser_tools  # takes 2 MB, and most installations offer no tools
 
-    clock = tool_of(built_in.current_time, "current_time", _OWN)
+    clock = tool_of(current_time, "current_time", _OWN)
     found = {each.name: each for each in (clock, *of_demo().values(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
@@ -68,3 +104,121 @@ def _loaded(entry: EntryPoint) -> Tool | None:
     else:
         return found
     return None
+
+
+MAX_OFFERED = 20
+"""The maximum number of tools offered at once: models choose badly among more, and each costs about 60 tokens in every prompt."""
+
+
+def has_any(*, is_demo: bool) -> bool:
+    """Whether any tool is available to anybody."""
+    return is_demo or bool(environment().tools)
+
+
+def depends_on_groups(*, is_demo: bool) -> bool:
+    """Whether availability depends on a person's groups."""
+    return not is_demo and any(environment().tools.values())
+
+
+def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
+    """The tools by name, sorted, so that the prompt begins with the same text each time. ``groups``: the person's.
+
+    ``is_demo``: the model is the built-in demo. It has only its own tools, which are scripted like the demo itself.
+    """
+    if is_demo:
+        return dict(of_demo())
+    known = tools()
+    if environment().tools_file is not None:
+        from chatui.tools import server_registry as registry  # as in ``catalogue``
+
+        registry.refresh_if_due()
+    may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
+    named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
+    return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
+
+
+def all_enabled() -> dict[str, Tool]:
+    """The tools that the operator has enabled for anybody."""
+    known = tools() if _rules() else {}
+    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
+
+
+def needs_approval(tool: Tool) -> bool:
+    """Whether each call waits for the person's approval: always, unless the operator has exempted the tool, or it is the search in the
+    person's own documents.
+    """
+    if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
+        return False
+    if tool.is_for_demo:
+        return tool.reads_private_data or tool.sends_outside
+    return tool.offered_as not in environment().tools_without_approval
+
+
+def _with_facts(tool: Tool) -> Tool:
+    """The tool with the operator's facts about it: the operator knows what the company wiki contains, and the tool's author does not."""
+    facts = environment().tool_facts.get(tool.offered_as)
+    if facts is None:
+        return tool
+    return replace(tool, reads_private_data="private" in facts, sends_outside="outside" in facts)
+
+
+def _rules() -> Mapping[str, Collection[str]]:
+    return environment().tools
+
+
+def _is_allowed(allowed: Collection[str], groups: Collection[str]) -> bool:
+    return not allowed or bool(set(allowed) & set(groups))
+
+
+MAX_NAMES = 40
+"""The maximum number of names to read: more than there are tools on offer."""
+
+
+def names_of(line: str) -> frozenset[str]:
+    """The names in a comma-separated line, without invalid ones."""
+    names = (name.strip() for name in line[:4000].split(","))
+    return frozenset([name for name in names if NAME.fullmatch(name)][:MAX_NAMES])
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """The tools that can be offered together. ``offered``: by name, in their original order. ``left_out``: by name, each with the names of
+    the tools that exclude it; without any if it is excluded by a tool that was used earlier and is no longer offered."""
+
+    offered: dict[str, Tool]
+    left_out: dict[str, tuple[str, ...]]
+
+
+def combine(tools: Mapping[str, Tool], used: Collection[str] = (), *, has_foreign_text: bool = False) -> Combination:
+    """The tools that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because their
+    results may be in every later prompt. ``has_foreign_text``: the person attached a file, or imported or inherited the conversation. Such
+    text is as private as a tool's result, and somebody else may have written it.
+
+    Tools that only read take precedence, then those that only send, then those that do both. This keeps most look-up tools.
+    """
+    if environment().tool_combinations == "any":
+        return Combination(dict(tools), {})
+    distinct: list[Tool] = []
+    left_out: dict[str, tuple[str, ...]] = {}
+    readers = {name for name in used if name not in tools or tools[name].reads_private_data}
+    for candidate in sorted(tools.values(), key=_order):
+        against = _against(candidate, distinct)
+        if against or (candidate.sends_outside and (has_foreign_text or readers - {candidate.name})):
+            left_out[candidate.name] = tuple(each.name for each in against) or tuple(sorted((readers - {candidate.name}) & set(tools)))
+        else:
+            distinct.append(candidate)
+    names = {tool.name for tool in distinct}
+    return Combination({name: tool for name, tool in tools.items() if name in names}, left_out)
+
+
+def _against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
+    """The other tools that are incompatible with this one."""
+    return [
+        other for other in others if (tool.reads_private_data and other.sends_outside) or (tool.sends_outside and other.reads_private_data)
+    ]
+
+
+def _order(tool: Tool) -> tuple[int, str]:
+    if tool.reads_private_data and tool.sends_outside:
+        return 2, tool.name
+    return int(tool.sends_outside), tool.name

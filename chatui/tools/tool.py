@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from chatui.tools.files import TurnDocuments, TurnFiles
-from renderer.harmony.system_messages import FunctionTool
+from chatui import json_schemas as checking
+from chatui.json_schemas import SchemaUnusableError
+from chatui.tools.file_access import TurnDocuments, TurnFiles
+from renderer.harmony.prompt import FunctionTool
 from renderer.markup.citations import CitableSource
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -122,3 +124,40 @@ class Tool:
     def for_turn(self, turn: CallingTurn) -> Tool:
         """The tool for the calls of one turn."""
         return replace(self, run=self.begin(turn)) if self.begin else self
+
+
+def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """The first error in the arguments, in words for the model; None if they are valid. Only the first, because there could be very many.
+
+    Raises:
+        ToolUnusableError: the schema is invalid or too complex.
+    """
+    try:
+        return checking.fault(schema, dict(arguments))
+    except SchemaUnusableError as error:
+        raise ToolUnusableError(str(error)) from None
+
+
+VALUE_CHARS = 60
+_NOT_PLAIN = re.compile(r"[^\w .,'°%+-]|_")
+"""Characters that an argument must not add to the line: the model wrote it, and the line is rendered as Markdown."""
+
+
+def line_of(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """The line for a call. The arguments have been checked against the tool's schema."""
+    return tool.label.format_map(_Shown(arguments))
+
+
+class _Shown(dict[str, str]):
+    """The arguments as plain text. A missing one is an ellipsis."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        super().__init__({name: _plain(value) for name, value in arguments.items()})
+
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
+def _plain(value: object) -> str:
+    text = " ".join(_NOT_PLAIN.sub(" ", str(value)).split())
+    return text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"

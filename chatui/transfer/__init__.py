@@ -1,1 +1,1 @@
-"""Imports, downloads and share links: conversations and files enter and leave the product here."""
+"""What comes in and goes out as a file or link: imports, exports, uploads, shares, ratings."""

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
+
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, StoredFile, User
+from chatui.database.connections import release_request_connection
+from chatui.database.short_transactions import short_transaction
+from chatui.documents import kinds
+from chatui.documents import reading as reading_for_file_intake
+from chatui.documents.reading import Reading, State
+from chatui.env import environment
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentText, FileSource, StoredFile
+from chatui.models.user import User
 from chatui.permissions import files
-from chatui.store.files import reading
+from chatui.permissions.access import NotFoundError
+from chatui.store import documents as attached
+from chatui.store import documents as texts
+from chatui.store import file_names as names
+from chatui.store import files as reading
+from chatui.store import files as storage
+from chatui.store import passages, transcripts
+from chatui.store import uploads as counting
+from chatui.store import uploads as pending_uploads
+from chatui.store.documents import AnsweringError as AnsweringError
+from chatui.store.documents import ExtractedText
+from chatui.store.files import FileDestination as FileDestination
+from chatui.store.files import FileRefusedError, NewFile
+from chatui.tools.python import tool as python_tool
+from renderer.gate import VisibleText
 
 DOWNLOAD_ACTION = "file download"
 """The action in the audit log when staff download somebody's file: one of ``debug_views.DOWNLOADS``."""
@@ -48,3 +79,272 @@ def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     """The path below ``folder`` and the bytes of each file of a conversation, one at a time; for each name, the newest file."""
     for file, data in reading.with_data(reading.of_conversation(row.pk)):
         yield f"{folder}/{file.name}", data
+
+
+log = logging.getLogger(__name__)
+
+SECONDS = 60.0
+
+
+class Verdict(StrEnum):
+    """The scanner's verdict. Only clean files are stored."""
+
+    CLEAN = "clean"
+    INFECTED = "infected"
+    UNCHECKED = "unchecked"
+
+
+def scan(command: str, data: bytes) -> Verdict:
+    """Pass a file to the command's standard input. Exit code 0 means clean, 1 infected; any other, or a timeout, means not checked.
+
+    Without a command every file counts as clean.
+    """
+    if not command:
+        return Verdict.CLEAN
+    try:
+        # The operator's own command line, without a shell; it contains nothing from the file.
+        done = subprocess.run(shlex.split(command), input=data, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        log.warning("a file could not be checked by the scanner (%s)", type(error).__name__)
+        return Verdict.UNCHECKED
+    if done.returncode not in (0, 1):
+        log.warning("a file could not be checked by the scanner (exit code %d)", done.returncode)
+    return {0: Verdict.CLEAN, 1: Verdict.INFECTED}.get(done.returncode, Verdict.UNCHECKED)
+
+
+MAX_RESULTS = 50
+"""The most results of one search. Older files can be found by name."""
+_MAX_ROWS = 500
+"""The most rows to read: a file may have been sent many times."""
+_MAX_WORDS = 8
+
+
+def search(person: User, words: str) -> tuple[list[StoredFile], bool]:
+    """The files whose names contain all of these words, newest first, with their contents; and whether there are more.
+
+    Each pair of name and content occurs once.
+    """
+    rows = files.own_documents(person).filter(content__document__state=State.READ)
+    for word in transcripts.storable(words).split()[:_MAX_WORDS]:
+        rows = rows.filter(name__icontains=word)
+    newest: dict[tuple[int, str], StoredFile] = {}
+    read = list(rows.select_related("content").order_by("-created_at", "pk")[:_MAX_ROWS])
+    for row in read:
+        newest.setdefault((row.content_id, row.name), row)
+    return list(newest.values())[:MAX_RESULTS], len(newest) > MAX_RESULTS or len(read) == _MAX_ROWS
+
+
+def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> StoredFile:
+    """Attach a file that was sent before to a message box, with its content and extracted text, unless it already waits there.
+
+    Raises:
+        NotFoundError: ``search`` would not return it.
+    """
+    with short_transaction():
+        storage.lock_owner(person.pk)
+        known = files.own_documents(person).filter(content__document__state=State.READ, pk=file_id).select_related("content").first()
+        if known is None:
+            raise NotFoundError
+        same = pending_uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
+        file = same or StoredFile.objects.create(
+            owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
+        )
+    pending_uploads.trim(person.pk)
+    return file
+
+
+MAX_WAITING_PER_PERSON = 12
+"""The most files of one person that wait in this process at once. A page sends up to ten."""
+MAX_WAITING = 100
+"""The most waiting files of all people together. Waiting files are on disk."""
+MAX_IN_MEMORY = 3
+"""The most files in memory at once. Each may take 20 MB, and several times as much while it is stored."""
+
+
+class QueueFullError(Exception):
+    """Too many files are in the queue: of this person, or of all people together."""
+
+
+class UploadQueue:
+    """One queue of uploads for each person. ``memory_slots``: a semaphore, to be held while a file is in memory."""
+
+    def __init__(self, max_per_person: int = MAX_WAITING_PER_PERSON, max_waiting: int = MAX_WAITING) -> None:
+        self.memory_slots = threading.BoundedSemaphore(MAX_IN_MEMORY)
+        self._max_per_person = max_per_person
+        self._max_waiting = max_waiting
+        self._mutex = threading.Lock()
+        self._waiting: dict[UUID, tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def place(self, person_id: UUID) -> Iterator[threading.Lock]:
+        """A place in the queue for one file. The file is read while the returned lock is held.
+
+        Raises:
+            QueueFullError: the queue is full.
+        """
+        with self._mutex:
+            lock, count = self._waiting.get(person_id, (threading.Lock(), 0))
+            if count >= self._max_per_person or sum(each for _, each in self._waiting.values()) >= self._max_waiting:
+                raise QueueFullError
+            self._waiting[person_id] = (lock, count + 1)
+        try:
+            yield lock
+        finally:
+            with self._mutex:
+                _, count = self._waiting.pop(person_id)
+                if count > 1:
+                    self._waiting[person_id] = (lock, count - 1)
+
+
+_queue = UploadQueue()
+
+T = TypeVar("T")
+
+
+class UploadRefusedError(Exception):
+    """The file was not accepted.
+
+    ``why``: a value of ``documents.kinds.Reason``, or one of those in ``display.files.upload_status``. ``found``: the extracted text, if
+    the file was read.
+    """
+
+    def __init__(self, why: str, found: Reading | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.found = found
+
+
+def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> StoredFile:
+    """Store an uploaded file with its extracted text until it is sent. Blocks while the file is read, which takes seconds for a long one,
+    and before that while the person's earlier uploads are read. ``load`` returns the bytes, and is called when the file's turn comes. If
+    too many files wait to be sent, the oldest are deleted.
+
+    Raises:
+        UploadRefusedError: the file is refused, or has no text. Nothing is stored.
+    """
+    release_request_connection()
+    try:
+        with _queue.place(place.owner_id) as lock, lock, _queue.memory_slots:
+            return _stored(place, name, load())
+    except QueueFullError:
+        raise UploadRefusedError("busy") from None
+
+
+def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
+    detected = kinds.detect(names.clean(name), data)
+    if detected.reason:
+        raise UploadRefusedError(detected.reason)
+    _scan(data)
+    new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
+    file = _with_room(place.owner_id, lambda: storage.save(place, new))
+    pending_uploads.trim(place.owner_id)
+    try:
+        _read(file, data)
+    except BaseException:
+        remove(file)
+        raise
+    return file
+
+
+def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
+    """Run a step in a transaction.
+
+    If the person's storage is full, their old uploads that were never sent are deleted, and the step is tried once more.
+    """
+    for is_last in (False, True):
+        try:
+            with short_transaction():
+                return step()
+        except FileRefusedError as error:
+            if is_last or not pending_uploads.forget(person_id):
+                raise UploadRefusedError(error.why) from None
+    raise AssertionError
+
+
+def remove(file: StoredFile) -> None:
+    """Delete a file that waits to be sent. A file that was sent meanwhile is not deleted."""
+    storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
+
+
+def _scan(data: bytes) -> None:
+    verdict = scan(environment().file_scanner, data)
+    if verdict is not Verdict.CLEAN:
+        raise UploadRefusedError(verdict)
+
+
+def _read(file: StoredFile, data: bytes) -> None:
+    """Extract the text of a file, unless the same content was read before."""
+    known = DocumentText.objects.filter(content=file.content_id).first()
+    if known is not None and known.state == State.READ:
+        return
+    release_request_connection()
+    found = async_to_sync(reading_for_file_intake.read)(file.name, data)
+    if found.state is not State.READ:
+        raise UploadRefusedError(found.reason, found)
+    tokens, is_counted = counting.tokens_of([part.text for part in found.parts])
+    read = ExtractedText(found, tokens, is_counted)
+
+    def keep() -> DocumentText:
+        storage.lock_owner(file.owner_id)
+        if not StoredFile.objects.filter(pk=file.pk).exists():
+            raise UploadRefusedError("gone")
+        storage.check_room(file.owner_id, read.bytes)
+        return texts.save(file.content, read)
+
+    _with_room(file.owner_id, keep)
+
+
+def text_of(user: User | None, file_id: UUID) -> VisibleText:
+    """The extracted text of the person's own file, with a label above each part.
+
+    Raises:
+        NotFoundError: as ``files.own_file``, and if there is no text.
+    """
+    parts = texts.parts_of(files.own_file(user, file_id))
+    if not parts:
+        raise NotFoundError
+    return transcripts.own_words("\n\n".join(f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class PassageInContext:
+    """A passage of the person's own document, with the text before and after it. It is passage ``number`` of ``count``."""
+
+    name: str = field(repr=False)
+    file_id: UUID
+    label: str
+    before: VisibleText = field(repr=False)
+    text: VisibleText = field(repr=False)
+    after: VisibleText = field(repr=False)
+    number: int
+    count: int
+
+
+def passage_of(user: User | None, file_id: UUID, number: int) -> PassageInContext:
+    """A passage of the person's own file.
+
+    Raises:
+        NotFoundError: as ``files.own_file``, and if it has no such passage.
+    """
+    file = files.own_file(user, file_id)
+    found = passages.surroundings(file.content_id, number)
+    if found is None:
+        raise NotFoundError
+    before, text, after = (transcripts.own_words(each) for each in (found.before, found.text, found.after))
+    return PassageInContext(file.name, file.pk, found.label, before, text, after, found.number, found.count)
+
+
+def delete(person: User, file_id: UUID) -> None:
+    """Delete a file that the person uploaded, also from later prompts and from the conversation's Python interpreter.
+
+    Raises:
+        NotFoundError: as ``files.own_file``, and if a tool made the file.
+        AnsweringError: an answer is being written in its conversation.
+    """
+    file = files.own_file(person, file_id)
+    if file.source != FileSource.PERSON:
+        raise NotFoundError
+    conversation_id = file.conversation_id
+    attached.delete(file)
+    if conversation_id is not None:
+        python_tool.forget_files_from_thread(conversation_id, [file.name])

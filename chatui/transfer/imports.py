@@ -7,25 +7,77 @@ remains marked as imported, even if it is renamed.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
+from django.db import DatabaseError
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import ProductCode, counted
-from chatui.models import Conversation, User
-from chatui.models.conversation import Effort
-from chatui.store import document_headers, transcripts, unfinished_imports
-from chatui.store.bulk_append import Placed
+from chatui.models.conversation import Conversation, Effort
+from chatui.models.message import Author
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.store import bulk_append, document_headers, erasure, transcripts
+from chatui.store import bulk_append as unfinished_imports
+from chatui.store.bulk_append import ImportLostError, Placed
 from chatui.store.transcripts import FrameMetadata
-from chatui.transfer import import_storage, upload
+from chatui.transfer import upload
+from chatui.transfer.other_products import frames, reading
+from chatui.transfer.other_products.conversation_tree import Counts, ExportedConversation, Kind, Node
+from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.errors import OpenChatMLError
+from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES
+from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.ocml.document_header import DocumentHeader
 
-__all__ = ["ImportRefusedError", "Imported", "import_transcript"]
+_RESERVED = PRODUCT_NAMES | {DOCUMENT_NAME}
+
+
+def check_no_other_import(person: User) -> None:
+    """Erase unfinished imports of dead processes.
+
+    Raises:
+        ImportRefusedError: another import of this person is running.
+    """
+    erasure.sweep()
+    if unfinished_imports.is_in_progress(person):
+        refuse(ProductCode.RATE, _("another of your imports is still running"))
+
+
+def as_imported(frame: Frame) -> Frame:
+    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and characters that PostgreSQL cannot
+    store. A document becomes an ordinary message: a document without its file is invisible, and an import must not give a model text that
+    its owner cannot see.
+    """
+    header = replace(frame.header, name=None) if frame.header.name in _RESERVED else frame.header
+    return replace(frame, header=header, body=transcripts.storable(frame.body))
+
+
+def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
+    """Store the frames (at least one) of a new conversation, and make it visible to its owner, open at the frame with index ``leaf``.
+
+    Raises:
+        ImportRefusedError: it was erased meanwhile, or took too long.
+        ImportedMeanwhileError: another upload imported the same conversation first; this one is erased.
+    """
+    try:
+        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
+        unfinished_imports.complete(conversation, keys[leaf])
+    except ImportLostError:
+        refuse(ProductCode.NOT_FOUND, _("the import was removed while it was being written"))
+    except BaseException:
+        with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
+            unfinished_imports.abandon(conversation)
+        raise
+
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +101,9 @@ def import_transcript(person: User, data: bytes) -> Imported:
         ImportRefusedError: it is too large, not a transcript, has nothing that its owner may see, or another import of this person is
         running.
     """
-    import_storage.check_no_other_import(person)
+    check_no_other_import(person)
     read = upload.read(data)
-    frames = [replace(item, frame=import_storage.as_imported(item.frame)) for item in read.finished]
+    frames = [replace(item, frame=as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         refuse(ProductCode.EMPTY, _("the transcript contains no message that you may see"))
@@ -61,7 +113,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
         Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
     ]
-    import_storage.store_frames(conversation, chain, len(chain) - 1)
+    store_frames(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)
@@ -84,3 +136,149 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
         effort=effort if effort in Effort.values else Effort.MEDIUM,
         document_header=text,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """All frames of a conversation, and the index of the last one on the branch that was open there."""
+
+    placed: Sequence[Placed]
+    leaf: int
+
+
+def tree_of(exported: ExportedConversation) -> Tree:
+    """Build the tree. A node whose parent does not exist is a root; duplicates and nodes in cycles are left out and counted."""
+    nodes: dict[str, Node] = {}
+    for node in exported.nodes:
+        nodes.setdefault(node.key, node)
+    placed, ends = list[Placed](), dict[str, int | None]()
+    for node in _in_order(nodes):
+        end = ends.get(node.parent) if node.parent is not None else None
+        for frame in node.frames:
+            placed.append(Placed(frame, end, FrameMetadata(is_complete=node.is_complete), node.at))
+            end = len(placed) - 1
+        ends[node.key] = end
+    exported.left_out[Kind.UNPLACED] += len(exported.nodes) - len(ends)
+    current = ends.get(exported.current)
+    return Tree(placed, _end_below(placed, len(placed) - 1 if current is None else current))
+
+
+def _in_order(nodes: dict[str, Node]) -> Iterator[Node]:
+    children: dict[str | None, list[Node]] = {}
+    for node in nodes.values():
+        children.setdefault(node.parent if node.parent in nodes else None, []).append(node)
+    waiting = children.get(None, [])[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children.get(node.key, []))
+
+
+def _end_below(placed: Sequence[Placed], place: int) -> int:
+    """The index of the last frame of the branch through a frame: at each fork, the last child."""
+    last_child = {item.parent: index for index, item in enumerate(placed)}
+    while place in last_child:
+        place = last_child[place]
+    return place
+
+
+OWN_TITLE_CHARS = 100
+MAX_CONVERSATIONS = 500
+MAX_MESSAGES = 20_000
+MAX_SECONDS = 20.0
+"""The longest time of one import. The conversation at which a limit is reached is still imported completely."""
+MAX_CONVERSATION_FRAMES = 5_000
+MAX_CONVERSATION_CHARS = 3_000_000
+
+
+@dataclass(slots=True)
+class ImportedExport:
+    """The result: the new conversations, and how many items of each kind were hidden or left out."""
+
+    conversations: list[Conversation] = field(default_factory=list)
+    left_out: Counts = field(default_factory=Counts)
+
+
+def import_export(person: User, data: bytes) -> ImportedExport:
+    """Store the conversations of an export.
+
+    Raises:
+        ImportRefusedError: it cannot be read at all, or another import of this person is running.
+    """
+    check_no_other_import(person)
+    result, limit = ImportedExport(), _Limit()
+    known = access.own_import_keys(person)
+    for found in reading.conversations(data):
+        if isinstance(found, Kind):
+            result.left_out[found] += 1
+        elif found.key in known:
+            result.left_out[Kind.CONVERSATION_EXISTS] += 1
+        elif limit.is_reached:
+            result.left_out[Kind.CONVERSATION_POSTPONED] += 1
+        else:
+            known.add(found.key)
+            _import(person, found, result, limit)
+    return result
+
+
+class _Limit:
+    """Counts the messages and the time of one upload."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + MAX_SECONDS
+        self._conversations = self._messages = 0
+
+    def count(self, messages: int) -> None:
+        self._conversations += 1
+        self._messages += messages
+
+    @property
+    def is_reached(self) -> bool:
+        return self._conversations >= MAX_CONVERSATIONS or self._messages >= MAX_MESSAGES or time.monotonic() > self._end
+
+
+def _import(person: User, found: RawConversation, result: ImportedExport, limit: _Limit) -> None:
+    exported = found.read()
+    kind = exported if isinstance(exported, Kind) else _store(person, found.key, exported, result, limit)
+    if kind is not None:
+        result.left_out[kind] += 1
+
+
+def _store(person: User, key: str, exported: ExportedConversation, result: ImportedExport, limit: _Limit) -> Kind | None:
+    """Store one conversation. Returns the reason if it is not stored."""
+    tree = tree_of(exported)
+    if len(tree.placed) > MAX_CONVERSATION_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_CONVERSATION_CHARS:
+        return Kind.CONVERSATION_TOO_LARGE
+    placed = [replace(item, frame=as_imported(item.frame)) for item in tree.placed]
+    first = _first_visible(placed)
+    if first is None:
+        return Kind.CONVERSATION_EMPTY
+    conversation = Conversation(
+        owner=person,
+        title=_title(exported, first),
+        model=transcripts.header_text(exported.model),
+        imported_from=exported.source,
+        import_key=key,
+    )
+    unfinished_imports.begin(conversation)
+    conversation.active_at = exported.active_at or exported.created_at or timezone.now()
+    conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
+    try:
+        store_frames(conversation, placed, tree.leaf)
+    except unfinished_imports.ImportedMeanwhileError:
+        return Kind.CONVERSATION_EXISTS
+    limit.count(len(placed))
+    result.conversations.append(conversation)
+    result.left_out.update(exported.left_out)
+    return None
+
+
+def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
+    frame = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
+    return show(frame, Audience.END_USER) if frame else None
+
+
+def _title(exported: ExportedConversation, first: VisibleText) -> str:
+    """The title in the export, if it is safe to show; otherwise the beginning of the first visible text."""
+    own = transcripts.own_words(transcripts.storable(frames.title(exported.title)))
+    return transcripts.title_of(own, OWN_TITLE_CHARS) or transcripts.title_of(first, OWN_TITLE_CHARS) or "Imported conversation"

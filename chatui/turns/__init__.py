@@ -1,1 +1,1 @@
-"""Answering a user's message. Read ``start``, ``running``, ``runner``, ``streams``, ``sweep``."""
+"""A turn from its question to its end: ask, start, open, run, sample, record, publish, end."""

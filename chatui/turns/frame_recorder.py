@@ -16,24 +16,52 @@ from django.utils import timezone
 
 from chatui.codes import ProductCode, counted
 from chatui.database.writer import writer
-from chatui.error_reports import log_without_content
-from chatui.models import Message
 from chatui.models.keys import new_key
+from chatui.models.message import Message
+from chatui.observability.error_reports import log_without_content
+from chatui.store import hidden_text as withdrawal
 from chatui.store import transcripts
-from chatui.store.retention import withdrawal
 from chatui.store.turn_pieces import Pieces
-from chatui.tools.call_ids import CallIds
+from chatui.tools.replies import CallIds
 from chatui.turns import ledger
-from chatui.turns.continued_text import TextBeforeCut
 from chatui.turns.leases import leases
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
-from chatui.turns.summaries.turn_summary import TurnSummary
+from chatui.turns.summaries import TurnSummary
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, is_answer
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, may_see
+
+
+class TextBeforeCut:
+    """The text before the cut. Pass each event of the sample to ``feed``: the first answer that opens is given this text as its start."""
+
+    def __init__(self, cut_answer: Frame | None = None) -> None:
+        """``cut_answer``: the answer to continue; None, or a frame without text, if the sample starts a new one."""
+        self._text = cut_answer.body if cut_answer else ""
+        self._is_waiting = bool(self._text)
+        self.is_open = False
+        """Whether the open frame begins with this text."""
+
+    def __bool__(self) -> bool:
+        """Whether the sample continues any text."""
+        return bool(self._text)
+
+    def feed(self, event: RawEvent) -> list[RawEvent]:
+        """The event, with the old text added after the event that opens the answer."""
+        if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
+            self._is_waiting, self.is_open = False, True
+            return [event, FrameText(self._text)]
+        if isinstance(event, FrameClosed):
+            self.is_open = False
+        return [event]
+
+    def is_exceeded_by(self, frame: Frame) -> bool:
+        """Whether a frame that is about to be stored contains more than white space, and more than the cut answer did."""
+        return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())
+
 
 log = logging.getLogger(__name__)
 

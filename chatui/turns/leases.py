@@ -17,12 +17,12 @@ from uuid import UUID
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 
-from chatui.database import clock, pools
+from chatui.database import connections as clock
+from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, ends_one_statement, is_transient, outages
-from chatui.delivery.bus import PROCESS
-from chatui.models import Turn, TurnPiece
-from chatui.models.turn import TurnState
+from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store.turn_pieces import Pieces
+from chatui.wire.bus import PROCESS
 
 log = logging.getLogger(__name__)
 

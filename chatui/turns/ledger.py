@@ -9,40 +9,88 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from itertools import dropwhile
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
 from django.db.models import QuerySet, UUIDField
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
-from chatui.backends.context.token_budget import SEEN_CHARS
-from chatui.database import clock
+from chatui.backends.context_window import SEEN_CHARS
+from chatui.database import connections as clock
 from chatui.database.compiled_statements import CompiledDelete, Parameter
-from chatui.models import Conversation, Message, Turn, TurnPiece
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
-from chatui.models.usage.entry import UsageKind
-from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
-from chatui.store.branch_walk import PromptMessage
-from chatui.store.documents import attached
-from chatui.store.retention import hidden_text, withdrawal
-from chatui.turns.requests import instructions
-from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.statements import asking, ending
+from chatui.instructions import instructions_for
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn, TurnPiece, TurnState
+from chatui.models.usage import UsageKind
+from chatui.models.user import User
+from chatui.prompts import format_preferences, format_program_instructions
+from chatui.store import branches as branch_walk
+from chatui.store import continuation, document_headers, hidden_text, requests, transcripts
+from chatui.store import documents as attached
+from chatui.store import hidden_text as withdrawal
+from chatui.store.branches import PromptMessage
+from chatui.turns import statements as asking
+from chatui.turns import statements as ending
+from chatui.turns.asks import ProgramAsk
 from chatui.usage import settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frame_kinds import ANSWER, DOCUMENT_NAME, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
-from renderer.frames import Frame, Role, Terminator
+from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
 from renderer.summary import frame as summary_frame
+
+
+def frames_of(turn: Turn, program: ProgramAsk | None) -> tuple[Frame, ...]:
+    """All instructions for one request. ``turn`` must come with its conversation and person. Takes one statement in a folder, and one more
+    if groups have instructions."""
+    operators = instructions_for(turn.asked_by.group_names)
+    own = () if program else _own(turn.conversation, turn.asked_by)
+    preferences = "\n\n".join(filter(None, (*own, _of_folder(turn.conversation))))
+    return (
+        *_developer(operators),
+        *_developer(format_preferences(preferences) if preferences else ""),
+        *_of_program(program.all_instructions if program else "", has_operators=bool(operators)),
+    )
+
+
+def today(person: User) -> date | None:
+    """The date in the person's time zone; None if they have not set one."""
+    try:
+        return datetime.now(UTC).astimezone(ZoneInfo(person.time_zone)).date() if person.time_zone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None  # a zone that this machine does not know
+
+
+def _own(conversation: Conversation, person: User) -> tuple[str, ...]:
+    """The person's instructions for all conversations; none if they are turned off in this one."""
+    is_off = conversation.without_instructions or conversation.owner_id != person.pk
+    return () if is_off else (person.instructions,)
+
+
+def _of_folder(conversation: Conversation) -> str | None:
+    """The instructions of the conversation's folder, read for each request."""
+    folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
+    return folder.values_list("instructions", flat=True).first() if folder else None
+
+
+def _of_program(text: str, *, has_operators: bool) -> tuple[Frame, ...]:
+    # Marked as a program's only if there are instructions of the operator, with which they could be confused.
+    return _developer(format_program_instructions(text) if text and has_operators else text)
+
+
+def _developer(text: str) -> tuple[Frame, ...]:
+    return (Frame(Header(Role.DEVELOPER), text),) if text else ()
+
 
 log = logging.getLogger(__name__)
 _PIECES = CompiledDelete(lambda: TurnPiece.objects.filter(turn=Parameter("turn", UUIDField())))
@@ -147,8 +195,8 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     seen = [known.get(message.key) or document.parse_frame(message.text) for message in messages if not _is_instruction(message)]
     job = replace(
         job_of(turn),
-        frames=(*instructions.frames_of(turn, program), *history.frames_for_prompt(seen)),
-        today=None if program else instructions.today(turn.asked_by),
+        frames=(*frames_of(turn, program), *history.frames_for_prompt(seen)),
+        today=None if program else today(turn.asked_by),
         place_id=place_id,
         turns_left_out=left_out,
         counted=_counted(messages),

@@ -17,15 +17,15 @@ from functools import partial
 from uuid import UUID
 
 from chatui import wire
-from chatui.delivery import groups
-from chatui.delivery.bus import PROCESS, bus
 from chatui.display.conversation import ShownPart
-from chatui.error_reports import log_without_content
+from chatui.observability.error_reports import log_without_content
 from chatui.turns.ledger import Job
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import PROCESS, bus
 from renderer.events import RawEvent
 from renderer.gate import Audience, VisibleText
 from renderer.markup.citations import CitableSource

@@ -16,43 +16,38 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.backends.base import BackendError
-from chatui.backends.hosted.tools import HostedTools
+from chatui.backends.hosted_tools import HostedTools
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.delivery import groups
-from chatui.delivery.bus import Message, bus
-from chatui.display import fragments, list_events
-from chatui.display.conversation import EndedTurn
-from chatui.display.tools.sources import sources_of
-from chatui.error_reports import log_without_content
+from chatui.display import conversation_list as list_events
+from chatui.display import fragments
+from chatui.display.conversation import EndedTurn, sources_of
 from chatui.model_servers import connected
-from chatui.models import Turn
-from chatui.models.turn import TurnState
+from chatui.models.turn import Turn, TurnState
+from chatui.observability.error_reports import log_without_content
 from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
-from chatui.turns import ledger, queued
+from chatui.turns import ending as last_write
+from chatui.turns import ledger, titles
+from chatui.turns import opening as server_tools
+from chatui.turns import slots as queued
+from chatui.turns.answer_now import AnswerNow
 from chatui.turns.calls.conductor import Conductor
-from chatui.turns.cutting.answer_now import AnswerNow
+from chatui.turns.checked_answers import CheckedAnswers, format_of
+from chatui.turns.ending import PROCESS_ENDED, failed_by, note_end, verdict
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.ledger import Account, LeaseLostError, Outcome
-from chatui.turns.opening import server_tools
-from chatui.turns.opening.first_request import first_request
-from chatui.turns.opening.summary import summary_of
-from chatui.turns.outcomes import last_write
-from chatui.turns.outcomes.end_log import note_end
-from chatui.turns.outcomes.verdict import PROCESS_ENDED, failed_by, verdict
-from chatui.turns.preparing.announcement import created
-from chatui.turns.preparing.reading import opening_at_once, opening_of
+from chatui.turns.opening import created, first_request, opening_at_once, opening_of, summary_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
-from chatui.turns.structured.checked_answers import CheckedAnswers, format_of
-from chatui.turns.titles import background as titles
+from chatui.wire import bus as groups
+from chatui.wire.bus import Message, bus
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
 from renderer.gate import Audience, show

@@ -16,29 +16,65 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chatui import wire
 from chatui.codes import ProductCode
-from chatui.database import clock, pools
+from chatui.database import connections as clock
+from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
-from chatui.delivery import groups
-from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
-from chatui.display import list_events
-from chatui.models import Turn, User
-from chatui.models.turn import TurnState
+from chatui.display import conversation_list as list_events
+from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
+from chatui.observability import spans
+from chatui.observability.error_reports import log_without_content
+from chatui.store import erasure
 from chatui.tools import execution
-from chatui.tools.python import python_tool
-from chatui.tracing import spans
-from chatui.turns import leases, ledger, queued, start, sweep
-from chatui.turns.opening import documents
-from chatui.turns.programs import deletion
-from chatui.turns.programs.starting import start_program
-from chatui.turns.requests.by_program import ProgramAsk
+from chatui.tools.python import tool as python_tool
+from chatui.turns import leases, ledger, start, sweep
+from chatui.turns import slots as queued
+from chatui.turns import start as documents
+from chatui.turns import temporary as ending
+from chatui.turns.asks import ProgramAsk
+from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.slots import slots
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
-from chatui.turns.temporary import ending
+from chatui.wire import bus as groups
+from chatui.wire.bus import PROCESS, bus, send_to_from_thread
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
+
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def erase_after(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+    """Erase the conversation as soon as ``turn`` is done."""
+    task = asyncio.create_task(_erase_when_done(turn, conversation_id), name=f"forget {conversation_id}")
+    _tasks.add(task)  # the event loop keeps only a weak reference
+    task.add_done_callback(_tasks.discard)
+
+
+def erase_ended() -> int:
+    """Erase the conversations of ended turns that must not be stored, and no others. Returns how many were erased."""
+    turns = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
+    keys = list(turns.values_list("turn__conversation", flat=True))
+    for key in keys:
+        _erase(key)
+    return len(keys)
+
+
+def _erase(conversation_id: UUID) -> None:
+    python_tool.forget_ended_from_thread(conversation_id)
+    erasure.erase_conversation(conversation_id)
+
+
+async def _erase_when_done(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+    await asyncio.wait([turn])
+    try:
+        await pools.turns.run_with_retries(_erase, conversation_id)
+    except Exception as error:  # noqa: BLE001 - ``erase_ended`` erases it later
+        log_without_content(log, conversation_id, error)
+
 
 DRAIN_SECONDS = 5.0
 """How long a process waits for its pending writes when it exits."""
@@ -104,7 +140,7 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
         raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
     launch(started)
     if not asked.is_kept:
-        deletion.erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
+        erase_after(_runners[started.turn.pk][1], started.turn.conversation_id)
     return started
 
 
@@ -237,7 +273,7 @@ async def _reap_often() -> None:
 
 
 async def _reap() -> None:
-    await pools.reaper.run(deletion.erase_ended)
+    await pools.reaper.run(erase_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
         if state := await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)

@@ -5,36 +5,134 @@ Nothing is sent to a model here. ``running.ask`` runs this in the writer, and th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.accounts import group_limits
+from chatui.accounts import groups as group_limits
 from chatui.accounts.sessions import is_same
 from chatui.codes import ProductCode
 from chatui.env import environment
-from chatui.model_servers import model_choice
-from chatui.models import Conversation, Message, SentDocument, ToolRule, Turn, User
-from chatui.models.conversation import Effort
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.instructions import instructions_for
+from chatui.model_servers import choice as model_choice
+from chatui.model_servers.choice import NoSuchModelError
+from chatui.models.conversation import Conversation, Effort
+from chatui.models.files import DocumentUse, SentDocument
+from chatui.models.message import Author, Message
+from chatui.models.tools import ToolRule
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.permissions import access
-from chatui.prompts.operators import instructions_for
-from chatui.store import continuation, transcripts
-from chatui.store.documents import versions
-from chatui.store.temporary import lifetime
+from chatui.store import context_use as budget
+from chatui.store import continuation, passages, transcripts
+from chatui.store import documents as attached
+from chatui.store import question_versions as versions
+from chatui.store import temporary as lifetime
+from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocument, TooLargeError
+from chatui.store.transcripts import TreePosition
+from chatui.turns import statements as asking
 from chatui.turns import sweep
-from chatui.turns.opening import documents as opening
-from chatui.turns.opening import reserved
-from chatui.turns.requests.by_person import Ask as Ask  # for callers
-from chatui.turns.requests.by_person import Kind as Kind
-from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.requests.refusal import AskRefusedError as AskRefusedError  # for callers
-from chatui.turns.statements import asking
-from chatui.usage.limit_status import NearLimit
+from chatui.turns.asks import Ask as Ask
+from chatui.turns.asks import AskRefusedError as AskRefusedError
+from chatui.turns.asks import Kind as Kind
+from chatui.turns.asks import ProgramAsk
+from chatui.usage import counting as estimates
+from chatui.usage import reserving
+from chatui.usage.limits import NearLimit, limits_of
+from chatui.usage.reserving import LimitReachedError, Reserved
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
+
+
+def reserved_for(person: User, conversation: UUID | None, text: str, tokens_before: int) -> Reserved | None:
+    """The reservation; None if the person has no limit. If nobody has one, this takes no statement. Call with the person's row locked.
+
+    Raises:
+        AskRefusedError: a limit is reached.
+    """
+    limits = limits_of(person)
+    if not limits:
+        return None
+    before = tokens_before
+    if conversation is not None and not limits.day_tokens == limits.month_tokens is None:
+        # The next answer reads about as much as the last one read and wrote.
+        last = Turn.objects.filter(conversation=conversation, asked_by=person).order_by("-started_at")
+        before += sum(number or 0 for number in last.values_list("input_tokens", "output_tokens").first() or ())
+    try:
+        return reserving.reserve(person, limits, estimates.tokens_to_reserve(text, before))
+    except LimitReachedError as reached:
+        raise AskRefusedError(reached.code, reached.until) from None
+
+
+def prepared(person: User, ask: Ask) -> Ask:
+    """The request with its documents. This can take seconds, so it must not run in the writer. A repeated request is returned unchanged.
+
+    Raises:
+        NotFoundError: a file does not exist, has no text, or lacks the requested pages.
+        AskRefusedError: the documents do not fit together, or one is to be searched and the model cannot search.
+    """
+    if Turn.objects.filter(asked_by=person, client_id=ask.client_id).exists():
+        return ask
+    choice = _choice(person, ask)
+    if any(use.use == DocumentUse.SEARCH for use in ask.files) and not budget.can_search(choice):
+        raise AskRefusedError(ProductCode.TOO_LARGE)
+    room = budget.room(person, budget.context_of(person, choice), ask.text)
+    try:
+        documents = tuple(attached.prepare(person.pk, ask.files, room, _of_edited(person, ask)))
+    except (NoSuchFileError, PlacesError):
+        raise access.NotFoundError from None
+    except TooLargeError:
+        raise AskRefusedError(ProductCode.TOO_LARGE) from None
+    for each in documents:
+        if each.use.use == DocumentUse.SEARCH:
+            passages.index(each.file.content_id)
+    return replace(ask, documents=documents)
+
+
+def _of_edited(person: User, ask: Ask) -> frozenset[UUID]:
+    """The files of the question that is being edited: the new version may use them too."""
+    if ask.kind is not Kind.EDIT:
+        return frozenset()
+    question = access.message_of(access.own_conversation(person, ask.conversation), ask.question)
+    return frozenset(row.file_id for row in of_question(question) if row.file_id)
+
+
+def put(conversation: Conversation, place: TreePosition, documents: Sequence[PreparedDocument]) -> TreePosition:
+    """Store the documents at a place, in the caller's transaction. Returns the place of the question.
+
+    Raises:
+        NotFoundError: a file has meanwhile been sent or deleted.
+    """
+    if not documents:
+        return place
+    try:
+        return attached.put(conversation, place, documents)
+    except NoSuchFileError:
+        raise access.NotFoundError from None
+
+
+def of_question(question: Message) -> tuple[SentDocument, ...]:
+    """The documents that came with a question, as pages show them. One statement; none for a conversation's first question without any."""
+    return attached.of_questions([question]).get(question.pk, ())
+
+
+def tokens_of(ask: Ask) -> int:
+    """The approximate token count of a question's documents."""
+    return sum(each.given.tokens for each in ask.documents)
+
+
+def _choice(person: User, ask: Ask) -> str:
+    """The model that will read the documents. Whether it exists is only checked when the turn starts."""
+    choice = ask.choice or ""
+    if ask.choice is None and ask.conversation is not None:
+        choice = access.own_conversation(person, ask.conversation).choice
+    try:
+        return model_choice.validated(person, choice)
+    except NoSuchModelError:
+        return choice
+
 
 TITLE_CHARS = 60
 
@@ -84,7 +182,7 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
     if vars(person)["twin"]:
         return started_before(person, ask)
     running = vars(person)["running"] or 0
-    reservation = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before + opening.tokens_of(ask))
+    reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
     started = _start(person, _Wanted(ask, text, lease_owner, running, reservation.tokens if reservation else None, created))
     return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
 
@@ -206,7 +304,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
     question, after, base = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is Kind.REGENERATE or ask.conversation is None or wanted.created is not None
-    documents = opening.of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
+    documents = of_question(question) if ask.documents or ask.kind is Kind.EDIT else ()
     others = () if is_old else transcripts.question_versions(tree.conversation, base)
     return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=others, documents=documents)
 
@@ -309,7 +407,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
     ask, conversation = wanted.ask, tree.conversation
     if ask.kind is Kind.SEND:
         end, after = _end(tree), tree.last_question
-        place, base = opening.put(conversation, end, ask.documents), end.parent_id
+        place, base = put(conversation, end, ask.documents), end.parent_id
     else:
         old = access.message_of(conversation, ask.question, after=transcripts.question_before(), **versions.base_columns())
         if old.role != Role.USER or not old.is_visible:
@@ -320,7 +418,7 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         if ask.kind is Kind.REGENERATE:
             return old, after, base
         above = base if ask.has_own_files else old.parent_id
-        place = opening.put(conversation, transcripts.TreePosition(above, tree.position), ask.documents)
+        place = put(conversation, transcripts.TreePosition(above, tree.position), ask.documents)
     return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after, base
 
 

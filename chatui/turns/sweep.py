@@ -14,20 +14,23 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
-from chatui.database import clock
+from chatui.database import connections as clock
 from chatui.database.faults import outages
-from chatui.delivery import groups
-from chatui.delivery.bus import send_from_thread
-from chatui.display import list_events
-from chatui.models import Conversation, Message, Turn
-from chatui.models.turn import LATEST_FIRST, TurnState
-from chatui.store import continuation, transcripts, turn_pieces
-from chatui.store.retention import hidden_text, withdrawal
-from chatui.turns import ledger, queued
+from chatui.display import conversation_list as list_events
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import LATEST_FIRST, Turn, TurnState
+from chatui.store import continuation, hidden_text, transcripts, turn_pieces
+from chatui.store import hidden_text as withdrawal
+from chatui.turns import ledger
+from chatui.turns import slots as queued
 from chatui.turns.calls import claims
+from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.leases import leases
-from chatui.turns.outcomes.verdict import PROCESS_ENDED
-from chatui.usage import estimates, settling
+from chatui.usage import counting as estimates
+from chatui.usage import settling
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
 

@@ -1,1 +1,1 @@
-"""Usage: limits, reservations, the ledger and its reports. Nothing here reads or stores text."""
+"""Numbers: tokens counted, reserved, settled, limited, reported."""

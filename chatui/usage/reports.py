@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -12,8 +12,37 @@ from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from chatui.models import ApiKey, UsageEntry, User
-from chatui.usage import prices
+from chatui.models.programs import ApiKey
+from chatui.models.usage import ModelPrice, UsageEntry
+from chatui.models.user import User
+
+_MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Days, the last one included, on which no price changes, with the price of each model."""
+
+    first: date
+    last: date
+    prices: dict[str, ModelPrice]
+
+
+def spans(first: date, last: date) -> list[Span]:
+    """The spans of those days, in order. One statement."""
+    rows = list(ModelPrice.objects.filter(since__lte=last).order_by("since"))
+    begins = sorted({first, *(row.since for row in rows if row.since > first)})
+    ends = [*(day - timedelta(days=1) for day in begins[1:]), last]
+    return [
+        Span(begin, end, {row.model: row for row in rows if row.since <= begin})  # the later of two replaces the earlier
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+
+
+def cost_of(price: ModelPrice, tokens_in: int, cached: int, tokens_out: int) -> Decimal:
+    """The cost of these tokens. ``cached`` are part of ``tokens_in``."""
+    of_cached = price.input_price if price.cached_price is None else price.cached_price
+    return ((tokens_in - cached) * price.input_price + cached * of_cached + tokens_out * price.output_price) / _MILLION
 
 
 class By(StrEnum):
@@ -82,7 +111,7 @@ def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
     One statement for each span of days without a change of prices, and one for those.
     """
     found: dict[object, Row] = {}
-    for span in prices.spans(days.first, days.last):
+    for span in spans(days.first, days.last):
         columns = {"model", *([_COLUMN[by]] if by else [])}
         rows = lines.filter(day__gte=span.first, day__lte=span.last).values(*columns).annotate(**_SUMS)
         for row in rows:
@@ -98,7 +127,7 @@ def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, An
     no cursor stays open in between, because the client may read slowly.
     """
     columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
-    for span in prices.spans(days.first, days.last):
+    for span in spans(days.first, days.last):
         within = lines.filter(day__gte=span.first, day__lte=span.last)
         for day in list(within.values_list("day", flat=True).distinct().order_by("day")):
             for row in list(within.filter(day=day).values(*columns).annotate(**_SUMS).order_by(*columns)):
@@ -111,10 +140,10 @@ def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
     return {key: f"{name} ({prefix}…)" for key, name, prefix in rows}
 
 
-def _row(name: object, row: dict[str, Any], span: prices.Span) -> Row:
+def _row(name: object, row: dict[str, Any], span: Span) -> Row:
     tokens_in, cached, out = row["sum_in"], row["sum_cached"], row["sum_out"]
     price = span.prices.get(row["model"])
-    cost = prices.cost_of(price, tokens_in, cached, out) if price else None
+    cost = cost_of(price, tokens_in, cached, out) if price else None
     unpriced = 0 if price else tokens_in + out
     return Row(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
 

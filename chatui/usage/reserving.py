@@ -15,12 +15,11 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import LessThanOrEqual
 
 from chatui.codes import ProductCode
-from chatui.models import Turn, UsageCount, User
-from chatui.models.turn import TurnState
-from chatui.usage import limit_status
-from chatui.usage.limit_status import NearLimit
-from chatui.usage.limits import Limits
-from chatui.usage.periods import Period, now
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageCount
+from chatui.models.user import User
+from chatui.usage import limits as limit_status
+from chatui.usage.limits import Limits, NearLimit, Period, now
 
 
 class LimitReachedError(Exception):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import asyncio
+import logging
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -10,11 +12,14 @@ from django.db.models import BigIntegerField, Case, DateField, F, QuerySet, UUID
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
-from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec import split_choice
 from chatui.database.compiled_statements import CompiledInsert, CompiledUpdate, Parameter
-from chatui.models import Turn, UsageCount, UsageEntry, User
-from chatui.models.turn import TurnState
-from chatui.usage import periods
+from chatui.database.writer import writer
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageCount, UsageEntry
+from chatui.models.user import User
+from chatui.usage import limits as periods
 from chatui.usage.counting import Attribution, Charge
 
 
@@ -112,3 +117,28 @@ def _increased(span: str, begins: Parameter, name: str) -> Combinable:
 _ENTRIES = CompiledInsert(UsageEntry)
 _ADD = CompiledUpdate(_adding)
 _ADD_AND_RELEASE = CompiledUpdate(_adding_and_releasing)
+
+
+log = logging.getLogger(__name__)
+
+_booked: set[asyncio.Future[None]] = set()
+
+
+def post(attribution: Attribution, charge: Charge, *, order: Hashable = None, patience: float | None = None) -> None:
+    """Book a charge with the writer (``Writer.post``), without waiting. Reservations of turns stay unchanged."""
+    if not charge.spent.tokens:
+        return
+    booked = writer.post(book, new_key(), replace(attribution, reserved_tokens=None), charge, order=order, patience=patience)
+    _booked.add(booked)
+    booked.add_done_callback(_forget)
+
+
+def waiting() -> list[asyncio.Future[None]]:
+    """The charges that are not booked yet."""
+    return list(_booked)
+
+
+def _forget(booked: asyncio.Future[None]) -> None:
+    _booked.discard(booked)
+    if not booked.cancelled() and (error := booked.exception()) is not None:
+        log.warning("the tokens of one of the product's own requests could not be booked (%s)", type(error).__name__)

@@ -1,1 +1,1 @@
-"""The HTTP views: pages, fragments, downloads. They check ``access`` first, then render what ``display`` or ``transfer`` prepared."""
+"""Every HTTP view and form, one file for each kind of page. Holds only what has passed the gate; imports no tables."""

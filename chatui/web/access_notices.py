@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatui.permissions import access_notices
 from chatui.web.guards import guarded
-from chatui.web.language.choice import back
-from chatui.web.people import person_of
+from chatui.web.language import back
+from chatui.web.sign_in.pages import person_of
 
 
 @require_GET

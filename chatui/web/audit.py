@@ -18,15 +18,17 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.audit_log import aggregation, chain, files, lines, statistics
+from chatui.audit_log import aggregation, chain, lines
+from chatui.audit_log import lines as files
+from chatui.audit_log import lines as statistics
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
-from chatui.permissions import access, attempts
+from chatui.permissions import access
+from chatui.permissions import debug_views as attempts
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in.pages import person_of
 from renderer.errors import Code
 
 EXPORT_MOST = 50_000

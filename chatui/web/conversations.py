@@ -18,37 +18,36 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from chatui.accounts import first_account
-from chatui.delivery import groups
-from chatui.delivery.bus import send_from_thread
-from chatui.display import conversation_actions, conversation_list, list_events, windows
-from chatui.display.conversation import (
-    EFFORTS,
-    shown_exchange,
-    visible_text,
-)
-from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
-from chatui.display.files import upload_status
-from chatui.display.folders.folder_list import shown_folders
-from chatui.display.html_templates import blank_conversation, blank_exchange, blank_folder, blank_link, plain_answer
+from chatui.accounts import sign_in as first_account
+from chatui.display import conversation_actions, conversation_list, windows
+from chatui.display import conversation_list as list_events
+from chatui.display import files as upload_status
+from chatui.display import tools as menu
+from chatui.display.conversation import EFFORTS, shown_exchange, visible_text
+from chatui.display.conversation_list import ConversationLink, conversation_link, shown_conversation
+from chatui.display.folders import shown_folders
+from chatui.display.fragments import blank_conversation, blank_exchange, blank_folder, blank_link, plain_answer
 from chatui.display.operator_pages import examples, welcome
-from chatui.display.tools import menu
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
-from chatui.model_servers import connected, model_choice
+from chatui.model_servers import choice as model_choice
+from chatui.model_servers import connected
 from chatui.permissions import access, access_notices
 from chatui.turns import running, sweep
-from chatui.turns.temporary import visits
-from chatui.web import archive
-from chatui.web.content.diagrams import draws_diagrams
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.structured.answer_format import stored_schema
-from chatui.web.visitors import visitor_of
+from chatui.turns import temporary as visits
+from chatui.web import downloads as archive
+from chatui.web.answer_format import stored_schema
+from chatui.web.diagrams import draws_diagrams
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in.pages import person_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
-    from chatui.models import Conversation, Message, User
+    from chatui.models.conversation import Conversation
+    from chatui.models.message import Message
+    from chatui.models.user import User
 
 
 @require_safe

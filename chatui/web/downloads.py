@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from channels.db import database_sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from chatui.permissions import access, temporary
-from chatui.throttle import Throttle
+from chatui.limits import Throttle
+from chatui.permissions import access
+from chatui.permissions import access as temporary
 from chatui.transfer import exports
-from chatui.transfer.exports import Format
-from chatui.transfer.file_names import attachment
-from chatui.web import archive
-from chatui.web.guards import guarded, hidden_channels
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.transfer.exports import Format, attachment
+from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.sign_in.pages import person_of
 from renderer.gate import Audience
 
 if TYPE_CHECKING:
-    from chatui.models import Conversation
+    from chatui.models.conversation import Conversation
+
+
+def zipped(files: Iterable[tuple[str, str | bytes]]) -> Iterator[bytes]:
+    """The archive in pieces. Each file is a name and its content."""
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+            yield sink.taken()
+    yield sink.taken()
+
+
+async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same pieces for an ASGI server: each is made in the thread that may use the database.
+
+    The database connection is returned after each piece: a client may read slowly, and others need the connection meanwhile.
+    """
+    following = database_sync_to_async(lambda: next(pieces, None))
+    while (piece := await following()) is not None:
+        yield piece
+
+
+class _Sink(io.RawIOBase):
+    """The file that the archive is written to. It cannot seek, so the archive is written strictly forwards."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        piece = bytes(data)  # type: ignore[call-overload]
+        self._pieces.append(piece)
+        return len(piece)
+
+    def taken(self) -> bytes:
+        """Return and clear the bytes written since the last call."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
 
 # Each reads everything that a person has.
 _archives = Throttle("archive", attempts=6, seconds=600)
@@ -55,10 +98,8 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
     """All of a person's own conversations, with what they may see, in one archive that is streamed while it is made."""
     person = person_of(request)
     _archives.check(str(person.pk))
-    parts = archive.zipped(exports.all_files(person))
-    response = StreamingHttpResponse(
-        archive.in_threads(parts) if isinstance(request, ASGIRequest) else parts, content_type="application/zip"
-    )
+    parts = zipped(exports.all_files(person))
+    response = StreamingHttpResponse(in_threads(parts) if isinstance(request, ASGIRequest) else parts, content_type="application/zip")
     response.headers["Content-Disposition"] = f'attachment; filename="conversations-{timezone.now():%Y-%m-%d}.zip"'
     return response
 

@@ -17,10 +17,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from chatui import measures
 from chatui.codes import ProductCode
 from chatui.database import faults
-from chatui.languages.sentences import sentence_of
+from chatui.observability import measures
+from chatui.site.languages import sentence_of
 from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)

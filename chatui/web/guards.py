@@ -11,14 +11,32 @@ from uuid import UUID
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 
+from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
-from chatui.guess_limits import MustWaitError
+from chatui.limits import MustWaitError, ThrottledError
 from chatui.permissions import access, ratings
-from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError, as_person
 from chatui.permissions.debug_requests import NotIndependentError
-from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
-from chatui.web.visitors import visitor_of
+
+
+def visitor_of(request: HttpRequest, way: str) -> Visitor:
+    """The signed-in person of a request (None for nobody), the address that it came from, and what caused it."""
+    return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way, cause_of(request.headers))
+
+
+def cause_of(headers: Mapping[str, str]) -> Cause:
+    """What caused a request, according to the browser (Fetch Metadata Request Headers; ``Purpose`` is the older name).
+
+    No script can set these headers. Another client can: then the attempt is missing from the warnings, but not from the log.
+    """
+    if any(word in headers.get(name, "").lower() for name in ("Sec-Purpose", "Purpose") for word in ("prefetch", "prerender")):
+        return Cause.PREFETCH
+    if headers.get("Sec-Fetch-Site") not in ("cross-site", "same-site"):
+        return Cause.PERSON
+    is_navigation = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+    return Cause.LINK if is_navigation else Cause.EMBEDDED
+
 
 View = Callable[..., HttpResponseBase]
 

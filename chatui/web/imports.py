@@ -14,18 +14,18 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from chatui.codes import ProductCode
-from chatui.delivery import groups
-from chatui.delivery.bus import send_from_thread
-from chatui.display import list_events
-from chatui.display.conversation_links import conversation_link
-from chatui.throttle import Throttle
+from chatui.display import conversation_list as list_events
+from chatui.display.conversation_list import conversation_link
+from chatui.limits import Throttle
 from chatui.transfer import imports
-from chatui.transfer.export_imports import ImportedExport, import_export
-from chatui.transfer.imports import ImportRefusedError
-from chatui.transfer.other_products import left_out, reading
-from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, refuse
+from chatui.transfer.imports import ImportedExport, import_export
+from chatui.transfer.other_products import conversation_tree as left_out
+from chatui.transfer.other_products import reading
+from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import guarded
-from chatui.web.people import person_of
+from chatui.web.sign_in.pages import person_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
 
 # Each may contain megabytes and thousands of messages.
 _imports = Throttle("import", attempts=20, seconds=600)

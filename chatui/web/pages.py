@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from csp.constants import NONE, SELF
 from csp.decorators import csp
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.templatetags.static import static
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chatui.branding import brand
+from chatui import __version__
 from chatui.display import operator_pages
+from chatui.env import environment
 from chatui.permissions.access import NotFoundError
+from chatui.site import brand
+from chatui.site.brand import Brand
+from chatui.site.brand import brand as brand_for_installing
 from chatui.web.guards import guarded
 
 # A picture that is opened directly is a document: it may run nothing and load nothing, and has an opaque origin.
@@ -46,3 +58,61 @@ def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     response = HttpResponse(found.data, content_type=found.content_type)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     return response
+
+
+PAPER = "#fbfaf8"
+"""The background of the light theme (``static/css/base/tokens.css``): a manifest has one colour only."""
+
+ICONS = (("app-192.png", "192x192", "any"), ("app-512.png", "512x512", "any"), ("app-maskable-512.png", "512x512", "maskable"))
+SHELL = ("css/base.css", "css/pages/banners.css", "css/pages/card.css", "js/theme-early.js", "js/offline.js", "icons/icons.svg")
+"""The static files that the offline page needs."""
+
+
+@require_GET
+def manifest(request: HttpRequest) -> HttpResponse:
+    """The web app manifest. It is the same for everybody."""
+    found = brand_for_installing()
+    described = {
+        "id": "/",
+        "name": found.name,
+        "short_name": found.name,
+        "start_url": reverse("home"),
+        "scope": reverse("home"),
+        "display": "standalone",
+        "background_color": PAPER,
+        "theme_color": found.accent,
+        "icons": _icons(found),
+    }
+    return JsonResponse(described, content_type="application/manifest+json")
+
+
+@require_GET
+@csp({"default-src": [NONE], "connect-src": [SELF]})  # the service worker only fetches
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """The worker that caches static files and the offline page; if it is switched off, one that deletes the caches and itself."""
+    is_on = environment().service_worker
+    name = "installed/worker.js" if is_on else "installed/worker_off.js"
+    context = {"release": _release(), "shell": [static(file) for file in SHELL]} if is_on else {}
+    response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+@require_GET
+def offline(request: HttpRequest) -> HttpResponse:
+    """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it contains no names."""
+    # The worker sends cookies if a sign-in proxy demands them. The page stays in the browser after the person has signed out.
+    request.user = AnonymousUser()
+    return render(request, "installed/offline.html")
+
+
+def _release() -> str:
+    """A digest that changes with any static file, the operator's brand and the release. Caches are named after it."""
+    return "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand_for_installing().digest])
+
+
+def _icons(found: Brand) -> list[dict[str, Any]]:
+    if found.mark:
+        source = reverse("brand_file", args=[found.digest, found.mark])
+        return [{"src": source, "sizes": found.mark_sizes, "type": found.mark_type}]
+    return [{"src": static(f"icons/{name}"), "sizes": sizes, "type": "image/png", "purpose": use} for name, sizes, use in ICONS]

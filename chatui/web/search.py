@@ -10,12 +10,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chatui.display import conversation_actions, find_in_conversation, search
+from chatui.display import conversation_actions, search
+from chatui.display import search as find_in_conversation
+from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.throttle import Throttle
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in.pages import person_of
 
 # A fast typist causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)

@@ -13,19 +13,18 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatui.accounts import profile
 from chatui.codes import ProductCode
-from chatui.display.conversation_links import shown_conversation
+from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
-from chatui.guess_limits import GuessLimit, Scope
-from chatui.permissions import access, temporary
-from chatui.permissions.by_group import sharing
-from chatui.throttle import Throttle
-from chatui.transfer import share_links
-from chatui.transfer.share_links import ShareOptions
-from chatui.web.content.diagrams import draws_diagrams
+from chatui.limits import GuessLimit, Scope, Throttle
+from chatui.permissions import access
+from chatui.permissions import access as temporary
+from chatui.permissions import shares as sharing
+from chatui.transfer import shares as share_links
+from chatui.transfer.shares import ShareOptions
+from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in.pages import person_of
 
 # Many people in one organization may follow a revoked link; an attacker who guesses links tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))

@@ -27,7 +27,6 @@ from chatui.wire.commands import (
     read_command,
 )
 from chatui.wire.compact import Compactor, Expander
-from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
 from chatui.wire.replies import (
     REFUSALS,
     Accepted,
@@ -52,9 +51,15 @@ from chatui.wire.turn_events import (
     BlockGrew,
     BlockReplaced,
     CallsWait,
+    DebugSnapshot,
     DeltaType,
     EndType,
     FilesCame,
+    FrameBegan,
+    FrameEnded,
+    FrameGrew,
+    FrameHidden,
+    FrameSoFar,
     MessageBegan,
     MessageRelabelled,
     MessageSoFar,

@@ -1,1 +1,1 @@
-"""Reads and writes Harmony, the format of gpt-oss models, and converts it to OpenChatML and back."""
+"""Reads and writes Harmony, as token ids and as text, and converts it to OpenChatML (HIP-1)."""

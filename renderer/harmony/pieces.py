@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from renderer.errors import Code
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frame_kinds import BROKEN, is_answer, is_preamble
+from renderer.frames import Channel, Frame, Terminator
+from renderer.harmony.reader import Reader, is_json
 from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, Vocabulary, marker_name
-from renderer.tokens import Token
+from renderer.tokens import TERMINATORS, Token
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _NAMES = r"\|(?:start|end|message|channel|constrain|return|call|endoftext|startoftext|reserved_\d+)\|>"
@@ -113,3 +119,165 @@ class TokenPieces:
 
 
 _FIRST_SPECIAL = ORDINARY_IDS.stop
+
+
+_OPENING_APOSTROPHE = re.compile(r"(?:\A|\s)'\Z")
+_CLOSING_APOSTROPHE = re.compile(r"'(?!\w)")
+# Text before a quoted marker, and text after it.
+_OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
+_CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
+
+
+def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
+    """The events of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
+    events: list[RawEvent] = []
+    for finished in read_completion(text, new_call_id):
+        terminator = finished.frame.terminator if finished.complete else None
+        events += [FrameOpened(finished.frame.header), FrameText(finished.frame.body), FrameClosed(terminator, finished.error)]
+    return events
+
+
+def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]:
+    """The frames of a whole completion, in order."""
+    pieces = pieces_of_text(text)
+    frames = fold(pieces, Reader(new_call_id))
+    shown = _proven_for_people(frames, pieces)
+    return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
+
+
+def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> list[Finished]:
+    """As ``read_completion``, for text from servers that may have stripped the token at which the model stopped.
+
+    ``is_over``: the server reports that the model ended its turn itself. Then an answer at the end of a completion without anything
+    unusual counts as returned, unless it looks like the rest of a quotation.
+    """
+    frames = read_completion(text, new_call_id)
+    if not is_over or not frames or frames[-1].complete:
+        return frames
+    pieces = [*pieces_of_text(text), Marker(Token.RETURN)]
+    ended = fold(pieces, Reader(new_call_id))
+    answer = ended[-1].frame.body.lstrip()
+    if _is_regular(ended, messages(pieces)) and not answer[:1].islower():
+        return ended
+    return frames
+
+
+def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
+    """Read these pieces with ``reader`` and return its frames."""
+    assembler = Assembler()
+    events: list[RawEvent] = []
+    for piece in pieces:
+        events += reader.feed_marker(piece.token) if isinstance(piece, Marker) else reader.feed_text(piece)
+    events += reader.finish()
+    return [finished for event in events if (finished := assembler.feed(event))]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One Harmony message: the pieces between ``<|start|>`` and ``<|message|>``, the body, and the marker that ended it."""
+
+    header: tuple[Piece, ...]
+    body: str
+    stop: Terminator
+
+
+def messages(pieces: Sequence[Piece]) -> list[Message] | None:
+    """The messages of well-formed Harmony, whose first header may lack its beginning. None if it is not well-formed."""
+    found: list[Message] = []
+    position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
+    while position < len(pieces):
+        message = _next_marker(pieces, position, _IN_A_HEADER)
+        if message is None or pieces[message] != Marker(Token.MESSAGE):
+            return None
+        stop = _next_marker(pieces, message + 1)
+        if stop is None or (token := _token(pieces[stop])) not in TERMINATORS:
+            return None
+        body = "".join(piece for piece in pieces[message + 1 : stop] if isinstance(piece, str))
+        found.append(Message(tuple(pieces[position:message]), body, Terminator(token)))
+        position = stop + 1
+        while position < len(pieces) and not _token(pieces[position]) and not str(pieces[position]).strip():
+            position += 1
+        if position < len(pieces) and pieces[position] != Marker(Token.START):
+            return None
+        position += 1
+    return found
+
+
+_IN_A_HEADER = frozenset({Token.CHANNEL, Token.CONSTRAIN})
+
+
+def _next_marker(pieces: Sequence[Piece], position: int, skipped: frozenset[Token] = frozenset()) -> int | None:
+    for index in range(position, len(pieces)):
+        if (token := _token(pieces[index])) and token not in skipped:
+            return index
+    return None
+
+
+def _token(piece: Piece) -> str:
+    return piece.token if isinstance(piece, Marker) else ""
+
+
+def _is_for_people(finished: Finished) -> bool:
+    """Whether the frame is an answer or a preamble. Nothing else from a Reader is ever shown."""
+    header = finished.frame.header
+    return is_answer(header) or is_preamble(header)
+
+
+def _hidden(finished: Finished) -> Finished:
+    """The same frame, hidden, because it cannot be proven that the model wrote it for people."""
+    return replace(finished, frame=Frame(BROKEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
+
+
+def _proven_for_people(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
+    """The indexes of the frames that are proven to be for people."""
+    first_hidden = next((index for index, finished in enumerate(frames) if not _is_for_people(finished)), len(frames))
+    shown = set(range(first_hidden))
+    if first_hidden == len(frames):
+        return shown
+    last = len(frames) - 1
+    if _is_regular(frames, messages(pieces)):
+        return shown | set(range(first_hidden, last + 1))
+    if _is_last_answer(frames, pieces) and not _breaks_off(frames[last - 1].frame, frames[last].frame):
+        shown.add(last)
+    return shown
+
+
+def _is_regular(frames: Sequence[Finished], found: Sequence[Message] | None) -> bool:
+    """Whether this looks like output without quotations: complete messages, at most one answer, and that or a call at the end."""
+    if found is None or len(found) != len(frames) or any(finished.error or not finished.complete for finished in frames):
+        return False
+    if any(finished.frame.header.channel == Channel.FINAL for finished in frames[:-1]):
+        return False
+    end = frames[-1].frame
+    if end.header.channel != Channel.FINAL and end.terminator is not Terminator.CALL:
+        return False
+    return not any(_breaks_off(before.frame, after.frame) for before, after in pairwise(frames))
+
+
+def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool:
+    """Whether the text ends in an answer with ``<|return|>``, where the model itself ended its turn, and no call was cut in two."""
+    end = frames[-1].frame
+    if end.header.channel != Channel.FINAL or end.terminator is not Terminator.RETURN:
+        return False
+    if len(frames) > 1 and not frames[-2].complete:
+        # The message before it never ended. A header there would be a repair, and nothing is repaired after hidden text.
+        return False
+    rest = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
+    return rest[-1] == Marker(Token.RETURN) and not any(_is_cut_call(finished.frame) for finished in frames)
+
+
+def _is_cut_call(frame: Frame) -> bool:
+    """Whether a call's arguments break off: the ``<|call|>`` after them was part of their text."""
+    return frame.terminator is Terminator.CALL and frame.header.constrain == "json" and not is_json(frame.body)
+
+
+def _breaks_off(before: Frame, after: Frame) -> bool:
+    """Whether the marker between two messages looks quoted: a quotation begins before it, or continues after it."""
+    text = before.body
+    if before.terminator is Terminator.CALL or not text:
+        return _is_cut_call(before)
+    if text[-1].isspace() or text.endswith(_OPENING) or text.count("`") % 2 == 1 or text.count('"') % 2 == 1:
+        return True
+    if _OPENING_APOSTROPHE.search(text) or _CLOSING_APOSTROPHE.match(after.body):
+        return True
+    return after.body[:1].isspace() or (after.body.startswith(_CLOSING) and not after.body.startswith("```"))

@@ -8,18 +8,315 @@ it ends a message to ``user`` as a call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from renderer.errors import ParseHeaderError
-from renderer.frames import HEADER_VALUE, Frame, Header, Role
-from renderer.harmony.hip1 import pieces_of_frame
-from renderer.harmony.pieces import Marker, ids_of_pieces
-from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer
+from renderer.frames import HEADER_VALUE, Frame, Header, Intent, Role, Terminator
+from renderer.harmony.hip1 import as_written, pieces_of_frame
+from renderer.harmony.pieces import Marker, Piece, escaped, ids_of_pieces, text_of_pieces
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.history import frames_for_prompt, turns
-from renderer.prompt_trimming import trim
+from renderer.history import frames_for_prompt, trim, turns
 from renderer.tokens import Token
+
+Json = Any
+"""A decoded JSON value from a schema, as the author of a tool wrote it."""
+
+_DEPTH_LIMIT = 100
+_SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}
+_INTEGER_RANGE = range(-(2**63), 2**64)
+"""Numbers in this range stay integers; others become floating point."""
+_TOO_LARGE = 2**1024 - 2**970
+"""From here on, an integer is rounded to infinity."""
+
+
+def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
+    """The type for ``schema``. ``indent`` is put before each line but the first. Anything unknown is ``any``."""
+    if depth > _DEPTH_LIMIT:
+        return "any"
+    variants = _list(schema, "oneOf")
+    if variants is not None:
+        return "".join(f"\n{indent} | {_variant(variant, indent, depth)}" for variant in variants)
+    match _get(schema, "type"):
+        case list(names) if named := ["number" if name == "integer" else name for name in names if isinstance(name, str)]:
+            return " | ".join(named)
+        case "object":
+            return _object(schema, indent, depth)
+        case "string":
+            return " | ".join(f'"{value}"' for value in _list(schema, "enum") or [] if isinstance(value, str)) or "string"
+        case "number" | "integer" | "boolean" as name:
+            return _SIMPLE[name]
+        case "array":
+            return f"{type_of(schema['items'], indent, depth + 1)}[]" if "items" in schema else "Array<any>"
+    return "any"
+
+
+def literal(value: Json) -> str:
+    """A JSON value as openai-harmony prints it: compact, only control characters escaped, numbers in their shortest form."""
+    match value:
+        case int() if value not in _INTEGER_RANGE:
+            return _float(float(value)) if abs(value) < _TOO_LARGE else "null"
+        case bool() | None | int() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case float():
+            return _float(value)
+        case Mapping():
+            return "{" + ",".join(f"{literal(str(key))}:{literal(item)}" for key, item in value.items()) + "}"
+        case Sequence():
+            return "[" + ",".join(map(literal, value)) + "]"
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _object(schema: Mapping[str, Json], indent: str, depth: int) -> str:
+    lines = [f"{indent}// {text}\n" for text in _texts(schema, "description")]
+    lines.append("{\n")
+    required = {name for name in _list(schema, "required") or [] if isinstance(name, str)}
+    properties = _get(schema, "properties")
+    for name, value in properties.items() if isinstance(properties, Mapping) else ():
+        lines += _property(name if name in required else f"{name}?", value, indent, depth)
+    return "".join([*lines, f"{indent}}}"])
+
+
+def _property(name: str, schema: Json, indent: str, depth: int) -> list[str]:
+    lines = [f"{indent}// {title}\n{indent}//\n" for title in _texts(schema, "title")]
+    described = [] if _has(schema, "oneOf") else _texts(schema, "description")
+    lines += [f"{indent}// {text}\n" for text in described]
+    lines += _examples(schema, indent)
+    variants = _list(schema, "oneOf")
+    if variants is not None:
+        return [*lines, *_choice(name, schema, variants, indent, depth)]
+    default = "" if _has(schema, "oneOf") else "".join(f" // {text}" for text in _default(schema))
+    return [*lines, f"{indent}{name}: {_nullable(schema, f'{indent}    ', depth)},{default}\n"]
+
+
+def _examples(schema: Json, indent: str) -> list[str]:
+    examples = _list(schema, "examples")
+    if not examples:
+        return []
+    return [f"{indent}// Examples:\n", *(f'{indent}// - "{example}"\n' for example in examples if isinstance(example, str))]
+
+
+def _choice(name: str, schema: Json, variants: Sequence[Json], indent: str, depth: int) -> list[str]:
+    """A property with several variants. Its description is written above, unless the first variant has the same."""
+    described = _texts(schema, "description")
+    above = [] if variants and _texts(variants[0], "description") == described else described
+    lines = [f"{indent}// {text}\n" for text in (*above, *_default(schema))]
+    lines.append(f"{indent}{name}:\n")
+    for index, variant in enumerate(variants):
+        own = [] if index == 0 and above else [text for text in _texts(variant, "description") if [text] != described]
+        comment = " ".join([*own, *_default(variant)])
+        written = _nullable(variant, f"{indent}   ", depth)
+        lines.append(f"{indent} | {written}{f' // {comment}' if own or _default(variant) else ''}\n")
+    return [*lines, f"{indent},\n"]
+
+
+def _variant(schema: Json, indent: str, depth: int) -> str:
+    """One line of a union that is not a property. Only here is the default of an enum in quotes."""
+    comments = [*_texts(schema, "description"), *_default(schema, quoted=True)]
+    return _nullable(schema, f"{indent}   ", depth) + (f" // {' '.join(comments)}" if comments else "")
+
+
+def _nullable(schema: Json, indent: str, depth: int) -> str:
+    written = type_of(schema, indent, depth + 1)
+    return f"{written} | null" if _get(schema, "nullable") is True and "null" not in written else written
+
+
+def _default(schema: Json, *, quoted: bool = False) -> list[str]:
+    if not _has(schema, "default"):
+        return []
+    default = schema["default"]
+    if not isinstance(default, str):
+        return [f"default: {literal(default)}"]
+    if not _list(schema, "enum"):
+        return [f'default: "{default}"']
+    return [f"default: {literal(default) if quoted else default}"]
+
+
+def _has(schema: Json, key: str) -> bool:
+    return isinstance(schema, Mapping) and key in schema
+
+
+def _get(schema: Json, key: str) -> Json:
+    return schema.get(key) if isinstance(schema, Mapping) else None
+
+
+def _list(schema: Json, key: str) -> list[Json] | None:
+    value = _get(schema, key)
+    return list(value) if isinstance(value, list | tuple) else None
+
+
+def _texts(schema: Json, key: str) -> list[str]:
+    """The text under ``key``, as a list with at most one item."""
+    value = _get(schema, key)
+    return [value] if isinstance(value, str) else []
+
+
+def _float(value: float) -> str:
+    """The shortest form: like Python's, but exponents have no plus and no zeros, and 0.00001 has none."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return "null"
+    mantissa, exponent, power = repr(value).partition("e")
+    if not exponent:
+        return mantissa
+    if int(power) == -5:
+        sign, digits = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
+        return f"{sign}0.0000{digits.replace('.', '')}"
+    return f"{mantissa}e{int(power)}"
+
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""The name of a tool must match this, as it becomes part of a header when the tool is called."""
+
+FUNCTIONS = "functions"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none.
+
+    ``recipient`` is set for a tool that gpt-oss was trained with, such as ``browser.search``: a Harmony prompt then describes it in the
+    system message, in the trained wording. Elsewhere it is an ordinary function.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Json] | None = None
+    recipient: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ParseHeaderError if the name is not allowed in a header."""
+        if not TOOL_NAME.fullmatch(self.name):
+            raise ParseHeaderError("a tool name may contain letters, digits, dots, hyphens and underscores, at most 64")
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFormat:
+    """A format for answers: a name and a JSON Schema. The model is asked to follow it, not forced to."""
+
+    name: str
+    schema: Mapping[str, Json]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out.
+
+    ``browser_functions``: which functions of the browser are offered; None for all of them.
+    """
+
+    date: str | None = None
+    effort: str | None = "medium"
+    identity: str | None = "You are ChatGPT, a large language model trained by OpenAI."
+    knowledge_cutoff: str | None = "2024-06"
+    channels: Sequence[str] = ("analysis", "commentary", "final")
+    channel_required: bool = True
+    browser: bool = False
+    python: bool = False
+    browser_functions: Collection[str] | None = None
+
+    def text(self, *, has_functions: bool) -> str:
+        """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
+        about = [
+            self.identity,
+            self.knowledge_cutoff and f"Knowledge cutoff: {self.knowledge_cutoff}",
+            self.date and f"Current date: {self.date}",
+        ]
+        builtins = [name for name, wanted in (("browser", self.browser), ("python", self.python)) if wanted]
+        sections = [
+            "\n".join(line for line in about if line is not None),
+            f"Reasoning: {self.effort}" if self.effort else "",
+            tools_text(map(self._builtin, builtins)) if builtins else "",
+            self._channels(has_functions=has_functions),
+        ]
+        return "\n\n".join(section for section in sections if section)
+
+    def _builtin(self, name: str) -> Namespace:
+        whole = _builtin(name)
+        if name != "browser" or self.browser_functions is None:
+            return whole
+        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser_functions))
+
+    def _channels(self, *, has_functions: bool) -> str:
+        if not self.channels:
+            return ""
+        line = f"# Valid channels: {', '.join(self.channels)}."
+        if self.channel_required:
+            line += " Channel must be included for every message."
+        if has_functions:
+            line += f"\nCalls to these tools must go to the commentary channel: '{FUNCTIONS}'."
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class DeveloperMessage:
+    """The content of the developer message: instructions (elsewhere called the system prompt), tools, response formats."""
+
+    instructions: str | None = None
+    functions: Sequence[FunctionTool] = ()
+    response_formats: Sequence[ResponseFormat] = ()
+
+    def text(self) -> str:
+        """The text of the message."""
+        sections = [] if self.instructions is None else ["# Instructions", self.instructions]
+        if self.functions:
+            sections.append(tools_text([Namespace(FUNCTIONS, None, tuple(self.functions))]))
+        if self.response_formats:
+            sections += ["# Response Formats", *map(_format_text, self.response_formats)]
+        return "\n\n".join(sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Tools with a common prefix. A namespace without tools, such as ``python``, is itself the tool."""
+
+    name: str
+    description: str | None
+    tools: tuple[FunctionTool, ...] = ()
+
+
+def tools_text(namespaces: Iterable[Namespace]) -> str:
+    """The section ``# Tools``."""
+    return "\n\n".join(["# Tools", *map(_namespace_text, namespaces)])
+
+
+def _namespace_text(namespace: Namespace) -> str:
+    comment = "// " if namespace.tools else ""
+    lines = [f"## {namespace.name}\n", *(comment + line for line in _lines(namespace.description or ""))]
+    if namespace.tools:
+        lines.append(f"namespace {namespace.name} {{\n")
+        for tool in namespace.tools:
+            lines += [f"// {line}" for line in _lines(tool.description)]
+            parameters = "" if tool.parameters is None else f"_: {type_of(tool.parameters)}"
+            lines.append(f"type {tool.name} = ({parameters}) => any;\n")
+        lines.append(f"}} // namespace {namespace.name}")
+    return "\n".join(lines)
+
+
+def _format_text(wanted: ResponseFormat) -> str:
+    described = [f"// {line}" for line in _lines(wanted.description)]
+    return f"## {wanted.name}\n\n" + "\n".join([*described, literal(wanted.schema)])
+
+
+def _lines(text: str) -> list[str]:
+    """Split into lines like openai-harmony: at LF or CR LF, and nowhere else."""
+    *ended, last = text.split("\n")
+    return [line.removesuffix("\r") for line in ended] + ([last] if last else [])
+
+
+@cache
+def _builtin(name: str) -> Namespace:
+    """The built-in tools that the model was trained with, as openai-harmony describes them. This needs no vocabulary."""
+    from openai_harmony import ToolNamespaceConfig  # slow to import, and most prompts have no built-in tool
+
+    read = ToolNamespaceConfig.browser() if name == "browser" else ToolNamespaceConfig.python()
+    tools = tuple(FunctionTool(tool.name, tool.description, tool.parameters) for tool in read.tools)
+    return Namespace(read.name, read.description, tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +353,7 @@ def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
 
 
 def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, min_turns: int = 1) -> Fitted:
-    """As ``build``, but trimmed (``renderer.prompt_trimming``) to at most ``limit`` ids, or to the last ``min_turns`` turns.
+    """As ``build``, but trimmed (``renderer.history``) to at most ``limit`` ids, or to the last ``min_turns`` turns.
 
     Raises as ``build``.
     """
@@ -100,3 +397,47 @@ def _ids(frame: Frame, vocabulary: Vocabulary) -> list[int]:
     if not all(value is None or HEADER_VALUE.fullmatch(value) for value in written):
         raise ParseHeaderError("a header value contains a character that is not allowed in a prompt")
     return ids_of_pieces(pieces_of_frame(frame), vocabulary)
+
+
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+
+
+class NoExampleError(ValueError):
+    """The frames do not end in an answer, so there is nothing to learn from them."""
+
+
+def example(frames: Sequence[Frame], system: SystemMessage) -> str:
+    """A training example as Harmony text. ``frames``: a branch from its beginning to a complete answer, restricted to what the reader of
+    the example may see. System and developer frames among them become the developer message.
+
+    Raises:
+        NoExampleError: the last frame is not an answer.
+        ParseHeaderError: a header value that Harmony needs is not allowed in a header.
+    """
+    if not frames or not is_answer(frames[-1].header):
+        raise NoExampleError
+    instructions = [frame.body for frame in frames if frame.header.role in _INSTRUCTIONS]
+    opening = [Frame(Header(Role.SYSTEM), system.text(has_functions=False))]
+    if instructions:
+        opening.append(Frame(Header(Role.DEVELOPER), DeveloperMessage("\n\n".join(instructions)).text()))
+    conversation = [frame for frame in frames if frame.header.role not in _INSTRUCTIONS]
+    pieces = [piece for frame in (*opening, *_example_frames(conversation)) for piece in _pieces(frame)]
+    return text_of_pieces([*pieces[:-1], Marker(Token.RETURN)])
+
+
+def _example_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames of the example: the history as in a prompt, and the whole last turn."""
+    question = max((index for index, frame in enumerate(frames) if frame.header.role == Role.USER), default=-1)
+    turn = [frame for frame in frames[question + 1 :] if frame.header.intent not in (Intent.DEBUG, Intent.STATUS)]
+    return [*_history(frames[: question + 1]), *(frame for frame in turn if frame.header.name not in PRODUCT_NAMES)]
+
+
+def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames up to a question, as a prompt contains them. A final answer is appended while they are selected, so that the reasoning of
+    all earlier turns is omitted, even of a turn that ended without an answer.
+    """
+    return frames_for_prompt([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1]
+
+
+def _pieces(frame: Frame) -> list[Piece]:
+    return pieces_of_frame(replace(as_written(frame), body=escaped(frame.body)))

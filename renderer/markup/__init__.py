@@ -1,1 +1,1 @@
-"""Renders Markdown as safe HTML, also while it is still being written."""
+"""Markdown from strangers becomes SafeHtml, also while it grows. The only maker of SafeHtml but for templates."""

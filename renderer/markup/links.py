@@ -90,3 +90,21 @@ def _has_user(href: str) -> bool:
 def _not_mixed(seen: str, href: str) -> bool:
     """A mail address as text must lead to mail, and a web address to the web."""
     return ("@" in seen and "://" not in seen) == href.lower().startswith("mailto:") or "@" not in seen
+
+
+def normalize(text: str) -> str:
+    """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
+    return _FORBIDDEN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def code_text(text: str) -> str:
+    """Text inside ``code``: direction controls are made visible, since reordered code looks different from what it does."""
+    return BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+
+
+def prose(text: str) -> str:
+    """Text outside ``code``: direction controls are left out."""
+    return BIDI_CONTROLS.sub("", text)

@@ -21,7 +21,7 @@ from markdown.treeprocessors import Treeprocessor
 
 from renderer.markup import html, links
 from renderer.markup.html import SafeHtml
-from renderer.markup.page_text import normalize
+from renderer.markup.links import normalize
 
 PAGE_LIMIT, LINES_LIMIT, MARKUP_LIMIT, BRACKETS_LIMIT = 128 * 1024, 4000, 8000, 1000
 """The most characters, lines, possible markup characters and opening brackets of a page that is read as Markdown.

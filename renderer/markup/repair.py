@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from renderer.markup import citations
-from renderer.markup.extensions import dollars
+from renderer.markup import mathematics as dollars
 from renderer.markup.markdown import Block
 
 _REACH = 4096

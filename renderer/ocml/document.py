@@ -8,42 +8,130 @@ Reading is strict unless the call says ``lenient``. ``dump_frame`` and ``parse_f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, TypeAlias
 
-from renderer.errors import Location, OpenChatMLError, ParseHeaderError, Problem
-from renderer.events import Assembler, Finished
+from renderer.errors import Code, Location, OpenChatMLError, ParseHeaderError, Problem
+from renderer.events import Assembler, Finished, violates_constraint
 from renderer.frame_kinds import BROKEN
-from renderer.frames import Frame, Header, Terminator, Transcript
-from renderer.ocml import document_header, frame_header
-from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader
-from renderer.ocml.document_rules import check_written
-from renderer.ocml.frame_reader import FrameEvent, FrameReader
-from renderer.ocml.output import DocumentOpened, ProblemFound
+from renderer.frames import Frame, Header, Role, Terminator, Transcript
+from renderer.ocml import calls, document_header, frame_header
+from renderer.ocml.calls import CallFault, Pairing
+from renderer.ocml.document_header import DocumentHeader
+from renderer.ocml.frame_header import canonical
 from renderer.ocml.reader import Reader
+from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
 from renderer.tokens import escape
 
-__all__ = [
-    "DOCUMENT_HEADER_LIMIT",
-    "DocumentHeader",
-    "DocumentOpened",
-    "FrameEvent",
-    "FrameReader",
-    "ProblemFound",
-    "Reader",
-    "Reading",
-    "Report",
-    "check",
-    "dump",
-    "dump_document_header",
-    "dump_frame",
-    "parse",
-    "parse_frame",
-    "read_leniently",
-    "read_strictly",
-    "writable",
-]
+
+class DocumentRules:
+    """Takes the frames of one document in order. Stores the ids of calls, but no bodies."""
+
+    def __init__(self, document: DocumentHeader) -> None:
+        self._is_version_1 = document.is_version_1
+        self._pairing = Pairing(document.profile)
+
+    def at_start(self, frame: Frame) -> Iterator[CallFault]:
+        """The errors in the next frame's header and, in a document of version 1, in its end; refused or flagged."""
+        if self._is_version_1 and _is_version_2(frame):
+            self._is_version_1 = False
+            yield CallFault(Code.PARSE_HEADER, "a version 2 feature in a transcript of another version", hides=False)
+        yield from self._pairing.opened(frame.header)
+
+    def at_end(self, frame: Frame) -> CallFault | None:
+        """The error in how the frame ends, if any. Otherwise the frame is recorded if it is a call."""
+        return self._pairing.closed(frame.header, frame.terminator)
+
+
+def check_written(transcript: Transcript) -> None:
+    """Raise the first problem that strict reading would refuse, except in the content of bodies."""
+    rules = DocumentRules(document_header.of_transcript(transcript))
+    for frame in transcript.frames:
+        frame = replace(frame, header=canonical(frame.header))
+        for fault in (*rules.at_start(frame), rules.at_end(frame)):
+            if fault is not None and fault.is_refused:
+                raise Problem(fault.code, fault.hint).error()
+
+
+def _is_version_2(frame: Frame) -> bool:
+    header = frame.header
+    if frame.terminator is not Terminator.END or len(header.as_written()) > 1 or header.role in (Role.DEVELOPER, Role.TOOL):
+        return True
+    return frame.body.endswith("<")  # only a literal block can contain that
+
+
+FrameEvent: TypeAlias = DocumentOpened | ProblemFound | Finished
+
+
+class FrameReader:
+    """Turns the pieces of a document into whole frames: a Reader, an Assembler, and the rules that need a body (``<|constrain|>``,
+    arguments, tool errors). Only the open frame is held in memory."""
+
+    def __init__(self, *, lenient: bool = False, fragment: bool = False) -> None:
+        self._reader = Reader(lenient=lenient, fragment=fragment)
+        self._assembler = Assembler()
+        self._lenient = lenient
+        self._failure: OpenChatMLError | None = None
+        self.events_before_error: list[FrameEvent] = []
+        """The events before the problem, from the call that raised."""
+
+    def feed(self, piece: str | bytes) -> list[FrameEvent]:
+        """Take the next piece. Raises as ``Reader.feed`` does, in the call that finds the problem."""
+        self._check_open()
+        return self._folded(partial(self._reader.feed, piece))
+
+    def finish(self) -> list[FrameEvent]:
+        """Signal the end of the text. Raises as ``feed`` does."""
+        self._check_open()
+        return self._folded(self._reader.finish)
+
+    def _check_open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _folded(self, read: Callable[[], list[ReaderEvent]]) -> list[FrameEvent]:
+        found: list[FrameEvent] = []
+        try:
+            self._fold(self._events_of(read), found)
+        except OpenChatMLError as error:
+            self._failure, self.events_before_error = error, found
+            raise
+        return found
+
+    def _events_of(self, read: Callable[[], list[ReaderEvent]]) -> Iterator[ReaderEvent]:
+        try:
+            yield from read()
+        except OpenChatMLError:
+            yield from self._reader.events_before_error
+            raise
+
+    def _fold(self, events: Iterable[ReaderEvent], found: list[FrameEvent]) -> None:
+        for event in events:
+            if isinstance(event, DocumentOpened | ProblemFound):
+                found.append(event)
+            elif finished := self._assembler.feed(event):
+                found.extend(self._checked(finished))
+
+    def _checked(self, finished: Finished) -> list[FrameEvent]:
+        """The problems in the frame's body, then the frame."""
+        problems = []
+        violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION
+        if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
+            # If the reader has already flagged the frame, the Assembler did not check it.
+            hint = "the body does not match its constraint"
+            problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.location))
+        if finished.complete:
+            faults = calls.body_faults(finished.frame)
+            problems += [Problem(fault.code, fault.hint, finished.location, fault.is_refused) for fault in faults]
+        if not problems:
+            return [finished]
+        for problem in problems:
+            if problem.is_refused and not self._lenient:
+                raise problem.error()
+        return [*(ProblemFound(problem) for problem in problems), replace(finished, error=finished.error or problems[0].code)]
+
 
 Source: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
 """A whole text, or its pieces in order."""

@@ -7,12 +7,14 @@ Values are those of JSON: mappings with text as keys, lists, text, numbers, true
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from renderer.errors import Location, ParseHeaderError
-from renderer.frames import Channel, Transcript
-from renderer.ocml.values.plain_values import plain_mapping
+from renderer.frames import Channel, Frame, Role, Transcript
+from renderer.ocml.plain_values import plain_mapping
+from renderer.tokens import Token
 
 DOCUMENT_HEADER_LIMIT = 64 * 1024
 """The longest document header that is read, in bytes."""
@@ -67,7 +69,7 @@ def read(text: str) -> DocumentHeader:
     """
     if len(text.encode("utf-8", "surrogatepass")) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long", Location(0, 1, 1))
-    from renderer.ocml.values.yaml_values import load  # takes 1 MB, and a chat neither reads nor writes documents
+    from renderer.ocml.yaml_values import load  # takes 1 MB, and a chat neither reads nor writes documents
 
     values, digits = load(_without_fences(text), text)
     version = digits.get("version")
@@ -114,7 +116,7 @@ def write(transcript: Transcript) -> str:
         known["generation_settings"] = transcript.settings
     known.update(transcript.extra)
     plain = plain_mapping(known)
-    from renderer.ocml.values.yaml_values import dump  # as above
+    from renderer.ocml.yaml_values import dump  # as above
 
     text = f"version: {transcript.version}\n{dump(plain)}\n"
     if len(text) > DOCUMENT_HEADER_LIMIT:
@@ -154,3 +156,52 @@ def _without_fences(text: str) -> str:
         if match := fence.search(text):
             text = text[: match.start()] + match[0].replace("-", " ") + text[match.end() :]
     return text
+
+
+KNOWN: dict[str, tuple[str, ...]] = {
+    "roles": (*Role, "functions.*"),
+    "channels": tuple(Channel),
+    "tokens": tuple(Token),
+    "streaming": ("response.delta", "response.delta.flush", "response.cancel", "tool.cancel"),
+}
+"""The capabilities that are known here, by list. ``*`` stands for any characters."""
+
+
+def hints(header: Mapping[str, object]) -> list[str]:
+    """Descriptions of what is wrong with the capabilities in a document header's keys; empty if nothing is."""
+    listing = header.get("capabilities")
+    if listing is None:
+        return []
+    if not isinstance(listing, Mapping):
+        return ["the capabilities are not a mapping"]
+    found = []
+    for name, known in KNOWN.items():
+        listed = listing.get(name)
+        if listed is not None and not _is_list(listed):
+            found.append(f"the {name} of the capabilities are not a list of names")
+        elif any(not _is_among(each, known) for each in listed or ()):
+            found.append(f"the capabilities list {name} that are not known here")
+    return found
+
+
+def with_used_names(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
+    """The keys of a document header, with the roles and channels that frames use and its capabilities do not list added to them."""
+    listing = header.get("capabilities")
+    if not isinstance(listing, Mapping):
+        return dict(header)
+    headers = [frame.header for frame in frames]
+    used = {"roles": [each.role for each in headers], "channels": [each.channel for each in headers if each.channel is not None]}
+    lists = dict(listing)
+    for name, values in used.items():
+        listed = listing.get(name)
+        if listed is not None and _is_list(listed):
+            lists[name] = [*listed, *(value for value in dict.fromkeys(values) if not _is_among(value, listed))]
+    return {**header, "capabilities": lists}
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_among(value: str, names: Iterable[str]) -> bool:
+    return any(value == name or fnmatchcase(value, name) for name in names)

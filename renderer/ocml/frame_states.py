@@ -18,9 +18,7 @@ from renderer.ocml import frame_header
 from renderer.ocml.calls import CallFault, Pairing
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
-from renderer.ocml.output import Output
-from renderer.ocml.scanning.cursor import Cursor, location_after
-from renderer.ocml.scanning.token_scan import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, beginnings, held_back
+from renderer.ocml.scanning import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, Cursor, Output, beginnings, held_back, location_after
 from renderer.tokens import TERMINATORS, Token
 
 _WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")

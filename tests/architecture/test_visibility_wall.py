@@ -22,38 +22,38 @@ READERS = {
     "Message": (
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
         # the statements of every turn, each worded once
-        *("chatui/store/statements/tree.py", "chatui/turns/statements/ending.py"),
-        *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
+        *("chatui/store/branches.py", "chatui/turns/statements.py"),
+        *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/lifecycle/erasure.py"),
         # what was temporary, and is to be found from now on
-        "chatui/store/temporary/searching.py",
+        "chatui/store/temporary.py",
         # what is hidden, and has been stored for long enough; what turned out to be reasoning
-        *("chatui/store/retention/hidden_text.py", "chatui/store/retention/withdrawal.py"),
+        "chatui/store/hidden_text.py",
     ),
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
-        *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/statements/"),
-        *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py", "chatui/turns/programs/starting.py"),
+        *(*_ALWAYS, "chatui/store/bulk_append.py", "chatui/turns/statements.py"),
+        *("chatui/store/erasure.py", "chatui/lifecycle/erasure.py", "chatui/turns/titles.py", "chatui/turns/program_start.py"),
         # where every list begins; how long the temporary ones last, and their end
-        *("chatui/permissions/conversation_lists.py", "chatui/store/temporary/lifetime.py", "chatui/turns/temporary/"),
+        *("chatui/permissions/access.py", "chatui/store/temporary.py", "chatui/turns/temporary.py"),
         # whose person has left, and somebody else's from now on
         "chatui/store/ownership_transfer.py",
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (
         *("chatui/models/", "chatui/migrations/", "chatui/store/turn_pieces.py", "chatui/store/erasure.py"),
-        *("chatui/turns/leases.py", "chatui/turns/ledger.py", "chatui/store/retention/hidden_text.py"),
+        *("chatui/turns/leases.py", "chatui/turns/ledger.py", "chatui/store/hidden_text.py"),
     ),
 }
 READERS |= {
     # asked and lapsed; looked for by its owner; shown to its owner, and decided; erased
     "ToolApproval": (
         *("chatui/models/", "chatui/migrations/", "chatui/turns/calls/approvals.py", "chatui/permissions/tools.py"),
-        *("chatui/display/tools/cards.py", "chatui/display/tools/decisions.py", "chatui/store/erasure.py"),
-        "chatui/store/retention/hidden_text.py",
+        *("chatui/display/tools.py", "chatui/store/erasure.py"),
+        "chatui/store/hidden_text.py",
     ),
 }
 LIBRARIES_OF_HARMONY = {
-    "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},
+    "openai_harmony": {"renderer/harmony/prompt.py", "chatui/operations/second_reader_worker.py"},
     "tiktoken": {"renderer/harmony/vocabulary.py"},
 }
 
@@ -96,7 +96,8 @@ def test_the_libraries_of_harmony_are_used_where_that_is_the_task_and_nowhere_el
 def test_the_admin_pages_does_not_show_messages() -> None:
     from django.contrib import admin
 
-    from chatui.models import Message, User
+    from chatui.models.message import Message
+    from chatui.models.user import User
 
     registered = admin.site._registry
     assert User in registered, "nothing is registered yet, so this test would prove nothing"

@@ -8,9 +8,10 @@ from html import escape
 from html.parser import HTMLParser
 
 from renderer.markup import html
-from renderer.markup.blocks import BlockOpen, Blocks, BlockText
+from renderer.markup.growing import Blocks
 from renderer.markup.html import render
 from renderer.markup.operator_pages import render_page
+from renderer.markup.tails import BlockOpen, BlockText
 
 MAX_STREAMED_CHARS = 20_000
 """Maximum length of an attack that is also streamed and wrapped; longer ones test rendering time, which whole rendering shows."""

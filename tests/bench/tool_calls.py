@@ -40,7 +40,7 @@ def main() -> int:
         django.setup()
         from django.core.management import call_command
 
-        from chatui.models import User
+        from chatui.models.user import User
 
         call_command("migrate", verbosity=0)
         person = User.objects.create_user("bench")
@@ -88,7 +88,7 @@ def scripted() -> Iterator[Callable[[int], None]]:
     from chatui.model_servers import connected
     from chatui.tools import catalogue
     from chatui.tools.functions import tool_of
-    from chatui.turns.summaries import summarizing
+    from chatui.turns import summarizing
     from tests.support.scripted import ScriptedBackend
 
     backend, tool = ScriptedBackend(), tool_of(trivial, trivial.__name__, "bench")

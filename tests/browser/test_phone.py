@@ -82,7 +82,7 @@ SET_UP = """
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.contrib.auth.models import AnonymousUser
-from chatui.web.people import FirstAccountForm
+from chatui.web.sign_in.pages import FirstAccountForm
 request = RequestFactory().get("/setup/"); request.user = AnonymousUser()
 print(render_to_string("account/setup.html", {"form": FirstAccountForm()}, request))
 """

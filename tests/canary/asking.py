@@ -17,27 +17,23 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
+from chatui.accounts import api_keys as management
 from chatui.accounts import invitations, password_links
-from chatui.accounts.api_keys import management
 from chatui.audit_log.record import Visitor, record
-from chatui.models import (
-    AttemptWarning,
-    Conversation,
-    DebugRequest,
-    Folder,
-    Message,
-    ModelPrice,
-    ProgramAnswer,
-    StoredBackend,
-    StoredFile,
-    ToolApproval,
-    UsageLimit,
-    User,
-)
+from chatui.models.audit import AttemptWarning
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.files import StoredFile
+from chatui.models.message import Message
+from chatui.models.model_servers import StoredBackend
+from chatui.models.programs import ProgramAnswer
+from chatui.models.tools import ToolApproval
+from chatui.models.usage import ModelPrice, UsageLimit
+from chatui.models.user import User
 from chatui.permissions import debug_requests
-from chatui.store.documents import passages
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.store import files as storage
+from chatui.store import passages
+from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Header
 from tests.canary.conftest import World
 from tests.canary.planting import append

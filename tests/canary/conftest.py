@@ -12,7 +12,7 @@ from django.core.cache import cache
 # A conftest named on the command line is loaded before pytest-django sets up Django; models cannot be imported before that.
 django.setup()
 
-from chatui.models import User
+from chatui.models.user import User
 from tests.canary import planting
 from tests.canary.markers import Canary
 from tests.canary.planting import Planted

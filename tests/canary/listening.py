@@ -10,9 +10,9 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.audit_log.record import Visitor
-from chatui.delivery.bus import Bus, Message
-from chatui.models import User
+from chatui.models.user import User
 from chatui.permissions import debug_requests
+from chatui.wire.bus import Bus, Message
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.markers import Canary

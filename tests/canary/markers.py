@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from chatui.canary.markers import Canary as Canary
+from chatui.operations.canary.watch import Canary as Canary

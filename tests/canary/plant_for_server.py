@@ -17,7 +17,7 @@ def main() -> None:
     from django.contrib.auth.models import Permission
     from django.test import Client
 
-    from chatui.models import User
+    from chatui.models.user import User
     from tests.canary.markers import Canary
     from tests.canary.planting import plant
 

@@ -9,8 +9,11 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, ShareLink, Turn, TurnPiece, User
-from chatui.models.message import Author
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.user import User
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header, Terminator
 from tests.canary.markers import Canary

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.connection import ServerConnection
-from chatui.tools.servers.registry import tool_of
+from chatui.tools.openapi import OpenApiServer
+from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
 from tests.canary.markers import Canary
 from tests.chatui.tools import peer as peers

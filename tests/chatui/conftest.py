@@ -19,13 +19,13 @@ from django.db import transaction
 from django.test import Client
 
 from chatui.database.faults import outages
-from chatui.delivery.bus import PROCESS
 from chatui.model_servers import connected
-from chatui.models import Conversation, User
-from chatui.turns import leases, running, start
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.turns import leases, running, start, summarizing
 from chatui.turns.start import Ask, Started
-from chatui.turns.summaries import summarizing
 from chatui.usage import limits
+from chatui.wire.bus import PROCESS
 from tests.support.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"

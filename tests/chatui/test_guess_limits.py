@@ -10,11 +10,12 @@ import pytest
 import pytest_django
 from django.test import Client
 
-from chatui import guess_limits
+from chatui import limits as guess_limits
 from chatui.accounts import sign_in
 from chatui.audit_log.record import Visitor
-from chatui.guess_limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
-from chatui.models import AuditEvent, User
+from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
 
@@ -296,8 +297,8 @@ def test_a_sign_in_that_cannot_be_recorded_does_not_happen(ada: User, monkeypatc
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_sixty_wrong_share_links_do_not_stand_in_the_way_of_a_right_one(ada: User, settings: pytest_django.Settings) -> None:
-    from chatui.models import Conversation
-    from chatui.transfer import share_links
+    from chatui.models.conversation import Conversation
+    from chatui.transfer import shares as share_links
     from renderer.frames import Header
     from tests.canary.planting import append
 

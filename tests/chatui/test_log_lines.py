@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from chatui.error_reports import JsonFormatter, SafeTextFormatter
+from chatui.observability.error_reports import JsonFormatter, SafeTextFormatter
 
 
 def record(message: str, **extra: Any) -> logging.LogRecord:

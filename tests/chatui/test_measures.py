@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import Counter, Gauge, Histogram
 
-from chatui import measures
+from chatui.observability import measures
 
 
 def test_work_is_counted_with_a_token() -> None:

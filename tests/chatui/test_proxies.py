@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from chatui.accounts.sessions import client_address
 from chatui.env import Environment
-from chatui.live.origin import is_allowed
-from chatui.web.middleware.proxies import TrustedProxyMiddleware
+from chatui.live.routing import is_allowed
+from chatui.web.middleware import TrustedProxyMiddleware
 
 
 @pytest.fixture(autouse=True)

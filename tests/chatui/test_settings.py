@@ -89,9 +89,9 @@ def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_le
 
 @pytest.mark.slow
 def test_a_redis_that_accepts_connections_but_never_answers_blocks_nobody(tmp_path: Path) -> None:
-    asks = "import django; django.setup(); from chatui.backends.spec.definition import BackendSpec; "
-    asks += "from chatui.model_servers import available; "
-    asks += "print(available.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
+    asks = "import django; django.setup(); from chatui.backends.spec import BackendSpec; "
+    asks += "from chatui.model_servers import choice; "
+    asks += "print(choice.models_of(BackendSpec(name='a', url='http://127.0.0.1:9')))"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         environment = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_REDIS_URL": address, "DJANGO_SETTINGS_MODULE": "chatui.settings"}

@@ -34,7 +34,7 @@ def test_no_template_has_lines_in_which_white_space_counts() -> None:
 
 def rendered(directory: Path, text: str, values: dict[str, object], name: str = "page.html") -> str:
     (directory / name).write_text(text, encoding="utf-8")
-    engine = Engine(dirs=[str(directory)], loaders=["chatui.template_files.Loader"])
+    engine = Engine(dirs=[str(directory)], loaders=["chatui.site.templates.Loader"])
     return engine.get_template(name).render(Context(values))
 
 

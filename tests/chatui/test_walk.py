@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 from chatui.database.connections import ThreadConnection
 from chatui.model_servers import connected
-from chatui.models import User
+from chatui.models.user import User
 from chatui.turns import running
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -31,10 +31,9 @@ FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
 # These files also handle events before there is any text, such as the beginning of a turn, so their order is not fixed.
 AFTER = {
     "chatui/wire/compact.py": "renderer/markup/html.py",
-    "chatui/delivery/bus.py": "chatui/wire/compact.py",
-    "chatui/live/consumer.py": "chatui/delivery/bus.py",
-    "chatui/live/outbox.py": "chatui/live/consumer.py",
-    "chatui/delivery/relay.py": "chatui/live/outbox.py",
+    "chatui/wire/bus.py": "chatui/wire/compact.py",
+    "chatui/live/consumer.py": "chatui/wire/bus.py",
+    "chatui/live/page_socket.py": "chatui/live/consumer.py",
 }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader, ReaderEvent
+from renderer.ocml.reader import Reader
+from renderer.ocml.scanning import DocumentOpened, ProblemFound, ReaderEvent
 from tests.conformance.cases import Case, cases, document_as_told, error_as_json, problem_as_json
 from tests.fuzz.promises import bytes_of
 from tests.support.cases import for_each

@@ -9,10 +9,9 @@ import pytest
 
 from renderer.errors import OpenChatMLError
 from renderer.harmony import hip1
-from renderer.harmony.pieces import Marker, Piece, pieces_of_text
+from renderer.harmony.hip1 import SideRecord
+from renderer.harmony.pieces import Marker, Piece, fold, pieces_of_text
 from renderer.harmony.reader import Reader
-from renderer.harmony.side_record import SideRecord
-from renderer.harmony.text import fold
 from tests.conformance.cases import Case, cases, finished_as_json, frame_as_json, frames_of
 from tests.support.cases import for_each
 

@@ -21,7 +21,8 @@ from renderer.events import FrameOpened, FrameText
 from renderer.frames import Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document, interchange
-from renderer.ocml.reader import ProblemFound, Reader
+from renderer.ocml.reader import Reader
+from renderer.ocml.scanning import ProblemFound
 
 
 @dataclass(frozen=True, slots=True)

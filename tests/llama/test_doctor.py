@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from chatui.doctor.examination import Target, examine
-from chatui.doctor.faults import Fault, Level
-from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, as_text
+from chatui.operations.doctor.examination import Target, examine
+from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.report import Report, as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]

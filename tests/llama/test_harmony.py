@@ -12,13 +12,12 @@ import pytest_asyncio
 
 from chatui.backends.base import Endpoint, EndReason, SampleEnded
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.harmony.dialect import CompletionRequest
+from chatui.backends.harmony.dialects import CompletionRequest
 from chatui.codes import ProductCode
 from renderer.events import Assembler, FrameText
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.harmony.prompt import Prompt, build
-from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, SystemMessage
+from renderer.harmony.prompt import DeveloperMessage, FunctionTool, Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING, ITINERARY, LITERAL, PARIS, PLAN, TOKYO
 from tests.chatui.backends.harmony.test_backend import FIBONACCI, LANGUAGES

@@ -16,7 +16,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.tools.browser.tools import browser_tools
-from chatui.tools.python.python_tool import PYTHON
+from chatui.tools.python.tool import PYTHON
 from chatui.tools.replies import Reply
 from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator

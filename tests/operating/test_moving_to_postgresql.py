@@ -23,7 +23,7 @@ WORD = "zymurgy"
 WRITE = f"""
 from chatui.audit_log.record import SHELL, record
 from chatui.models import User
-from chatui.store.files.storage import NewFile, FileDestination, save
+from chatui.store.files import NewFile, FileDestination, save
 from django.contrib.auth.models import Group
 from django.db import transaction
 from tests.chatui.store.long_conversations import long_conversation

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from chatui import measures
-from chatui.monitoring.metrics import StoredCounts
+from chatui.display.metrics import StoredCounts
+from chatui.observability import measures
 from tests.support.places import ROOT
 
 NAME = re.compile(r"\b(?:chatui|process)_\w+")

@@ -30,7 +30,7 @@ def test_output_errors_and_exit_codes_are_those_of_the_program(environment: dict
 
 def test_each_program_has_a_name_and_settings_of_its_own_and_makes_nothing_twice(environment: dict[str, str], tmp_path: Path) -> None:
     code = (
-        "import os; from chatui.delivery import bus; from django.conf import settings; from django.core.checks import registry; "
+        "import os; from chatui.wire import bus; from django.conf import settings; from django.core.checks import registry; "
         "print(bus.PROCESS.split(':')[1] == str(os.getpid()), settings.ENVIRONMENT.data_dir); "
         "checks = [(each.__module__, each.__qualname__) for each in registry.registry.get_checks()]; print(len(checks) - len({*checks}))"
     )
@@ -41,7 +41,7 @@ def test_each_program_has_a_name_and_settings_of_its_own_and_makes_nothing_twice
 
 
 TWICE = """
-import sys, types, chatui.asgi, chatui.doctor.examination
+import sys, types, chatui.asgi, chatui.operations.doctor.examination
 ours = {name: module for name, module in list(sys.modules.items()) if name.startswith("chatui")}
 held = {held for module in ours.values() for held in vars(module).values() if isinstance(held, types.ModuleType)}
 print(sorted({module.__name__ for module in held if module is not ours.get(module.__name__, module)}), len(ours) > 300)

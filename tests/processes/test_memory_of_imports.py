@@ -32,7 +32,7 @@ WAITING = {
     "openai_harmony": "never: the second reader runs in its own process",
     "opentelemetry": "only with CHATUI_TRACES_URL",
     "httpcore": "only for models that read the web, and for tool servers: 1 MB",
-    "chatui.tools.servers.registry": "only with CHATUI_TOOLS_FILE: 1 MB",
+    "chatui.tools.server_registry": "only with CHATUI_TOOLS_FILE: 1 MB",
     "chatui.documents.inside.worker": "never: files are read in processes of their own",
     "pycparser": "never: what Autobahn compiled is used as it is: 1 MB with cffi",
     "chatui.migrations.0001_initial": "never: migrations run in their own process, and /readyz lists only their names: 23 MB",
@@ -43,8 +43,8 @@ WAITING = {
     "chatui.transfer.other_products": "only for imports",
     "chatui.web.manage": "only with the first request of such a page, as all rare pages: 4 MB together",
     "chatui.web.debug": "as above",
-    "chatui.web.scim.views": "as above",
-    "chatui.doctor": "as above",
+    "chatui.web.scim": "as above",
+    "chatui.operations.doctor": "as above",
 }
 """The modules that a server process has not imported after an ordinary page and turn, and when it does import them."""
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from renderer.errors import OpenChatMLError
 from renderer.frames import Channel, Frame, Header, Intent, Transcript
 from renderer.harmony import hip1
-from renderer.harmony.side_record import SideRecord
-from renderer.harmony.text import read_answer
+from renderer.harmony.hip1 import SideRecord
+from renderer.harmony.pieces import read_answer
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document, interchange
 from tests.renderer.any_transcripts import any_frames, visible_words

@@ -6,7 +6,7 @@ import pytest
 
 from renderer.frame_kinds import ANSWER, DOCUMENT
 from renderer.frames import Frame, Header
-from renderer.prompt_trimming import Trimmed, trim
+from renderer.history import Trimmed, trim
 
 NAMED = '[Attached document "a.txt", a text file.]\n\n'
 LINE = '[The document "a.txt" was attached here. It does not fit any more, so its text is left out.]'

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from renderer.errors import Code
-from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, UnansweredCalls, hidden
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator
 from renderer.gate import Audience, may_see
-from renderer.unanswered_calls import UnansweredCalls, hidden
 
 CALL = Header("assistant", "commentary", "functions.f", "c1")
 REPLY = Header("tool", "commentary", "assistant", "c1", "functions.f")

@@ -46,8 +46,8 @@ import json, threading
 from django.db import connection, transaction
 from chatui.models import Conversation, FileContent, FilePiece, StoredFile, User
 from chatui.store import erasure
-from chatui.store.files import reading, storage
-from chatui.store.files.storage import FileRefusedError, NewFile, FileDestination
+from chatui.store import files
+from chatui.store.files import FileRefusedError, NewFile, FileDestination
 ada = User.objects.get(username="ada")
 kept, gone = (Conversation.objects.create(owner=ada) for _ in range(2))
 refused, errors = [], []
@@ -57,7 +57,7 @@ def keep(row, data, times):
         for number in range(times):
             try:
                 with transaction.atomic():
-                    storage.save(FileDestination(ada.pk, row.pk), NewFile.of(f"f{number}", data))
+                    files.save(FileDestination(ada.pk, row.pk), NewFile.of(f"f{number}", data))
             except FileRefusedError:
                 refused.append(number)
     except Exception as error:
@@ -82,9 +82,9 @@ same = b"x" * 300_000
 keep(gone, same, 3)
 together(*[(keep, kept, same, 10)] * 3, (erase,))
 first = [StoredFile.objects.count(), FileContent.objects.count(), FilePiece.objects.count(), len(refused)]
-whole = all(reading.data_of(file) == same for file in StoredFile.objects.all())
+whole = all(files.data_of(file) == same for file in StoredFile.objects.all())
 together(*[(keep, kept, bytes([letter]) * 600_000, 1) for letter in range(6)])
-print("ANSWER" + json.dumps([first, whole, storage.bytes_of(ada.pk), len(refused), errors]))
+print("ANSWER" + json.dumps([first, whole, files.bytes_of(ada.pk), len(refused), errors]))
 """
 
 

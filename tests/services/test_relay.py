@@ -12,8 +12,8 @@ from typing import ClassVar
 import pytest
 import pytest_asyncio
 
-from chatui.delivery import relay
-from chatui.delivery.relay import Relay
+from chatui.wire import bus as relay
+from chatui.wire.bus import Relay
 from tests.services.redis_server import Redis
 
 pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
@@ -103,7 +103,7 @@ async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
     await asyncio.sleep(1.5)
     redis.wake() if fault == "silent" else redis.start()
     await until_it_passes(one, two, 1)
-    logged = [record.getMessage() for record in caplog.records if record.name == "chatui.delivery.relay"]
+    logged = [record.getMessage() for record in caplog.records if record.name == "chatui.wire.bus"]
     assert sum("is away" in line for line in logged) == 2 and sum("is back" in line for line in logged) == 2, (
         "one line each, for each process"
     )

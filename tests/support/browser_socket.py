@@ -14,7 +14,7 @@ from django.conf import settings
 from django.test import Client
 
 from chatui import wire
-from chatui.models import User
+from chatui.models.user import User
 
 
 @database_sync_to_async

@@ -12,7 +12,8 @@ import pytest_asyncio
 from django.conf import settings
 
 from chatui.env import environment
-from chatui.model_servers import available, configured, connected
+from chatui.model_servers import choice as available
+from chatui.model_servers import configured, connected
 from tests.support import stub
 
 Configure = Callable[..., None]

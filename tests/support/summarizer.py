@@ -8,10 +8,9 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
-from chatui.backends.spec.choices import split_choice
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec, split_choice
 from chatui.model_servers import connected
-from chatui.turns.summaries import summarizing
+from chatui.turns import summarizing
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame

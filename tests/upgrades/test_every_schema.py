@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from chatui.audit_log import chain
-from chatui.backups import files
+from chatui.operations.backups import sqlite_files as files
 from tests.support.cases import ROUNDS
 from tests.upgrades.committed import names
 from tests.upgrades.filling import WORD, fill

@@ -1,1 +1,1 @@
-"""Chat Completions: the wire format that most model servers support."""
+"""The wire format Chat Completions."""

@@ -13,21 +13,19 @@ from uuid import uuid4
 
 import httpx
 
+from chatui.backends.answer_format import as_chat, in_words, sample_in_format, tool_choice
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.joining import joined
 from chatui.backends.chat.messages import messages
-from chatui.backends.context.fitting import without_last_reasoning
-from chatui.backends.context.sampling import sample_within
+from chatui.backends.context_fitting import sample_within, without_last_reasoning
 from chatui.backends.continuation import Sample, continue_in_words, has_text
-from chatui.backends.defang import is_defanged
-from chatui.backends.detected_server import DetectedServer
-from chatui.backends.failures.kinds import error_of_body
+from chatui.backends.discovery import DetectedServer
+from chatui.backends.failures import error_of_body
+from chatui.backends.function_tools import as_json
 from chatui.backends.http import WHOLE
-from chatui.backends.responses.tools import as_json
+from chatui.backends.speaker import is_defanged
 from chatui.backends.sse import Event
-from chatui.backends.structured.format_fallback import sample_in_format, tool_choice
-from chatui.backends.structured.format_fields import as_chat, in_words
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent

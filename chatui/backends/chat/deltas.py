@@ -9,15 +9,61 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import EndReason, GivenReasoning, Usage
-from chatui.backends.chat.given_reasoning import ReasoningCollector
-from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses.frames import FrameWriter, Source, after_call, leak
+from chatui.backends.leaks.guard import LeakGuard, Span
+from chatui.backends.raw_frames import FrameWriter, Source, after_call, leak
 from chatui.backends.speaker import Label, Speaker, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import HEADER_VALUE, Terminator
+
+_TEXT_FIELDS = ("reasoning", "reasoning_content", "thinking")
+_DETAILS = "reasoning_details"
+_GROWING = ("text", "summary", "data")
+"""Fields of a detail whose fragments are joined. For any other field, such as a signature, the last value counts."""
+
+
+class ReasoningCollector:
+    """Collects reasoning: ``feed`` each delta; ``given`` is the result. Beyond ``max_chars`` characters, nothing is sent back."""
+
+    def __init__(self, max_chars: int) -> None:
+        self._chars_left = max_chars
+        self._texts: dict[str, list[str]] = {}
+        self._details: dict[tuple[object, object], dict[str, Any]] = {}
+
+    def feed(self, delta: Mapping[str, Any]) -> None:
+        """The next delta, or the whole message."""
+        for name in _TEXT_FIELDS:
+            text = delta.get(name)
+            if isinstance(text, str) and text and self._spend(len(text)):
+                self._texts.setdefault(name, []).append(text)
+        details = delta.get(_DETAILS)
+        for position, part in enumerate(details if isinstance(details, list) else []):
+            if isinstance(part, dict) and self._spend(len(json.dumps(part))):
+                self._merge(position, part)
+
+    def given(self) -> GivenReasoning | None:
+        """The reasoning so far; None if there was none, or too much. Details include the text, so they are sent back alone."""
+        if self._chars_left < 0:
+            return None
+        if self._details:
+            return GivenReasoning({_DETAILS: list(self._details.values())})
+        texts = {name: "".join(parts) for name, parts in self._texts.items()}
+        return GivenReasoning(dict(texts)) if texts else None
+
+    def _spend(self, chars: int) -> bool:
+        self._chars_left -= chars
+        return self._chars_left >= 0
+
+    def _merge(self, position: int, part: dict[str, Any]) -> None:
+        known = self._details.setdefault((part.get("type"), part.get("index", position)), {})
+        for name, value in part.items():
+            if name in _GROWING and isinstance(value, str) and isinstance(known.get(name), str):
+                known[name] += value
+            elif value is not None or name not in known:
+                known[name] = value
+
 
 _ANALYSIS = Source(0, "reasoning", ANALYSIS)
 _SUMMARY = Source(0, "summary", SUMMARY)

@@ -1,1 +1,1 @@
-"""The token-id wire format, for servers that complete a prompt of token ids, in which no marker can be forged."""
+"""The wire format of token ids: llama.cpp, vLLM, SGLang."""

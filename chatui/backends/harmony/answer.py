@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
+from chatui.backends.answer_format import refuses_format
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.failures.kinds import error_of_body
-from chatui.backends.harmony.dialect import Chunks
-from chatui.backends.http import WHOLE
+from chatui.backends.failures import error_of_body
+from chatui.backends.harmony.dialects import Chunks, CompletionRequest, Dialect
+from chatui.backends.http import WHOLE, Upstream
 from chatui.backends.sse import Event
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -19,8 +21,9 @@ from renderer.events import Assembler, FrameClosed, FrameOpened, RawEvent
 from renderer.frame_kinds import is_preamble, is_reasoning
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.hip1 import pieces_of_frame
-from renderer.harmony.pieces import Piece
+from renderer.harmony.pieces import Marker, Piece
 from renderer.harmony.reader import Reader
+from renderer.harmony.vocabulary import Vocabulary
 
 _EVENTS_AFTER_THE_END = 8
 """How many events may follow the end of the turn: one says why it stopped, one counts the tokens."""
@@ -216,3 +219,61 @@ def decoded(event: Event, *, is_empty: bool) -> dict[str, Any]:
 
 def _new_call_id() -> str:
     return f"call_{uuid4().hex}"
+
+
+OnSent = Callable[[str, bytes], None]
+
+_WORD_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A connection to a token-id server. ``on_sent``: see ``SampleRequest``."""
+
+    upstream: Upstream
+    dialect: Dialect
+    vocabulary: Vocabulary
+    on_sent: OnSent | None = None
+
+    def chunks(self) -> Chunks:
+        """A reader for one response."""
+        return self.dialect.chunks(self.vocabulary)
+
+    async def written(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+        """Send one request, and read its answer until reading can stop."""
+        async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked), self.on_sent)) as read:
+            async for events in read:
+                for raw in answer.feed_all(events):
+                    yield raw
+                if answer.is_over or answer.is_paused:
+                    return
+
+    async def in_schema(self, answer: Answer, asked: CompletionRequest) -> AsyncGenerator[RawEvent, None]:
+        """As ``written``; if the server refuses the schema, for example because its grammar cannot express it, without it."""
+        has_begun = False
+        try:
+            async with aclosing(self.written(answer, asked)) as raws:
+                async for raw in raws:
+                    has_begun = True
+                    yield raw
+            return
+        except BackendError as error:
+            if has_begun or not refuses_format(error):
+                raise
+        async with aclosing(self.written(answer, replace(asked, schema=None))) as raws:
+            async for raw in raws:
+                yield raw
+
+    async def word(self, asked: CompletionRequest) -> str:
+        """The text sampled before the first marker: a word that decides about the next request. Nobody sees it. Raises as ``written``."""
+        chunks, text = self.chunks(), ""
+        async with aclosing(self.upstream.stream(self.dialect.path, self.dialect.payload(asked))) as read:
+            async for events in read:
+                for event in events:
+                    if is_end(event) or len(text) > _WORD_CHARS:
+                        return text
+                    for piece in chunks.feed(decoded(event, is_empty=not text)):
+                        if isinstance(piece, Marker):
+                            return text
+                        text += piece
+        return text

@@ -3,32 +3,166 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import re
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
+from itertools import groupby
 
+from chatui.backends.answer_format import refuses_format
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
-from chatui.backends.context.fitting import Fit, hidden_weight
-from chatui.backends.context.sampling import Attempt, sample_attempts, too_long
-from chatui.backends.context.window import Windows
+from chatui.backends.context_fitting import Attempt, Fit, hidden_weight, sample_attempts, too_long
+from chatui.backends.context_window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import Discovered, own_name
-from chatui.backends.harmony.answer import Answer, Pause
-from chatui.backends.harmony.dialect import CompletionRequest
-from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.forced_call import Forced, force_call
+from chatui.backends.harmony.answer import Answer, OnSent, Pause, Wire
+from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
-from chatui.backends.harmony.schema_continuation import continued_request
 from chatui.backends.harmony.server import TokenServer, ask_token_server
-from chatui.backends.harmony.wire import OnSent, Wire
 from chatui.backends.http import Upstream, Watcher
 from chatui.codes import ProductCode
 from renderer.events import RawEvent
-from renderer.frame_kinds import is_answer
-from renderer.frames import Frame
-from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from renderer.frame_kinds import is_answer, is_preamble, is_reasoning
+from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.harmony.hip1 import pieces_of_frame
+from renderer.harmony.pieces import Marker, Piece, ids_of_pieces
+from renderer.harmony.prompt import FunctionTool
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
+from renderer.tokens import Token
+
+TRIES = 2
+"""How often choosing a function is tried, and how often beginning a call."""
+_FUNCTIONS = "functions."
+_PYTHON = "python"
+"""The only tool whose arguments are not JSON."""
+_ADDRESS = " to"
+_WORD = re.compile(r"=([A-Za-z0-9_.-]+)(?:\s.*)?", re.DOTALL)
+_WORD_TOKENS = 80
+"""Enough for any name: at most 64 characters, each of which may be a token, after ``=functions.``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """A required call: one of these tools must be called."""
+
+    tools: Sequence[FunctionTool]
+
+    @property
+    def recipients(self) -> dict[str, FunctionTool]:
+        """The tools, by the recipient of their calls."""
+        return {tool.recipient or f"{_FUNCTIONS}{tool.name}": tool for tool in self.tools}
+
+    def misses(self, header: Header) -> bool:
+        """Whether a message with this header is neither a call of one of the tools nor allowed before one (reasoning, a preamble).
+
+        Messages with a broken header are hidden in any case, so they do not count.
+        """
+        if is_reasoning(header) or is_preamble(header) or header.intent == Intent.DEBUG:
+            return False
+        recipient = header.recipient or ""
+        allowed = {*self.recipients, *(f"{_FUNCTIONS}{tool.name}" for tool in self.tools)}
+        channels = (Channel.COMMENTARY,) if recipient.startswith(_FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
+        return recipient not in allowed or header.channel not in channels
+
+
+async def force_call(wire: Wire, answer: Answer, asked: CompletionRequest, forced: Forced) -> AsyncGenerator[RawEvent, None]:
+    """The events of a call after what ``answer`` has read of ``asked``; none if there is a call already, or if the model names no tool."""
+    answer.check_end()
+    for _ in range(TRIES):
+        recipient = await _choose_recipient(wire, asked, answer.before, forced) if answer.lacks_call else None
+        if recipient is None:
+            return
+        header = _header(recipient)
+        following = await _extended(wire, asked, [*_pieces(answer.before), *pieces_of_frame(Frame(header, ""))[:-1]])
+        answer.begin_call(header, wire.chunks(), len(following.ids) - len(asked.ids))
+        schema = None if recipient == _PYTHON else forced.recipients[recipient].parameters or {"type": "object"}
+        async with aclosing(wire.in_schema(answer, replace(following, schema=schema))) as raws:
+            async for raw in raws:
+                yield raw
+        answer.check_end()
+
+
+async def _choose_recipient(wire: Wire, asked: CompletionRequest, before: Sequence[Frame], forced: Forced) -> str | None:
+    """The recipient of the call: the only one, or the one that the model names after the beginning of a header.
+
+    None if it names no valid one.
+    """
+    recipients = list(forced.recipients)
+    if len(recipients) == 1:
+        return recipients[0]
+    extended = await _extended(wire, asked, [*_pieces(before), *_opening()])
+    naming = replace(extended, max_tokens=min(extended.max_tokens, _WORD_TOKENS), words=_words(recipients))
+    for _ in range(TRIES):
+        try:
+            word = await wire.word(naming)
+        except BackendError as error:
+            if not naming.words or not refuses_format(error):
+                raise
+            naming = replace(naming, words=())
+            word = await wire.word(naming)
+        named = _WORD.fullmatch(word)
+        if named and named[1] in recipients:
+            return named[1]
+    return None
+
+
+def _words(recipients: Sequence[str]) -> tuple[str, ...]:
+    """The allowed continuations. Unconstrained if one name begins with another: a grammar could not tell where the shorter one ends."""
+    is_clear = not any(one != other and other.startswith(one) for one in recipients for other in recipients)
+    return tuple(f"={recipient}" for recipient in recipients) if is_clear else ()
+
+
+def _header(recipient: str) -> Header:
+    """The header that this product writes into prompts: functions on commentary, with JSON; built-in tools as the model was trained."""
+    if recipient.startswith(_FUNCTIONS):
+        return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, constrain="json")
+    return Header(Role.ASSISTANT, Channel.ANALYSIS, recipient=recipient, content_type="code")
+
+
+def _pieces(frames: Sequence[Frame]) -> list[Piece]:
+    return [piece for frame in frames for piece in pieces_of_frame(frame)]
+
+
+def _opening() -> list[Piece]:
+    return [Marker(Token.START), Role.ASSISTANT.value, _ADDRESS]
+
+
+async def _extended(wire: Wire, asked: CompletionRequest, pieces: Sequence[Piece]) -> CompletionRequest:
+    """The same request with these pieces added to its prompt, which already ends in their beginning: the start of an assistant message."""
+    ids = await asyncio.to_thread(ids_of_pieces, pieces[2:], wire.vocabulary)
+    return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1), schema=None)
+
+
+_MARKERS = frozenset(token.value for token in MARKER_IDS)
+
+
+def continued_request(asked: CompletionRequest, pieces: Iterable[Piece], vocabulary: Vocabulary) -> CompletionRequest:
+    """The same request with ``pieces``, which end where the answer begins, added to its prompt.
+
+    It also announces JSON as gpt-oss was trained to: otherwise a model that was about to write something else fills the grammar with white
+    space. Slow for a long text.
+    """
+    ids = ids_of_pieces(_announced([*_joined(pieces)]), vocabulary)
+    return replace(asked, ids=[*asked.ids, *ids], max_tokens=max(asked.max_tokens - len(ids), 1))
+
+
+def _announced(pieces: list[Piece]) -> list[Piece]:
+    begin = max((place for place, piece in enumerate(pieces) if piece == Marker(Token.CHANNEL)), default=0)
+    if Marker(Token.CONSTRAIN) in pieces[begin:]:
+        return pieces
+    return [*pieces[:-1], " ", Marker(Token.CONSTRAIN), "json", *pieces[-1:]]
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Joins neighbouring texts, because they are encoded together. Markers without an id are left out."""
+    for is_marker, group in groupby(pieces, key=lambda piece: isinstance(piece, Marker)):
+        if is_marker:
+            yield from (piece for piece in group if isinstance(piece, Marker) and piece.token in _MARKERS)
+        else:
+            yield "".join(piece for piece in group if isinstance(piece, str))
+
 
 _KEEP_FOUND = 60.0
 

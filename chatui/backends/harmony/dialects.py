@@ -1,15 +1,344 @@
-"""The token-id dialects (llama.cpp, vLLM, SGLang) by the name of the server.
-
-A marker counts only if its id was sent. A server that does not say which ids it sampled is refused, because a quoted marker could not
-be distinguished from a real one.
-"""
+"""The interface of a token-id dialect: how one server product is requested, and how its chunks are read."""
 
 from __future__ import annotations
 
-from chatui.backends.harmony.dialect import Dialect
-from chatui.backends.harmony.llama_cpp import LlamaCpp
-from chatui.backends.harmony.sglang import SGLang
-from chatui.backends.harmony.vllm import Vllm
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.speaker import Label, label_of_envelope, other_label
+from chatui.codes import ProductCode
+from renderer.errors import Code
+from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
+from renderer.harmony.reader import END_OF_TEXT
+from renderer.harmony.vocabulary import MARKER_IDS, SPECIAL_IDS, Vocabulary, marker_name
+from renderer.tokens import TERMINATORS, Token
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
+    ``sampling`` as for a SampleRequest.
+
+    ``schema``: the whole output must be JSON that fits it. ``words``: the output must be one of these words, none of which begins with
+    another; not together with a schema.
+    """
+
+    ids: Sequence[int]
+    max_tokens: int
+    model: str | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    words: Sequence[str] = ()
+
+
+class Chunks(Protocol):
+    """Reads the decoded chunks of one answer, in order. ``reason`` is None until the server reports why the model stopped."""
+
+    reason: EndReason | None
+    usage: Usage | None
+    model: str | None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """The pieces that this chunk adds.
+
+        Raises:
+            BackendError: the chunk has no readable token ids, or the server failed.
+        """
+        ...
+
+
+class Dialect(Protocol):
+    """The requests and responses of one kind of server."""
+
+    @property
+    def path(self) -> str:
+        """The path for requests."""
+        ...
+
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
+        """The body of the request."""
+        ...
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """A reader for one answer."""
+        ...
+
+
+STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
+UNKNOWN_STOP = Marker(Token.END)
+"""Represents the token that ended the output if the server does not say which one it was."""
+
+
+class IdReader:
+    """Complete ids in, pieces out, including the final token, which some servers only name."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._reader = TokenPieces(vocabulary)
+        self._was_stopped = False
+
+    def feed(self, ids: list[int]) -> list[Piece]:
+        """The pieces of these ids."""
+        pieces = self._reader.feed(ids)
+        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        return pieces
+
+    def end(self, reason: EndReason, named: object) -> list[Piece]:
+        """The output ended. ``named``: the stop token's id, as the server reports it."""
+        rest = self._reader.finish()
+        if reason is not EndReason.STOP or self._was_stopped:
+            return rest
+        name = marker_name(named) if isinstance(named, int) else None
+        return [*rest, Marker(name) if name else UNKNOWN_STOP]
+
+
+def is_stop(piece: Piece) -> bool:
+    """Whether a piece is a marker at which the model stops by itself."""
+    return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
+
+
+def end_reason(reported: object) -> EndReason:
+    """Why the output ended. Raises BackendError if neither the model nor the token limit ended it."""
+    match reported:
+        case "stop":
+            return EndReason.STOP
+        case "length":
+            return EndReason.LENGTH
+    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {reported!r:.200}")
+
+
+def token_ids(value: object) -> list[int]:
+    """The ids of an event. Raises BackendError if they are not valid ids."""
+    if not isinstance(value, list) or not all(type(number) is int for number in value):
+        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
+    return value
+
+
+def refuse(label: Label | None) -> None:
+    """The error for a chunk with an unknown label: it may apply to any of its ids, so none of them is read."""
+    if label:
+        raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")
+
+
+def no_ids() -> BackendError:
+    """The error for text without ids."""
+    return BackendError(
+        ProductCode.BACKEND_SETUP,
+        "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
+    )
+
+
+def count(value: object) -> int | None:
+    """A token count; None if the server gives none."""
+    return value if type(value) is int else None
+
+
+def model_name(value: object) -> str | None:
+    """The server's name for the model; None if it gives none."""
+    return value if isinstance(value, str) and value else None
+
+
+_COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
+"""Servers built with llguidance allow any white space in JSON, and small models may then write nothing else. Others ignore this."""
+
+
+class LlamaCpp:
+    """llama.cpp's own ``/completion``."""
+
+    path = "/completion"
+    # The last chunk would repeat the prompt as text, which can be longer than our limit for a line.
+    _FIELDS = ("content", "tokens", "stop", "stop_type", "truncated", "model", "tokens_predicted", "tokens_evaluated")
+
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
+        """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
+        return {
+            **asked.sampling,
+            **({} if asked.schema is None else {"json_schema": {**asked.schema, **_COMPACT}}),
+            **({"grammar": "root ::= " + " | ".join(map(json.dumps, asked.words))} if asked.words else {}),
+            "prompt": list(asked.ids),
+            "stream": True,
+            "return_tokens": True,
+            "n_predict": asked.max_tokens,
+            "cache_prompt": True,
+            "stop": [],
+            "response_fields": list(self._FIELDS),
+        }
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """See Dialect."""
+        return _LlamaCppChunks(vocabulary)
+
+
+class _LlamaCppChunks:
+    """Text comes from ``content``; ``tokens`` only tells which markers are real.
+
+    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so the text cannot be
+    decoded from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._was_stopped = False
+        self.reason: EndReason | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """See Chunks."""
+        refuse(label_of_envelope(chunk))
+        content = chunk.get("content")
+        pieces = self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or []))
+        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        if chunk.get("stop") is True:
+            self.model = model_name(chunk.get("model"))
+            self.usage = Usage(count(chunk.get("tokens_evaluated")), count(chunk.get("tokens_predicted")))
+            self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
+            if self.reason is EndReason.STOP and not self._was_stopped:
+                pieces = [*pieces, UNKNOWN_STOP]
+        return pieces
+
+    def _pieces(self, content: str, ids: list[int]) -> list[Piece]:
+        if content and not ids:
+            raise no_ids()
+        if not any(number in SPECIAL_IDS for number in ids):
+            return [content] if content else []
+        if len(ids) > 1:
+            return self._from_ids(content, ids)
+        name = str(marker_name(ids[0]))
+        text = content.removesuffix(name)
+        return [text, Marker(name)] if text else [Marker(name)]
+
+    def _from_ids(self, content: str, ids: list[int]) -> list[Piece]:
+        """An answer that arrived in one piece. The ids are used only if they match the text, except for the token that ended it."""
+        reader = TokenPieces(self._vocabulary)
+        pieces = [*reader.feed(ids), *reader.finish()]
+        if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if is_stop(pieces[-1]) else pieces)):
+            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together")
+        return pieces
+
+
+class SGLang:
+    """SGLang's own ``/generate``."""
+
+    path = "/generate"
+
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
+        """See Dialect."""
+        sampling: dict[str, object] = {
+            **asked.sampling,
+            **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
+            **({"regex": "|".join(map(re.escape, asked.words))} if asked.words else {}),
+            "max_new_tokens": asked.max_tokens,
+            "stop_token_ids": list(STOP_IDS),
+            "skip_special_tokens": False,
+            "no_stop_trim": True,
+        }
+        return {"input_ids": list(asked.ids), "stream": True, "sampling_params": sampling}
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """See Dialect."""
+        return _SGLangChunks(vocabulary)
+
+
+class _SGLangChunks:
+    """Text comes from ``output_ids``: each chunk has all ids so far, or with a server option only the new ones."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._ids = IdReader(vocabulary)
+        self._seen = 0
+        self.reason: EndReason | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """See Chunks."""
+        refuse(label_of_envelope(chunk))
+        about = chunk.get("meta_info")
+        about = about if isinstance(about, dict) else {}
+        self.usage = Usage(count(about.get("prompt_tokens")), count(about.get("completion_tokens")))
+        if chunk.get("output_ids") is None and chunk.get("text"):
+            raise no_ids()
+        pieces = self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens))
+        if finished := about.get("finish_reason"):
+            finished = finished if isinstance(finished, dict) else {"type": finished}
+            self.reason = end_reason(finished.get("type"))
+            pieces += self._ids.end(self.reason, finished.get("matched"))
+        return pieces
+
+    def _new(self, ids: list[int], sampled: int | None) -> list[int]:
+        """The ids that were not read yet. ``sampled``: the server's count so far."""
+        if not ids:
+            return []
+        if sampled is None:
+            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now")
+        if len(ids) >= max(sampled, self._seen):
+            new = ids[self._seen :]
+        elif self._seen + len(ids) == sampled:
+            new = ids
+        else:
+            raise BackendError(Code.STREAM_TRUNCATED, "the server left out token ids")
+        self._seen += len(new)
+        return new
+
+
+class Vllm:
+    """vLLM's ``/v1/completions``."""
+
+    path = "/v1/completions"
+
+    def payload(self, asked: CompletionRequest) -> dict[str, object]:
+        """See Dialect. Without these options vLLM strips markers and sends no ids."""
+        return {
+            **({"model": asked.model} if asked.model else {}),
+            **asked.sampling,
+            **({} if asked.schema is None else {"structured_outputs": {"json": dict(asked.schema)}}),
+            **({"structured_outputs": {"choice": list(asked.words)}} if asked.words else {}),
+            "prompt": list(asked.ids),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": asked.max_tokens,
+            "return_token_ids": True,
+            "skip_special_tokens": False,
+            "include_stop_str_in_output": True,
+            "stop_token_ids": list(STOP_IDS),
+        }
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """See Dialect."""
+        return _VllmChunks(vocabulary)
+
+
+class _VllmChunks:
+    """Text comes from ``token_ids``, which are complete, and from nothing else."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._ids = IdReader(vocabulary)
+        self.reason: EndReason | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """See Chunks."""
+        self.model = model_name(chunk.get("model")) or self.model
+        usage, choices = chunk.get("usage"), chunk.get("choices")
+        if isinstance(usage, dict):
+            self.usage = Usage(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens")))
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict) or choice.get("index") not in (0, None):
+            return []
+        refuse(other_label(choice) or label_of_envelope(chunk))
+        ids = choice.get("token_ids")
+        if ids is None and choice.get("text"):
+            raise no_ids()
+        pieces = self._ids.feed(token_ids(ids or []))
+        if choice.get("finish_reason"):
+            self.reason = end_reason(choice["finish_reason"])
+            pieces += self._ids.end(self.reason, choice.get("stop_reason"))
+        return pieces
+
 
 DIALECTS: dict[str, Dialect] = {"llama.cpp": LlamaCpp(), "vLLM": Vllm(), "SGLang": SGLang()}
 """By the name that ``discovery`` gives the server."""

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from chatui.backends.answer_format import for_prompt
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.backends.context.fitting import fit
-from chatui.backends.context.token_budget import ANSWER_TOKENS, reserved_tokens
-from chatui.backends.structured.format_fields import for_prompt
+from chatui.backends.context_fitting import fit
+from chatui.backends.context_window import ANSWER_TOKENS, reserved_tokens
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
 from renderer.frames import HEADER_VALUE, Frame, Header, Role
-from renderer.harmony.prompt import Fitted, Prompt, build_within
-from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
+from renderer.harmony.prompt import DeveloperMessage, Fitted, Prompt, SystemMessage, build_within
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import questions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chatui.backends.base import BackendError
-from chatui.backends.context.server_limits import asked_contexts
+from chatui.backends.context_window import asked_contexts
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream

@@ -1,1 +1,1 @@
-"""The rules of the leak guard: what raw model output looks like inside an answer."""
+"""Reasoning that a server without channels puts into the answer: found, and held back."""

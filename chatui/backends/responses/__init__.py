@@ -1,1 +1,1 @@
-"""Responses: the wire format of OpenAI's Responses API and of the Open Responses specification."""
+"""The wire format Responses."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import GivenReasoning, Usage
-from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.speaker import Label, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
@@ -322,3 +322,26 @@ def usage_of(reported: Mapping[str, Any]) -> Usage:
     details = reported.get("input_tokens_details")
     cached = number(details.get("cached_tokens")) if isinstance(details, dict) else None
     return Usage(number(reported.get("input_tokens")), number(reported.get("output_tokens")), cached)
+
+
+VISIBLE_PARTS = ("output_text", "text", "refusal")
+
+
+def kind_of(part: Mapping[str, Any]) -> str:
+    """The type of a part; empty if a label says that it is something else."""
+    kind = part.get("type")
+    label = other_label(part, besides=("type",))
+    return "" if label or not isinstance(kind, str) else kind
+
+
+def text_of(part: Mapping[str, Any]) -> str:
+    """The text of a part, or of its refusal."""
+    text = part.get("refusal") if part.get("type") == "refusal" else part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def texts_of(parts: object) -> list[str]:
+    """The texts of a reasoning item's parts, whatever their type."""
+    if isinstance(parts, str):
+        return [parts]
+    return [text for part in parts if isinstance(part, dict) and (text := text_of(part))] if isinstance(parts, list) else []

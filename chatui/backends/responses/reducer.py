@@ -11,12 +11,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.allowance import Allowance, TokenLimit
-from chatui.backends.responses.frames import FrameWriter, Source, after_call, usable_call_id
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number, usage_of
-from chatui.backends.responses.parts import VISIBLE_PARTS, kind_of, text_of, texts_of
-from chatui.backends.responses.server_tools import ServerTools
-from chatui.backends.responses.speech import Speech
+from chatui.backends.raw_frames import FrameWriter, Source, after_call, usable_call_id
+from chatui.backends.responses.items import (
+    CALL,
+    MESSAGE,
+    REASONING,
+    SUMMARY,
+    TEXT,
+    THOUGHT,
+    VISIBLE_PARTS,
+    Item,
+    Items,
+    kind_of,
+    number,
+    text_of,
+    texts_of,
+    usage_of,
+)
+from chatui.backends.responses.speech import Allowance, ServerTools, Speech, TokenLimit
 from chatui.backends.speaker import Label, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode

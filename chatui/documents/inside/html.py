@@ -2,16 +2,251 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
 from chatui.documents import plain_text
-from chatui.documents.inside import html_reader
-from chatui.documents.inside.html_reader import Reader, decoded
 from chatui.documents.inside.text_collector import TextCollector
+
+TEXT_CHARS = 600_000
+MAX_LINKS = 2000
+URL_CHARS = 2000
+TITLE_CHARS = 200
+_WEB_ENCODINGS = re.compile(
+    r"utf-?8|utf-?16(?:le|be)?|us-ascii|latin1|(?:windows-|cp)\d{3,4}|iso-?8859-\d{1,2}|koi8-[ru]|macintosh"
+    r"|gbk|gb2312|gb18030|big5(?:-hkscs)?|euc-(?:jp|kr)|shift[_-]jis|iso-2022-jp",
+    re.IGNORECASE,
+)
+_SKIPPED_TAGS = frozenset(
+    [
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "embed",
+        "canvas",
+        "video",
+        "audio",
+        "head",
+        "select",
+        "button",
+        "input",
+        "textarea",
+    ]
+)
+_BREAKING_TAGS = frozenset(
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "br",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "main",
+        "nav",
+        "ol",
+        "option",
+        "p",
+        "section",
+        "table",
+        "tbody",
+        "tfoot",
+        "thead",
+        "tr",
+        "ul",
+        "pre",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "center",
+        "details",
+        "summary",
+    ]
+)
+_SEPARATED_TAGS = frozenset(["blockquote", "dl", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "section", "table", "ul"])
+_PREFIXES = {"li": "* ", "td": " | ", "th": " | ", **{f"h{depth}": f"{'#' * depth} " for depth in range(1, 7)}}
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_LINK_MARKS = str.maketrans({"【": "〖", "】": "〗", "†": "‡"})
+"""Replaces the characters that mark links, so that a page cannot imitate our links."""
+
+
+class Reader:
+    """An HTML reader: after ``read``, it has the document's ``title``, the ``parts`` of its text, and its ``links``."""
+
+    def __init__(self, url: str, has_links: bool = True, max_chars: int = TEXT_CHARS) -> None:
+        self.title = ""
+        self.parts: list[str] = []
+        self.links: list[str] = []
+        self._url = url
+        self._host = host(url)
+        self._has_links = has_links
+        self._max_chars = max_chars
+        self._chars = 0
+        self._pre = 0
+        self._link: tuple[str, list[str]] | None = None
+
+    def read(self, document: str) -> None:
+        """Read the whole document. Nothing here is recursive, because a page can be nested to any depth."""
+        from selectolax.lexbor import LexborHTMLParser
+
+        tree = LexborHTMLParser(document)
+        if title := tree.css_first("title"):
+            self.title = " ".join(clean(title.text()).split())[:TITLE_CHARS]
+        if base := tree.css_first("base[href]"):
+            self._url = joined(self._url, base.attributes.get("href") or "") or self._url
+        node: Any = tree.body
+        depth = 0
+        while node is not None and self._chars < self._max_chars:
+            child = self._enter(node)
+            if child is not None:
+                node, depth = child, depth + 1
+                continue
+            while node is not None:
+                self._leave(node)
+                if depth == 0:
+                    return
+                if node.next is not None:
+                    node = node.next
+                    break
+                node, depth = node.parent, depth - 1
+
+    def _enter(self, node: Any) -> Any:
+        """Begin an element, or read a text node. Returns its first child, unless that is to be skipped."""
+        tag = node.tag
+        if tag == "-text":
+            self._add_text(node.text_content or "")
+            return None
+        if tag.startswith("-") or tag in _SKIPPED_TAGS or _is_hidden(node.attributes):
+            return None
+        if tag in _BREAKING_TAGS:
+            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
+        self._pre += tag == "pre"
+        self._append(_PREFIXES.get(tag, ""))
+        if tag == "img" and (words := (node.attributes.get("alt") or "").strip()):
+            self._add_text(f"[Image: {words[:TITLE_CHARS]}]")
+        if tag == "a" and self._has_links and self._link is None and (target := joined(self._url, node.attributes.get("href") or "")):
+            self._link = (target, [])
+        if node.first_child is None:
+            self._pre -= tag == "pre"
+            self._end_link(tag)
+        return node.first_child
+
+    def _leave(self, node: Any) -> None:
+        tag = node.tag
+        if tag.startswith("-") or tag in _SKIPPED_TAGS or node.first_child is None or _is_hidden(node.attributes):
+            return
+        self._pre -= tag == "pre"
+        self._end_link(tag)
+        if tag in _BREAKING_TAGS:
+            self._break("\n\n" if tag in _SEPARATED_TAGS else "\n")
+
+    def _end_link(self, tag: str) -> None:
+        if tag != "a" or self._link is None:
+            return
+        (target, words), self._link = self._link, None
+        text = " ".join("".join(words).split())[:TITLE_CHARS]
+        if not text or len(self.links) >= MAX_LINKS:
+            self._append(text)
+            return
+        where = host(target)
+        self._append(f"【{len(self.links)}†{text}{'' if where == self._host else f'†{where}'}】")
+        self.links.append(target)
+
+    def _add_text(self, text: str) -> None:
+        plain = clean(text) if self._has_links else _INVISIBLE.sub("", text)
+        self._append(plain if self._pre else re.sub(r"\s+", " ", plain))
+
+    def _break(self, kind: str) -> None:
+        if self._link is not None:
+            self._append(" ")
+        else:
+            self._append(kind)
+
+    def _append(self, text: str) -> None:
+        self._chars += len(text)
+        (self.parts if self._link is None else self._link[1]).append(text)
+
+
+def clean(text: str) -> str:
+    """Text without invisible characters, and without anything that looks like one of our links."""
+    return _INVISIBLE.sub("", text).translate(_LINK_MARKS)
+
+
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
+    style = (attributes.get("style") or "").replace(" ", "").lower()
+    return "hidden" in attributes or attributes.get("aria-hidden") == "true" or "display:none" in style or "visibility:hidden" in style
+
+
+def joined(base: str, reference: str) -> str:
+    """The absolute URL of a link, without its fragment; empty if it is not an http or https URL."""
+    try:
+        found = urljoin(base, reference.strip()).partition("#")[0]
+    except ValueError:
+        return ""
+    is_web = re.fullmatch(r"https?://[^\s\\\x00-\x20\x7f-\xa0【】†]+", found, re.IGNORECASE)
+    return found if is_web and len(found) <= URL_CHARS else ""
+
+
+def host(url: str) -> str:
+    """The host of a URL for display: without ``www.``."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def prepare_reader(page: bytes, charset: str, kind: str) -> None:
+    """Load the parser and the codec of a page, because a confined process cannot open them."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    LexborHTMLParser("")
+    encoding_of(page, charset, kind)
+
+
+def decoded(page: bytes, charset: str, kind: str) -> str:
+    """The text of a page, decoded with the encoding of the response header (``charset``), or that of the page, or UTF-8."""
+    return page.decode(encoding_of(page, charset, kind), "replace")
+
+
+def encoding_of(page: bytes, charset: str, kind: str) -> str:
+    """The encoding of a page, if the web standard has it; otherwise UTF-8. Python has others, which could hide markup from checks."""
+    named = charset
+    if not named and "html" in kind and (found := re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_-]{2,40})", page[:4096])):
+        named = found[1].decode("ascii")
+    try:
+        return codecs.lookup(named).name if _WEB_ENCODINGS.fullmatch(named) else "utf-8"
+    except LookupError:
+        return "utf-8"
 
 
 def prepare(data: bytes) -> None:
     """Load the parser, and the codec of the encoding that the page declares."""
     plain_text.prepare()
-    html_reader.prepare_reader(data, "", "html")
+    prepare_reader(data, "", "html")
 
 
 def read(data: bytes, collector: TextCollector) -> None:

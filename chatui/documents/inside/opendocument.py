@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatui.documents.inside import xml
-from chatui.documents.inside.archive import Archive
 from chatui.documents.inside.text_collector import RefusedError, TextCollector
+from chatui.documents.inside.xml import Archive
 from chatui.documents.kinds import Reason
 
 _MAX_SPACES = 100

@@ -6,8 +6,8 @@ import re
 import time
 from dataclasses import dataclass, field
 
-from chatui.documents.cleaning import clean
 from chatui.documents.kinds import Reason
+from chatui.documents.plain_text import clean
 
 MAX_PARTS = 5000
 LABEL_CHARS = 80

@@ -11,12 +11,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from chatui import sandbox as confinement
 from chatui.documents import plain_text
-from chatui.documents.inside import archive, html, opendocument, pdf, probes, sheets, slides, word
+from chatui.documents.inside import html, opendocument, pdf, probes, sheets
+from chatui.documents.inside import office as slides
+from chatui.documents.inside import office as word
+from chatui.documents.inside import xml as archive
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
-from chatui.sandbox import confinement
-from chatui.sandbox.confinement import Limits, NotConfinedError
+from chatui.sandbox import Limits, NotConfinedError
 
 
 @dataclass(frozen=True, slots=True)

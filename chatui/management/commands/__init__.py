@@ -1,1 +1,1 @@
-"""The management commands, one module each."""
+"""One thin file for each manage.py command."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.management.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
+from chatui.operations.one_question import UNUSABLE, AnswerSoFar, add_server_arguments, backend_for, request_for, server_for
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleWithdrawn
 from renderer.terminal import safe_for_terminal

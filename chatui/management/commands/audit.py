@@ -11,7 +11,9 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.audit_log import aggregation, chain, files, statistics
+from chatui.audit_log import aggregation, chain
+from chatui.audit_log import lines as files
+from chatui.audit_log import lines as statistics
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from chatui.canary.report import EXIT_CODES, as_json, as_text
-from chatui.canary.run import FEW_SHAPES, Choice, run_canary
-from chatui.canary.watch import CanaryError
 from chatui.env import environment
+from chatui.operations.canary.run import EXIT_CODES, FEW_SHAPES, Choice, as_json, as_text, run_canary
+from chatui.operations.canary.watch import CanaryError
 
 INCOMPLETE = EXIT_CODES["not carried out"]
 

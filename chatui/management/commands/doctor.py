@@ -13,17 +13,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends import registry
-from chatui.backends.spec.definition import BackendSpec
-from chatui.doctor.examination import SECONDS, Target, examine
-from chatui.doctor.faults import Fault, Finding, Level
-from chatui.doctor.identity import Identity
-from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, as_text
+from chatui.backends.spec import BackendSpec
 from chatui.env import environment
-from chatui.management.doctor_settings import WriteOptions, WrittenSettings, write
-from chatui.management.one_question import UNUSABLE, server_for
 from chatui.model_servers import connected, vocabulary
-from chatui.second_reader.process import SecondReader
+from chatui.operations.doctor.examination import SECONDS, Target, examine
+from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.identity import Identity
+from chatui.operations.doctor.report import Report, WriteOptions, WrittenSettings, as_json, as_text, write
+from chatui.operations.one_question import UNUSABLE, server_for
+from chatui.operations.second_reader import SecondReader
 from renderer.terminal import safe_for_terminal
 
 _NAMELESS = "server"

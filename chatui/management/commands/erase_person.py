@@ -7,9 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log.record import SHELL
-from chatui.erasure.contents import contents_of
-from chatui.erasure.person import erase
-from chatui.models import User
+from chatui.lifecycle.erasure import contents_of, erase
+from chatui.models.user import User
 from renderer.terminal import safe_for_terminal
 
 

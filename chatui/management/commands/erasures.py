@@ -9,10 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log.record import SHELL
-from chatui.erasure import erasure_list
-from chatui.erasure.contents import contents_of
-from chatui.erasure.erasure_list import BadListError, Erasure
-from chatui.erasure.person import erase
+from chatui.lifecycle import erasure as erasure_list
+from chatui.lifecycle.erasure import BadListError, Erasure, contents_of, erase
 from renderer.terminal import safe_for_terminal
 
 

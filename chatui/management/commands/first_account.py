@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chatui.accounts.first_account import new_code
+from chatui.accounts.sign_in import new_code
 
 
 class Command(BaseCommand):

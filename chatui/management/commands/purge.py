@@ -9,14 +9,14 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from chatui.accounts import session_list
+from chatui.accounts import sessions as session_list
 from chatui.audit_log import aggregation
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
-from chatui.erasure import closed_accounts, traces
-from chatui.store import erasure
-from chatui.store.retention import hidden_text
-from chatui.turns.temporary import ending
+from chatui.lifecycle import closed_accounts
+from chatui.lifecycle import erasure as traces
+from chatui.store import erasure, hidden_text
+from chatui.turns import temporary as ending
 
 _ALL = 1_000_000
 

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.audit_log.record import SHELL
 from chatui.management.commands.audit import UNUSABLE, since_of, until_of
 from chatui.permissions.debug_requests import REASON_CHARS
-from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import ExportOptions, Filters, Format
+from chatui.transfer import ratings as rating_exports
+from chatui.transfer.ratings import ExportOptions, Filters, Format
 
 
 class Command(BaseCommand):

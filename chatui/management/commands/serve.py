@@ -14,13 +14,15 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from chatui.accounts.first_account import new_code
-from chatui.accounts.people import named_groups
+from chatui.accounts import groups as named_groups
+from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.live.server import MAX_FRAME_BYTES, Server
-from chatui.management import forked
-from chatui.model_servers import available, connected, startup_log
-from chatui.static_storage.collecting import collect_changed
+from chatui.model_servers import choice as available
+from chatui.model_servers import connected
+from chatui.model_servers import connected as startup_log
+from chatui.operations import forked
+from chatui.site.static_files import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
 

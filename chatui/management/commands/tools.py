@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
-from chatui.tools.servers import confirmations, reviewing
-from chatui.tools.servers.confirmations import UnreadableError
-from chatui.tools.servers.reviewing import Review, State
+from chatui.tools import server_registry as confirmations
+from chatui.tools import server_review as reviewing
+from chatui.tools.server_registry import UnreadableError
+from chatui.tools.server_review import Review, State
 from renderer.terminal import safe_for_terminal
 
 _WORDS = {

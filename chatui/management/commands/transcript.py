@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.env import environment
-from chatui.management.second_opinion import second_opinion
 from chatui.model_servers import vocabulary
+from chatui.operations.second_opinion import second_opinion
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
 

@@ -1,1 +1,1 @@
-"""The browser tool that gpt-oss was trained with: ``search``, ``open`` and ``find``, on pages as text with numbered lines."""
+"""The tool browser: the pages of one turn, opened and shown with line numbers."""

@@ -1,7 +1,7 @@
 """The worker program that converts one web page to text, in a process that may be killed at any time.
 
 Input: a line of JSON (``url``, ``kind``, ``charset``), then the page. Output: JSON with ``title``, ``lines`` and ``links``.
-``chatui.documents.inside.html_reader`` describes the form of links.
+``chatui.documents.inside.html`` describes the form of links.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import resource
 import sys
 import textwrap
 
-from chatui.documents.inside.html_reader import TEXT_CHARS, Reader, clean, decoded
-from chatui.documents.inside.html_reader import prepare_reader as prepare
-from chatui.sandbox import confinement
-from chatui.sandbox.confinement import NotConfinedError
+from chatui import sandbox as confinement
+from chatui.documents.inside.html import TEXT_CHARS, Reader, clean, decoded
+from chatui.documents.inside.html import prepare_reader as prepare
+from chatui.sandbox import NotConfinedError
 
 WIDTH = 80
 MAX_LINES = 20_000

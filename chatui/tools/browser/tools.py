@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from chatui.env import environment
-from chatui.fetching.fetcher import Fetcher
-from chatui.fetching.urls import Hosts
 from chatui.tools.browser import engines
 from chatui.tools.browser.session import Browser
+from chatui.tools.fetcher import Fetcher, Hosts
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 
 _CITE = "Cite what you read as 【cursor†L1-L4】, by the number in brackets above it."

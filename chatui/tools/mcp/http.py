@@ -21,7 +21,7 @@ from chatui.backends.sse import Decoder, TooLongError
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
 from chatui.tools.remote.exchange import MAX_BYTES, Connections, HttpRequest, kind_of, pieces
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.remote.offers import ServerError
 
 MAX_STREAM_BYTES = 2 * MAX_BYTES
 """The longest stream. Servers often send a result twice, as text and as JSON."""

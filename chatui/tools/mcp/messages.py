@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.remote.offers import ServerError
 
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"

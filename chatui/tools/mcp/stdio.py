@@ -19,7 +19,7 @@ from typing import Any
 
 from chatui.tools.mcp import messages
 from chatui.tools.mcp.messages import RefusedError
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.remote.offers import ServerError
 
 MAX_LINE_BYTES = 4_000_000
 MAX_IDLE_BYTES = 8_000_000

@@ -1,1 +1,1 @@
-"""The tool ``python``: runs a model's code in the conversation's interpreter, without access to the machine or a network."""
+"""The tool python: an interpreter for each conversation, and the sandbox around it. driver.py and probes.py run inside it."""

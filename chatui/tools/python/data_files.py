@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatui.tools.files import CreatedFile, FileNotStoredError
+from chatui.tools.file_access import CreatedFile, FileNotStoredError
 
 MAX_ENTRIES = 2000
 MAX_DEPTH = 8

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from chatui.sandbox import system_calls
+from chatui import sandbox as system_calls
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
@@ -69,7 +69,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
         "memory": launch.memory_mebibytes * MEBIBYTE,
         "data": launch.data_mebibytes * MEBIBYTE,
     }
-    text = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
+    text = (files("chatui.tools.python") / "probes.py").read_text("utf-8")
     return text.replace("HOST: dict[str, Any] = {}\n", f"HOST = {host!r}\n", 1)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from chatui.tools.files import TurnFiles
+from chatui.tools.file_access import TurnFiles
 from chatui.tools.python.data_files import CopiedFiles
 
 

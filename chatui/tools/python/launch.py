@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from chatui.sandbox import seccomp
+from chatui import sandbox as seccomp
 
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64
@@ -147,4 +147,4 @@ def _system() -> list[str]:
 
 
 def _driver() -> str:
-    return (files("chatui.tools.python") / "inside" / "driver.py").read_text("utf-8")
+    return (files("chatui.tools.python") / "driver.py").read_text("utf-8")

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import httpx
 
-from chatui.tools.files import CreatedFile
+from chatui.tools.file_access import CreatedFile
 from chatui.tools.python.answers import files_of
 from chatui.tools.python.data_files import MAX_LEFT_OUT, CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome

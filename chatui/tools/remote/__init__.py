@@ -1,1 +1,1 @@
-"""Shared code for tools of other servers. Their descriptions are untrusted text, which is cleaned, bounded and renamed here."""
+"""What is common to tools of other servers: untrusted definitions, schemas, credentials, one request."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chatui.tools.remote.cleaned_text import cleaned, is_clean
+from chatui.tools.remote.offers import cleaned, is_clean
 from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
 
 MAX_CHARS = 16_000

@@ -1,1 +1,1 @@
-"""Reads exports of other chat products: ChatGPT, Open WebUI and LibreChat. Anything not known to be visible there is hidden here."""
+"""Exports of other chat products, one file for each."""

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from chatui.models.conversation import Source
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
-from chatui.transfer.other_products.left_out import Counts, Kind
-from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
+from chatui.transfer.other_products.conversation_tree import (
+    Counts,
+    ExportedConversation,
+    Kind,
+    Node,
+    Object,
+    is_set,
+    list_of,
+    object_of,
+    text_of,
+    time_of,
+)
 from renderer.frames import Frame
 from renderer.strict_json import JsonValue
 

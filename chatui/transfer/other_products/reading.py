@@ -4,16 +4,120 @@ from __future__ import annotations
 
 import hashlib
 import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 
+from django.utils.translation import gettext
+
+from chatui.codes import ProductCode
 from chatui.transfer import upload
-from chatui.transfer.other_products import archive, chatgpt, json_items, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import ExportedConversation
-from chatui.transfer.other_products.left_out import Kind
-from chatui.transfer.other_products.values import Object
+from chatui.transfer.other_products import chatgpt, librechat, open_webui
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind, Object
+from chatui.transfer.upload import refuse
 from renderer import strict_json
+
+MAX_UNPACKED = 64 * 1024 * 1024
+MAX_ENTRIES = 20_000
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether these bytes begin like a zip."""
+    return data.startswith(b"PK\x03\x04")
+
+
+def json_files(data: bytes) -> Iterator[bytes]:
+    """The files with conversations in an export's zip; if there are none, all its JSON files. They end when ``MAX_UNPACKED`` bytes are
+    unpacked, and the last one may be truncated.
+
+    Raises:
+        ImportRefusedError: it is not a zip, has too many entries, cannot be unpacked, or contains no such file.
+    """
+    # zipfile allocates memory for each directory entry before anything can be checked.
+    if data.count(b"PK\x01\x02") > MAX_ENTRIES:
+        refuse(ProductCode.TOO_LARGE, gettext("the archive contains more than %(count)d files") % {"count": MAX_ENTRIES})
+    room = MAX_UNPACKED
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            for entry in _wanted(archive.infolist()):
+                with archive.open(entry) as file:
+                    unpacked = file.read(room)
+                room -= len(unpacked)
+                yield unpacked
+                if not room:
+                    return
+    except _BROKEN:
+        refuse(ProductCode.EMPTY, gettext("the archive is damaged or encrypted"))
+
+
+def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    # Other compression methods may need unbounded memory.
+    usable = [entry for entry in entries if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
+    found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
+        entry for entry in usable if entry.filename.lower().endswith(".json")
+    ]
+    if not found:
+        refuse(ProductCode.EMPTY, gettext("the archive contains no JSON file with conversations"))
+    return sorted(found, key=lambda entry: entry.filename)[:100]
+
+
+_CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$", re.IGNORECASE)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError, IndexError)
+
+
+MAX_BRACKETS = 4_000_000
+"""The most brackets of a file that are examined. A message of ChatGPT has about thirty."""
+
+MAX_ITEMS = 50_000
+
+
+class TooMuchError(Exception):
+    """The rest of the file is not read."""
+
+
+def begins_list(data: bytes) -> bool:
+    """Whether the data begins like a JSON list."""
+    return _LIST_BEGINS.match(data) is not None
+
+
+def items(data: bytes) -> Iterator[bytes]:
+    """The objects and lists in a JSON list. Text after the list is ignored; an unterminated item is returned as it is.
+
+    Raises:
+        TooMuchError: after the items found so far, if there is too much to examine.
+    """
+    found = _LIST_BEGINS.match(data)
+    position, begin, depth, given = found.end() if found else len(data), 0, 1, 0
+    for _ in range(MAX_BRACKETS):
+        step = _TO_BRACKET.match(data, position)
+        if step is None:
+            break
+        position = step.end()
+        if data[position - 1] in b"[{":
+            begin = position - 1 if depth == 1 else begin
+            depth += 1
+            continue
+        depth -= 1
+        if depth == 0:
+            return
+        if depth == 1:
+            if (given := given + 1) > MAX_ITEMS:
+                raise TooMuchError
+            yield data[begin:position]
+    else:
+        raise TooMuchError
+    if depth > 1:
+        yield data[begin:]
+
+
+_LIST_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[")
+# Everything up to the next bracket outside a string, in one step. An unterminated string has none.
+_TO_BRACKET = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+[\[\]{}]', re.DOTALL)
+
 
 MAX_CONVERSATION_BYTES = 16 * 1024 * 1024
 MAX_CONVERSATION_MARKS = 600_000
@@ -40,7 +144,7 @@ class RawConversation:
 
 def is_export(data: bytes) -> bool:
     """Whether an upload is an export of another product: a zip, or JSON in the format of one of these products."""
-    if archive.is_zip(data):
+    if is_zip(data):
         return True
     if _OBJECT_BEGINS.match(data):
         return not _is_too_large(data) and _is_known(data)
@@ -55,12 +159,12 @@ def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
     Raises:
         ImportRefusedError: the archive cannot be read.
     """
-    room = archive.MAX_UNPACKED
-    for file in archive.json_files(data) if archive.is_zip(data) else [data]:
-        if json_items.begins_list(file):
+    room = MAX_UNPACKED
+    for file in json_files(data) if is_zip(data) else [data]:
+        if begins_list(file):
             try:
-                yield from map(_raw, json_items.items(file))
-            except json_items.TooMuchError:
+                yield from map(_raw, items(file))
+            except TooMuchError:
                 yield Kind.FILE_CUT
         else:
             yield _raw(file)
@@ -71,8 +175,8 @@ def conversations(data: bytes) -> Iterator[RawConversation | Kind]:
 
 def _items(data: bytes) -> Iterator[bytes]:
     try:
-        yield from json_items.items(data)
-    except json_items.TooMuchError:
+        yield from items(data)
+    except TooMuchError:
         return
 
 

@@ -1,1 +1,1 @@
-"""The tool loop of a turn: the model calls a tool, the tool runs, its reply is stored as a frame, and the model is sampled again."""
+"""The tool calls of a turn: read, claimed, approved, run, answered or handed back to a program."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from chatui.models import ToolCall, Turn
 from chatui.models.message import Author
-from chatui.store import transcripts
-from chatui.store.browsing import opened_pages
+from chatui.models.tools import ToolCall
+from chatui.models.turn import Turn
+from chatui.store import opened_pages, transcripts
 from chatui.tools import replies
 from chatui.tools.replies import Provenance
 from chatui.turns import ledger

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
@@ -15,22 +16,19 @@ from chatui.codes import ProductCode, counted
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.env import environment
-from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
-from chatui.models.tools.approval import Decision
-from chatui.tools import available, replies
+from chatui.models.tools import Decision
+from chatui.observability import spans
+from chatui.observability.error_reports import log_without_content
+from chatui.tools import catalogue as available
+from chatui.tools import replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
-from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
-from chatui.tools.tool import CallingTurn, Tool, ToolError
-from chatui.tracing import spans
+from chatui.tools.tool import CallingTurn, Tool, ToolError, line_of
 from chatui.turns.calls import claims
-from chatui.turns.calls.documents import DocumentsOfTurn
-from chatui.turns.calls.files import FilesOfTurn
-from chatui.turns.calls.handing_back import HandingBack, TurnTools
-from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
-from chatui.turns.calls.tool_time import ToolTime
-from chatui.turns.calls.waiting import Waiting
+from chatui.turns.calls.approvals import Waiting
+from chatui.turns.calls.file_access import DocumentsOfTurn, FilesOfTurn
+from chatui.turns.calls.requested import HandingBack, Requested, TurnTools, questions_of, reply_frame, requested, unanswered
 from chatui.turns.frame_recorder import FrameRecorder
 from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
@@ -39,6 +37,39 @@ from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE
 from renderer.frames import Frame
+
+
+class ToolTime:
+    """The limit of one turn. Tools that run at the same time use no more of it than one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._running = 0
+        self._began = 0.0
+
+    @property
+    def left(self) -> float:
+        """The remaining seconds, at least 0."""
+        measured = _now() - self._began if self._running else 0.0
+        return max(0.0, self._left - measured)
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Count the time of the block, in which a tool runs."""
+        if not self._running:
+            self._began = _now()
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._left -= _now() - self._began
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""The event streams of a running turn, one for each audience. Nothing here does any I/O."""
+"""What each follower of a turn gets: the person, a program, the debug view, a page of another process."""

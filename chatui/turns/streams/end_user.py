@@ -16,9 +16,9 @@ from chatui.turns.streams.rendering import OpenMessage, Rendering
 from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
-from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.citations import CitableSource
-from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
+from renderer.markup.growing import STEP_CHARS, STEP_COST, BlockClosed, BlockPatched, GrowingMarkdown, MoreText, in_steps
+from renderer.markup.tails import BlockOpen
 
 _JOINED_CHARS = 256
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from chatui.turns.sealed.reasoning import SealedReasoning
+from chatui.turns.sealed import SealedReasoning
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_answer, is_preamble, is_reasoning

@@ -12,10 +12,10 @@ from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
-from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.citations import Pages
-from renderer.markup.growing import GrowingMarkdown, MoreText
+from renderer.markup.growing import BlockClosed, BlockPatched, GrowingMarkdown, MoreText
 from renderer.markup.html import SafeHtml
+from renderer.markup.tails import BlockOpen
 
 
 @dataclass(slots=True)

@@ -19,11 +19,9 @@ from django.db.models import DurationField, ExpressionWrapper, F
 from django.utils import timezone
 
 from chatui import wire
-from chatui.database import clock
-from chatui.models import Turn
-from chatui.models.turn import TurnState
-from chatui.store import transcripts, turn_pieces
-from chatui.store.browsing import opened_pages
+from chatui.database import connections as clock
+from chatui.models.turn import Turn, TurnState
+from chatui.store import opened_pages, transcripts, turn_pieces
 from chatui.turns.leases import LEASE
 from chatui.turns.streams.rendering import messages_of
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer

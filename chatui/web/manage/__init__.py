@@ -1,1 +1,1 @@
-"""The administration pages of the product. Each person sees the parts that they may use."""
+"""The administration pages: people, groups, model servers, failures, settings."""

@@ -12,17 +12,21 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from chatui.accounts.people import account_actions, group_list, people_list
-from chatui.accounts.people.group_list import ListedGroup
-from chatui.accounts.second_factor import enrollment, required
-from chatui.accounts.sign_in_rules.account_managers import LastAccountManagerError
-from chatui.permissions import administration, inviting
+from chatui.accounts import groups as group_list
+from chatui.accounts import people as account_actions
+from chatui.accounts import people as people_list
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as required
+from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.groups import ListedGroup
+from chatui.permissions import administration
+from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
-from chatui.web.manage.forms import NewGroupForm
+from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, number, page
-from chatui.web.people import notify_sockets, person_of
-from chatui.web.visitors import visitor_of
+from chatui.web.manage.people import NewGroupForm
+from chatui.web.sign_in.pages import notify_sockets, person_of
 
 MAX_NAMED = 50
 """How many people without a second factor a page names; it counts the others."""

@@ -9,18 +9,18 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts.people import named_groups
-from chatui.audit_log import debug_views
+from chatui.accounts import groups as named_groups
+from chatui.audit_log import lines as debug_views
 from chatui.audit_log.lines import Filters
-from chatui.display.manage import failed_answers
-from chatui.display.manage import servers as model_servers
-from chatui.display.manage.failed_answers import Chosen
+from chatui.display import failures as failed_answers
+from chatui.display import model_servers
+from chatui.display import system as settings_in_force
+from chatui.display import system as stored
+from chatui.display.failures import Chosen
 from chatui.env import environment
-from chatui.monitoring import settings_in_force
-from chatui.monitoring import system as stored
 from chatui.permissions.administration import Part
 from chatui.web.manage.parts import for_part, number, page
-from chatui.web.people import person_of
+from chatui.web.sign_in.pages import person_of
 
 LOOKED_DAYS = 7
 SPANS = ((1, _("Last hour")), (24, _("Last 24 hours")), (24 * 7, _("Last 7 days")))

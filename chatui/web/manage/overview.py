@@ -7,19 +7,22 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatui.accounts.people import named_groups, people_list
-from chatui.audit_log import debug_views
+from chatui.accounts import groups as named_groups
+from chatui.accounts import people as people_list
+from chatui.audit_log import lines as debug_views
 from chatui.audit_log.lines import Filters
-from chatui.display.manage import failed_answers, servers
-from chatui.display.usage import usage_tables
-from chatui.monitoring import system
+from chatui.display import failures as failed_answers
+from chatui.display import model_servers as servers
+from chatui.display import system
+from chatui.display import usage as usage_tables
 from chatui.permissions import administration, debug_requests
 from chatui.permissions.administration import Part
-from chatui.usage import periods, reports
+from chatui.usage import limits as periods
+from chatui.usage import reports
 from chatui.usage.reports import Days
+from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.web.sign_in.pages import person_of
 
 LOOKED_DAYS = 7
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from chatui.permissions import administration
 from chatui.permissions.administration import Part
 from chatui.web.guards import View, guarded
-from chatui.web.people import person_of
+from chatui.web.sign_in.pages import person_of
 
 NAMES = {
     Part.PEOPLE: _("People"),

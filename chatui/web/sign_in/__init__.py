@@ -1,1 +1,1 @@
-"""The sign-in pages for every method besides the password."""
+"""The pages on which somebody becomes signed in, and those on which they change how."""

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.accounts import identities, session_list
-from chatui.accounts.second_factor import enrollment, notifications, passkeys
-from chatui.accounts.sign_in_rules import password_use
-from chatui.web.entrance import session_start
-from chatui.web.guards import guarded
-from chatui.web.language.choice import back
-from chatui.web.people import person_of
+from chatui.accounts import identities, passkeys, sign_in
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as notifications
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in_settings as password_use
+from chatui.audit_log.record import Visitor
+from chatui.limits import MustWaitError
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
-from chatui.web.sign_in.forms import ConfirmForm
-from chatui.web.visitors import visitor_of
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import notify_sockets, person_of
+
+
+class ConfirmForm(forms.Form):
+    """The form that asks for the password again."""
+
+    password = forms.CharField(
+        label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
+    )
+
+    def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
+        """``visitor``: the owner of the password, and their address."""
+        super().__init__(*args, **kwargs)
+        self._visitor = visitor
+
+    def clean_password(self) -> str:
+        """Count before checking, as at sign-in."""
+        password: str = self.cleaned_data["password"]
+        try:
+            guess = sign_in.admit_old_password(self._visitor)
+        except MustWaitError as wait:
+            sign_in.record_password_refused(self._visitor, waits=True)
+            raise forms.ValidationError(wait.sentence) from None
+        if self._visitor.user is None or not self._visitor.user.check_password(password):
+            sign_in.record_password_refused(self._visitor, waits=False)
+            raise forms.ValidationError(_("This is not your password."))
+        guess.succeeded()
+        return password
 
 
 @require_GET
@@ -81,4 +113,26 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     if not session_start.is_recent(request):
         return redirect("sign_in_confirm")
     identities.remove(visitor_of(request, "page"), identity_id)
+    return redirect("sign_in_ways")
+
+
+@require_POST
+@login_required
+@guarded
+def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """End one session, and its sockets."""
+    session_start.admit_change(person_of(request))
+    session_list.end(visitor_of(request, "page"), session_id)
+    notify_sockets(person_of(request))
+    return redirect("sign_in_ways")
+
+
+@require_POST
+@login_required
+@guarded
+def end_others(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    session_start.admit_change(person_of(request))
+    session_list.end_others(visitor_of(request, "page"), request.session.session_key)
+    notify_sockets(person_of(request))
     return redirect("sign_in_ways")

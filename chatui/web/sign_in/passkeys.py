@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import session_list, sign_in
-from chatui.accounts.second_factor import ceremonies, enrollment, passkeys, relying_party
-from chatui.accounts.second_factor.ceremonies import RefusedPasskeyError
-from chatui.accounts.second_factor.relying_party import Site
-from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts import passkeys, sign_in
+from chatui.accounts import passkeys as ceremonies
+from chatui.accounts import passkeys as relying_party
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
+from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.throttle import Throttle
-from chatui.web.entrance import second_step, session_start
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.sign_in import challenges
-from chatui.web.visitors import visitor_of
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in import session as second_step
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
-    from chatui.models import User
+    from chatui.models.user import User
+
+
+_SESSION_KEY = "passkey_challenges"
+_MAX_TABS = 5
+
+
+def give(request: HttpRequest, purpose: str, person: str = "") -> bytes:
+    """A new challenge. ``person``: the id of the passkey's owner; empty if unknown yet."""
+    challenge = secrets.token_bytes(32)
+    stored = [each for each in request.session.get(_SESSION_KEY, []) if time.time() - each["at"] < TIMEOUT_SECONDS]
+    new = {"is": challenge.hex(), "at": time.time(), "for": purpose, "person": person}
+    request.session[_SESSION_KEY] = [*stored[1 - _MAX_TABS :], new]
+    return challenge
+
+
+def take(request: HttpRequest, purpose: str, person: str = "") -> list[bytes]:
+    """The challenges given for this purpose. They are used up even if the attempt fails."""
+    stored = request.session.pop(_SESSION_KEY, [])
+    return [
+        bytes.fromhex(each["is"])
+        for each in stored
+        if each["for"] == purpose and each["person"] == person and 0 <= time.time() - each["at"] < TIMEOUT_SECONDS and _is_first(each["is"])
+    ]
+
+
+def _is_first(challenge: str) -> bool:
+    """Whether this is the first use: of two concurrent requests that read it from the same session, only one gets it."""
+    try:
+        return cache.add(f"chatui:passkey:{challenge}", 1, TIMEOUT_SECONDS)
+    except CACHE_ERRORS:
+        return False
+
 
 _SIGN_IN, _STEP, _NEW, _CONFIRM = "sign-in", "code", "new", "confirm"
 _REFUSED = "passkey-refused"
@@ -43,13 +79,11 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        options = ceremonies.authentication_options(site, (), challenges.give(request, _SIGN_IN))
+        options = ceremonies.authentication_options(site, (), give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        options = ceremonies.authentication_options(site, passkeys.ids_of(person, site), challenges.give(request, what, str(person.pk)))
+        options = ceremonies.authentication_options(site, passkeys.ids_of(person, site), give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        options = ceremonies.registration_options(
-            site, person, passkeys.ids_of(person, site), challenges.give(request, _NEW, str(person.pk))
-        )
+        options = ceremonies.registration_options(site, person, passkeys.ids_of(person, site), give(request, _NEW, str(person.pk)))
     else:
         raise NotFoundError
     return JsonResponse(ceremonies.as_dict(options))
@@ -65,7 +99,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
-        person = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), challenges.take(request, _SIGN_IN), device)
+        person = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
     return session_start.enter(request, person, how="with a passkey", after=after)
@@ -80,9 +114,7 @@ def step(request: HttpRequest) -> HttpResponse:
     if person is None:
         return redirect("sign_in")
     try:
-        passkeys.check(
-            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _STEP, str(person.pk))
-        )
+        passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), take(request, _STEP, str(person.pk)))
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
     return session_start.enter(request, person, how="by password and passkey", after=second_step.finish(request))
@@ -131,9 +163,7 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
     if _confirming(request) is None:
         raise NotFoundError
     try:
-        passkeys.check(
-            visitor_of(request, "page"), person, _site(request), _credential(request), challenges.take(request, _CONFIRM, str(person.pk))
-        )
+        passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), take(request, _CONFIRM, str(person.pk)))
     except RefusedPasskeyError:
         return False
     return True
@@ -148,7 +178,7 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
     session_start.admit_change(person)
     try:
-        registered = ceremonies.verify_registration(site, _credential(request), challenges.take(request, _NEW, str(person.pk)))
+        registered = ceremonies.verify_registration(site, _credential(request), take(request, _NEW, str(person.pk)))
         codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)

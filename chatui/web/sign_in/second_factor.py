@@ -14,19 +14,21 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chatui.accounts import passkeys as relying_party
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as totp
 from chatui.accounts import sign_in
-from chatui.accounts.second_factor import enrollment, relying_party, totp
-from chatui.accounts.second_factor.enrollment import WrongCodeError
-from chatui.branding.brand import brand
-from chatui.guess_limits import MustWaitError
+from chatui.accounts.second_factor import WrongCodeError
+from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.web.entrance import second_step, session_start
-from chatui.web.guards import guarded
-from chatui.web.people import person_of
-from chatui.web.visitors import visitor_of
+from chatui.site.brand import brand
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in import session as second_step
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
-    from chatui.models import User
+    from chatui.models.user import User
 
 _HOW = "by password and code"
 

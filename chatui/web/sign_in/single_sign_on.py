@@ -6,25 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.accounts import first_account, invitations, session_list, sign_in
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.sign_in_rules.sign_in_file import provider_of
-from chatui.accounts.single_sign_on import claims, exchange
-from chatui.accounts.single_sign_on.errors import BadSignInError, SingleSignOnError
-from chatui.accounts.single_sign_on.exchange import PendingSignIn
-from chatui.guess_limits import MustWaitError
+from chatui.accounts import account_linking as claims
+from chatui.accounts import invitations, sign_in
+from chatui.accounts import openid as exchange
+from chatui.accounts import openid as logout_tokens
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in as first_account
+from chatui.accounts.openid import BadSignInError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
+from chatui.accounts.sign_in_settings import Provider, provider_of
+from chatui.audit_log.record import Visitor
+from chatui.lifecycle import closing as provider_logout
+from chatui.lifecycle import scim_people as first_sign_in
+from chatui.limits import MustWaitError, Throttle
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.provisioning import first_sign_in
-from chatui.throttle import Throttle
-from chatui.web.entrance import session_start
 from chatui.web.errors import refuse
-from chatui.web.guards import guarded
-from chatui.web.people import notify_sockets
-from chatui.web.visitors import visitor_of
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import notify_sockets
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
 _SESSION_KEY = "single_sign_on"
@@ -139,3 +142,32 @@ def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn,
 def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
     sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}")
     return refuse(request, error.code, error.status)
+
+
+@csrf_exempt
+@require_POST
+@guarded
+def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
+    """Accept a logout token. The request's own session is ignored: the token alone identifies the person."""
+    found = provider_of(provider)
+    if found is None:
+        raise NotFoundError
+    visitor = visitor_of(request, "program").as_nobody()
+    try:
+        with logout_tokens.use(found, request.POST.get("logout_token")) as logged_out:
+            provider_logout.sign_out(visitor, found, logged_out)
+    except (BadSignInError, ProviderUnavailableError) as error:
+        return _refused_logout(visitor, found, error)
+    return HttpResponse(status=200)
+
+
+def _refused_logout(visitor: Visitor, provider: Provider, error: BadSignInError | ProviderUnavailableError) -> HttpResponse:
+    """Refuse and count a wrong token. A valid token is never refused because of wrong ones from the same address."""
+    sign_in.record_provider_sign_in_refused(visitor, f"by {provider.key}: {error.why}")
+    if isinstance(error, ProviderUnavailableError):
+        return JsonResponse({"error": "temporarily_unavailable"}, status=503)
+    try:
+        sign_in.count_wrong_logout(visitor)
+    except MustWaitError as wait:
+        return JsonResponse({"error": "invalid_request"}, status=429, headers={"Retry-After": str(wait.seconds)})
+    return JsonResponse({"error": "invalid_request"}, status=400)

@@ -5,5 +5,4 @@ wants something from the reader. A missing word blocks a harmless line; a word t
 what a line with it could reveal.
 
 The lists by field, and those of Spanish, French and Japanese, are longer and less common: their words do not count as plain if the system
-or developer message contains them. For Chinese, single characters are listed, too; none is common in names, and none is a number.
-"""
+or developer message contains them. For Chinese, single characters are listed, too; none is common in names, and none is a number."""

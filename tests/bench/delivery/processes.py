@@ -31,7 +31,7 @@ MAKE_SESSIONS = """
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.test import Client
-from chatui.accounts.api_keys import management
+from chatui.accounts import api_keys
 from chatui.audit_log.record import SHELL
 from chatui.models import User
 nobody = make_password(None)
@@ -40,8 +40,8 @@ for number in range({count}):
     client = Client()
     client.force_login(person)
     print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
-    wanted = management.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=management.MAX_PER_MINUTE)
-    print(management.create(SHELL.of(person), wanted).text)
+    wanted = api_keys.NewKeyOptions("bench", for_responses=True, for_chat=False, per_minute=api_keys.MAX_PER_MINUTE)
+    print(api_keys.create(SHELL.of(person), wanted).text)
 """
 
 

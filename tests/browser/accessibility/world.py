@@ -52,9 +52,9 @@ StoredBackend.objects.create(name='added', label='Added later', kind='demo')
 Group.objects.create(name='guides')
 User.objects.filter(username='root').update(is_superuser=True)
 from chatui.models import Turn
-from chatui.store.browsing import opened_pages
-from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, FileDestination
+from chatui.store import opened_pages
+from chatui.store import files
+from chatui.store.files import NewFile, FileDestination
 from renderer.markup.citations import CitableSource
 from tests.chatui.store.files.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
@@ -63,9 +63,9 @@ opened_pages.save(Turn.objects.filter(conversation='{cited}').earliest('pk').pk,
 turn = Turn.objects.get(conversation='{drawn}')
 place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
-    storage.save(place, NewFile.of(name, data))
+    files.save(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
-from chatui.store.documents import passages
+from chatui.store import passages
 from tests.chatui.store.documents.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
 report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')

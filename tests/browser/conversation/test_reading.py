@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from chatui.backends.demo import backend as demo_backend
+from chatui.backends import demo as demo_backend
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits

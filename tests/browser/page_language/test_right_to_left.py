@@ -14,8 +14,8 @@ from tests.support.served import Deployment, Server, served
 pytestmark = pytest.mark.browser
 
 WITH_ARABIC = """import manage
-from chatui.languages import available
-available.LANGUAGES["ar"] = "العربية"
+from chatui.site import languages
+languages.LANGUAGES["ar"] = "العربية"
 manage.main()"""
 
 

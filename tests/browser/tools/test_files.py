@@ -24,13 +24,13 @@ pytestmark = pytest.mark.browser
 
 PLANT = """
 from chatui.models import Turn
-from chatui.store.files import storage
-from chatui.store.files.storage import NewFile, FileDestination
+from chatui.store import files
+from chatui.store.files import NewFile, FileDestination
 from tests.chatui.store.files.pictures import png
 turn = Turn.objects.get(conversation='{}')
 place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<svg onload='alert(1)'/>")):
-    print(storage.save(place, NewFile.of(name, data)).pk)
+    print(files.save(place, NewFile.of(name, data)).pk)
 """
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chatui.static_storage import sheet_bundles
+from chatui.site import static_files as sheet_bundles
 from tests.browser.visits import Visits
 from tests.support.places import ROOT
 from tests.support.served import Server

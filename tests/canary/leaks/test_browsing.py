@@ -11,7 +11,9 @@ import pytest
 
 import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test, because its log lines would be missed
 from chatui.backends.base import EndReason
-from chatui.models import Message, OpenedPage, Turn, User
+from chatui.models.message import Message, OpenedPage
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.tools.browser import tools
 from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of

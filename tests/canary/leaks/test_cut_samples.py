@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 import pytest
 
-from chatui.backends import retries
+from chatui.backends import http as retries
 from chatui.backends.base import Backend, Endpoint, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words

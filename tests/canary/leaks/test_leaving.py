@@ -16,9 +16,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from chatui.error_reports import SafeTextFormatter
-from chatui.models import AuditEvent, Message, SearchEntry, ShareLink
-from chatui.store import search_index, search_words, transcripts
+from chatui.models.audit import AuditEvent
+from chatui.models.message import Message, SearchEntry
+from chatui.models.shares import ShareLink
+from chatui.observability.error_reports import SafeTextFormatter
+from chatui.store import search_index, transcripts
+from chatui.store import search_index as search_words
 from chatui.web import conversations
 from renderer.markup import html
 from tests.canary.asking import client_for, client_of, open_view, whole

@@ -13,7 +13,8 @@ from channels.db import database_sync_to_async
 
 from chatui.audit_log.record import FIRST_HASH, digest
 from chatui.live import consumer
-from chatui.models import AuditEvent, CountedLine, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.user import User
 from chatui.turns import running
 from tests.canary.asking import client_for, filled
 from tests.canary.listening import BusRecorder, assert_allowed, hidden_steps, open_debug_view

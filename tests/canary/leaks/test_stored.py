@@ -12,8 +12,13 @@ from django.contrib.sessions.models import Session
 from django.core.signing import dumps
 from django.test import Client
 
-from chatui.display.debug import frames, prompts, tokens
-from chatui.models import Conversation, Message, Turn, TurnPiece, User
+from chatui.display import debug as frames
+from chatui.display import debug_tokens as prompts
+from chatui.display import debug_tokens as tokens
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.user import User
 from chatui.store import requests, transcripts
 from chatui.web import conversations
 from renderer.markup import html

@@ -13,16 +13,19 @@ from django.utils import timezone
 
 from chatui import wire
 from chatui.database.faults import DatabaseBusyError
-from chatui.delivery import groups
-from chatui.delivery.bus import bus
-from chatui.live import commands, snapshots, stored_answers
-from chatui.models import Message, Turn, User
+from chatui.live import commands, snapshots
+from chatui.live import snapshots as stored_answers
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store.turn_pieces import Pieces
 from chatui.turns import running
 from chatui.turns.leases import LEASE
 from chatui.turns.streams import stored as stored_module
 from chatui.turns.streams.rendering import messages_of
 from chatui.turns.streams.stored import FRESH, snapshot_of, stored_answer
+from chatui.wire import bus as groups
+from chatui.wire.bus import bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Frame, Intent

@@ -16,7 +16,10 @@ from pytest_django import Settings
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.live import consumer
-from chatui.models import AuditEvent, Message, Turn, User
+from chatui.models.audit import AuditEvent
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import leases, publisher, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header

@@ -16,7 +16,9 @@ from pydantic import Field
 
 import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test, because its log lines would be missed
 from chatui.backends.base import EndReason
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.tools import catalogue
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import Tool, ToolError

@@ -14,7 +14,11 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from chatui.codes import ProductCode
-from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, ShareLink, Turn, User
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import turn_pieces
 from chatui.transfer.exports import Format
 from chatui.turns import running

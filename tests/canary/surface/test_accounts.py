@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from chatui.accounts import first_account
-from chatui.models import AuditEvent, FirstAccountCode, User
+from chatui.accounts import sign_in as first_account
+from chatui.models.audit import AuditEvent
+from chatui.models.user import FirstAccountCode, User
 from tests.canary.asking import client_for, whole
 from tests.canary.surface.test_matrix import comparable
 from tests.chatui.audit_log.triggers import without_triggers

@@ -8,7 +8,9 @@ from django.contrib.auth.models import Group, Permission
 from django.db import IntegrityError, transaction
 
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.conftest import ADMIN_PERMISSIONS, World
 from tests.chatui.audit_log.triggers import without_triggers

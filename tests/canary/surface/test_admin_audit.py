@@ -10,11 +10,12 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.test import Client
 
-from chatui.accounts import first_account
-from chatui.admin.read_only import ReadOnlyAdmin
+from chatui.accounts import sign_in as first_account
+from chatui.admin.records import ReadOnlyAdmin
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AuditEvent, User
-from chatui.permissions import catalogue
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
+from chatui.permissions import administration as catalogue
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.surface.test_admin import form_of, permission
 from tests.chatui.conftest import PASSWORD, make_person

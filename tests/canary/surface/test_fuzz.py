@@ -14,8 +14,9 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chatui.live import inbound_queue
-from chatui.models import Conversation, User
+from chatui.live import page_socket as inbound_queue
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.turns import running
 from renderer.frames import Header
 from tests.canary.asking import client_for, filled, open_view, places, rolled_back

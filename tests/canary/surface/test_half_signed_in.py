@@ -11,8 +11,10 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import enrollment
-from chatui.models import ApiKey, Passkey, RequiredFactor, SecondFactor, User
+from chatui.accounts import second_factor as enrollment
+from chatui.models.programs import ApiKey
+from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
+from chatui.models.user import User
 from tests.canary.asking import ADDRESS, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES

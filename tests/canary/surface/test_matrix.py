@@ -14,7 +14,9 @@ from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, CountedLine, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.web import errors
 from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, rolled_back, whole
 from tests.canary.conftest import World

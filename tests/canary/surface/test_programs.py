@@ -7,7 +7,7 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 
-from chatui.models import ApiKey, ProgramAnswer
+from chatui.models.programs import ApiKey, ProgramAnswer
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.conftest import World

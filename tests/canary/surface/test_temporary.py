@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.models import Conversation
+from chatui.models.conversation import Conversation
 from tests.canary.asking import client_of, filled, places, rolled_back, whole
 from tests.canary.conftest import World
 from tests.canary.reviewed import ROUTES, Ask

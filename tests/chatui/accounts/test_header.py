@@ -12,11 +12,11 @@ from django.conf import settings
 from django.test import Client
 
 from chatui.accounts import header_sign_in
+from chatui.accounts import sign_in_settings as sign_in_file
 from chatui.accounts.header_sign_in import ForgedHeaderError, name_in
-from chatui.accounts.sign_in_rules import sign_in_file
-from chatui.accounts.sign_in_rules.header import HeaderRule
-from chatui.accounts.sign_in_rules.sign_in_file import SignInFile, parsed
-from chatui.models import AuditEvent, User
+from chatui.accounts.sign_in_settings import HeaderRule, SignInFile, parsed
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.cases import for_each
 from tests.support.environment import change

@@ -6,7 +6,7 @@ import pytest
 
 from chatui.accounts.forms import FirstAccountForm, LinkedPasswordForm, PasswordForm
 from chatui.audit_log.record import Visitor
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import AuditEvent, PasswordLink, User
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import PasswordLink
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
 pytestmark = pytest.mark.django_db

@@ -12,9 +12,11 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import password_reset
+from chatui.accounts import password_links as password_reset
 from chatui.accounts.checks import mail_links_have_address
-from chatui.models import AuditEvent, PasswordLink, User
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import PasswordLink
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD
 from tests.support.environment import change
 
@@ -121,7 +123,7 @@ def test_a_mail_server_that_is_down_causes_no_error_page(ada: User, monkeypatch:
     def down(*_: Any) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("chatui.accounts.password_reset.EmailMessage.send", down)
+    monkeypatch.setattr("chatui.accounts.password_links.EmailMessage.send", down)
     assert "on its way" in request_link("ada")
 
 

@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
 GRACE = User(username="grace.hopper", first_name="Grace", last_name="Hopper", email="amazing@example.org")

@@ -10,9 +10,12 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import enrollment, totp
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as totp
 from chatui.audit_log.record import SHELL
-from chatui.models import AuditEvent, RecoveryCode, SecondFactor, User
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import RecoveryCode, SecondFactor
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.cases import for_each
 from tests.support.environment import change

@@ -11,9 +11,10 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 
-from chatui.accounts.session_list import device_of
-from chatui.accounts.sessions import signed_in_user
-from chatui.models import AuditEvent, BegunSession, User
+from chatui.accounts.sessions import device_of, signed_in_user
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import BegunSession
+from chatui.models.user import User
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.support.cases import for_each
 

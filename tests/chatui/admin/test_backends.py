@@ -9,7 +9,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from chatui.model_servers import configured, connected
-from chatui.models import AuditEvent, StoredBackend, User
+from chatui.models.audit import AuditEvent
+from chatui.models.model_servers import StoredBackend
+from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.several import Configure
 from tests.support.several import configure as configure

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chatui.model_servers import checks, configured
-from chatui.models import AuditEvent, StoredBackend, User
+from chatui.models.audit import AuditEvent
+from chatui.models.model_servers import StoredBackend
+from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 
 pytestmark = pytest.mark.django_db

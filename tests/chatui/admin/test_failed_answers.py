@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 
 from chatui.display.failures import number
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person, signed_in

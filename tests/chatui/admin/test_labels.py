@@ -9,7 +9,7 @@ from django.db.models import Field, Model
 from django.test import RequestFactory
 from django.utils.functional import Promise
 
-from chatui.models import User
+from chatui.models.user import User
 
 
 def test_every_column_on_an_admin_page_has_a_label_that_is_translated(grace: User) -> None:

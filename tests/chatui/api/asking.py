@@ -9,10 +9,10 @@ from channels.db import database_sync_to_async
 from django.http import HttpResponseBase
 from django.test import AsyncClient
 
-from chatui.accounts.api_keys import management
-from chatui.accounts.api_keys.management import NewKeyOptions
+from chatui.accounts import api_keys as management
+from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
-from chatui.models import User
+from chatui.models.user import User
 
 ADDRESS = "192.0.2.9"
 

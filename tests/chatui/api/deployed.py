@@ -11,11 +11,11 @@ import pytest
 from tests.support.served import Deployment, Server
 
 MAKE_KEY = """
-from chatui.accounts.api_keys import management
+from chatui.accounts import api_keys
 from chatui.audit_log.record import Visitor
 from chatui.models import User
-wanted = management.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
-print('key=' + management.create(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
+wanted = api_keys.NewKeyOptions('A script', for_responses=True, for_chat=True, per_minute=600)
+print('key=' + api_keys.create(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
 """
 
 

@@ -10,7 +10,8 @@ import pytest_django
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
 
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
 from tests.support.scripted import ANALYSIS, PREAMBLE, ScriptedBackend, answer, frame
 
@@ -125,7 +126,7 @@ async def test_a_refused_stream_with_raw_reasoning_is_one_attempt(
     trusted = Program(await new_key(staff, views_hidden=True, reads_all=True))
     events = await trusted.stream({"input": "?", "background": True} | RAW)
     attempts: list[object] = []
-    monkeypatch.setattr("chatui.permissions.programs.reasoning.record_attempt", attempts.append)
+    monkeypatch.setattr("chatui.permissions.programs.record_attempt", attempts.append)
     other = Program(await new_key(staff, reads_all=True))
     refused = await other.get(f"/v1/responses/{events[0]['response']['id']}?stream=true{named}")
     assert (refused.status_code, len(attempts)) == (403, 1)

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame

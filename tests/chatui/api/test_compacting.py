@@ -8,7 +8,9 @@ import json
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.models import Conversation, Message, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.calls.requested import questions_of
 from tests.chatui.api.asking import Program, json_of, key_of, whole

@@ -9,9 +9,9 @@ import pytest
 import pytest_django
 from django.test import Client
 
-from chatui.api.documentation.openapi import BODIES, document
+from chatui.api.documentation import BODIES, document
 from chatui.api.endpoints import endpoints
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 
 pytestmark = pytest.mark.django_db

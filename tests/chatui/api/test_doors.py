@@ -10,7 +10,9 @@ from django.test import AsyncClient
 
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
-from chatui.models import ApiKey, Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.programs import ApiKey
+from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame
 

@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from chatui.api.bodies import MAX_JSON_MARKS, read_json
+from chatui.api.chat_request import ChatRequest
 from chatui.api.errors import ApiError
-from chatui.api.requests.chat import ChatRequest
-from chatui.api.requests.messages import MAX_MESSAGES
-from chatui.api.requests.responses import ResponsesRequest
-from chatui.api.writing.response_events import ResponseEvents
-from chatui.api.writing.response_object import Head
-from chatui.live.early_refusals import refusal_of
-from chatui.models import Conversation, Message, ProgramAnswer, User
+from chatui.api.guarded import MAX_JSON_MARKS, read_json
+from chatui.api.request_parts import MAX_MESSAGES
+from chatui.api.response_events import ResponseEvents
+from chatui.api.response_object import Head
+from chatui.api.response_request import ResponsesRequest
+from chatui.live.channel import refusal_of
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.programs import ProgramAnswer
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import running
 from chatui.turns.streams.program import MoreText, Opened, Withdrawn
@@ -100,7 +103,7 @@ async def test_a_clients_turn_is_not_relaunched_without_its_client(program: Prog
     await running.settle()
     from channels.db import database_sync_to_async
 
-    from chatui.models import Turn
+    from chatui.models.turn import Turn
     from chatui.turns import leases
 
     await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until="2026-01-01T00:00Z")

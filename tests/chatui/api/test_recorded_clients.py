@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.demo import DemoBackend
 from chatui.model_servers import connected
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.api.asking import Program, key_of, whole
 from tests.clients import recording
 from tests.support.places import ROOT

@@ -10,7 +10,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
-from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, TurnPiece, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.user import User
 from chatui.turns import running
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of, whole
@@ -120,7 +124,7 @@ async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) 
 
 async def test_an_unstored_answer_is_erased_after_a_crash(program: Program) -> None:
     stored = await program.ask({"input": "Keep this."})
-    from chatui.turns.programs import deletion
+    from chatui.turns import running as deletion
 
     forget = database_sync_to_async(deletion.erase_ended)
     assert await forget() == 0
@@ -145,7 +149,7 @@ async def test_a_client_that_disconnects_stops_the_model(program: Program, backe
 
 
 async def test_revoking_a_key_ends_a_running_stream(program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
     await User.objects.aupdate(is_active=False)
@@ -209,7 +213,7 @@ async def test_settings_reach_the_model_and_are_echoed(program: Program, backend
 async def test_text_waiting_for_a_slow_reader_is_dropped_once_the_key_is_revoked(
     program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
     chunks: Any = aiter(response)  # type: ignore[arg-type]
     for _ in range(3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from chatui.turns import running
 from tests.chatui.api.asking import Program, new_key
 from tests.chatui.turns.test_statements import Statements, listed, named

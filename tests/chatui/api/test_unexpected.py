@@ -9,16 +9,16 @@ import sqlite3
 import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
-from chatui.accounts.api_keys import checking
-from chatui.api import key_watch
-from chatui.api.answering import Answering
+from chatui.accounts import api_keys as checking
+from chatui.api import answering as key_watch
+from chatui.api import request_parts as settings
+from chatui.api.answering import Answering, KeyWatch
 from chatui.api.asking import RESTART_SECONDS
-from chatui.api.key_watch import KeyWatch
-from chatui.api.requests import settings
-from chatui.api.writing.chat_chunks import ChatChunks
-from chatui.api.writing.response_events import ResponseEvents
+from chatui.api.chat_chunks import ChatChunks
+from chatui.api.response_events import ResponseEvents
 from chatui.codes import ProductCode
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns.slots import slots
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, frame

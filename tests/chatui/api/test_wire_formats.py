@@ -13,7 +13,8 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, key_of, whole
 from tests.support import stub

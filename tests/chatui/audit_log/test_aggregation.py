@@ -8,11 +8,15 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.audit_log import aggregation, debug_views, statistics
+from chatui.audit_log import aggregation
+from chatui.audit_log import lines as debug_views
+from chatui.audit_log import lines as statistics
 from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, Attempts
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AuditEvent, Conversation, CountedLine, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 pytestmark = pytest.mark.django_db
 

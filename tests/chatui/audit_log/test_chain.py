@@ -13,8 +13,9 @@ from django.db import DatabaseError, connection, transaction
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
 from chatui.models.keys import new_key
+from chatui.models.user import User
 from tests.chatui.audit_log.triggers import without_triggers
 
 pytestmark = pytest.mark.django_db

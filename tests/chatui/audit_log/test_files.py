@@ -8,10 +8,12 @@ from io import StringIO
 
 import pytest
 
-from chatui.audit_log import files
+from chatui.audit_log import lines as files
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, record
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 COLUMNS = [*HASHED_COLUMNS, "hash"]
 

@@ -14,7 +14,8 @@ from django.utils import timezone
 from chatui.audit_log import aggregation, lines
 from chatui.audit_log.lines import Filters, Page
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 KEY = UUID("019ab000-0000-7000-8000-000000000001")
 VIEWER = Visitor(None, "192.0.2.7", "page")

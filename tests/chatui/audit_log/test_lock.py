@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatui.audit_log import aggregation
 from chatui.audit_log import record as writing
 from chatui.audit_log.record import SHELL, record
-from chatui.models import AuditEvent, CountedLine
+from chatui.models.audit import AuditEvent, CountedLine
 
 
 def view() -> None:

@@ -11,7 +11,8 @@ from django.db import IntegrityError
 
 from chatui.audit_log import chain, record
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 
 pytestmark = pytest.mark.django_db
 

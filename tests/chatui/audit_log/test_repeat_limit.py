@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from chatui.audit_log.aggregation import REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
 from chatui.audit_log.record import SHELL
-from chatui.audit_log.repeat_limit import REPORTED_COUNTS, WINDOW_SECONDS, RepeatedAction
-from chatui.models import AuditEvent
-from chatui.throttle import CACHE_ERRORS, Throttle
+from chatui.limits import CACHE_ERRORS, Throttle
+from chatui.models.audit import AuditEvent
 
 pytestmark = pytest.mark.django_db
 

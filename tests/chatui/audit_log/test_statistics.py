@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from chatui.audit_log import aggregation
 from chatui.audit_log.aggregation import MORE
-from chatui.audit_log.lines import Filters
+from chatui.audit_log.lines import Filters, Tally, tallies
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.audit_log.statistics import Tally, tallies
-from chatui.models import Conversation, CountedLine, User
+from chatui.models.audit import CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 pytestmark = pytest.mark.django_db
 

@@ -12,13 +12,12 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import Endpoint, EndReason, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.prompt import Prompt, build
-from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, llama, sse, vllm

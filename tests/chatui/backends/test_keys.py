@@ -11,9 +11,9 @@ from chatui.backends.addresses import address_problem, origin
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
-from chatui.backends.http1.route import Route
 from chatui.backends.keys import KeyUnusableError, checked, key_of
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.route import Route
+from chatui.backends.spec import BackendSpec
 from tests.support import stub
 from tests.support.sampling import HASTY, outcome, sample_request
 

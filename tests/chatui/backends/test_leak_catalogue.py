@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.leaks.folding import bare, folded
-from chatui.backends.leaks.structured import visible_of
-from chatui.canary.answers.catalogue import Shape, all_shapes, sample
+from chatui.backends.leaks.guard import LeakGuard
+from chatui.backends.leaks.labels import visible_of
+from chatui.backends.leaks.patterns import bare, folded
+from chatui.operations.canary.answers.scripts import Shape, all_shapes, sample
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleDelta
 from tests.chatui.backends.honest_labels import HEADINGS, LABELS
@@ -168,7 +168,7 @@ def test_folded_text_keeps_character_positions(text: str, looks: str) -> None:
 
 
 def test_the_cache_of_characters_is_bounded() -> None:
-    from chatui.backends.leaks import folding
+    from chatui.backends.leaks import patterns as folding
 
     folded("".join(map(chr, range(0x10000, 0x30000))))
     assert len(folding._LOOKS) <= folding._MAX_CACHED

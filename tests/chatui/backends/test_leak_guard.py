@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatui.backends.leak_guard import LeakGuard, settled
-from chatui.backends.leaks.code import MAX_SPAN_CHARS
-from chatui.backends.leaks.names import HARMONY
+from chatui.backends.leaks.guard import LeakGuard, settled
+from chatui.backends.leaks.patterns import HARMONY
+from chatui.backends.leaks.prose import MAX_SPAN_CHARS
 from tests.support.cases import example_count, for_each
 from tests.support.places import QUIRKS
 

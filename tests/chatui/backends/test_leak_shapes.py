@@ -15,7 +15,7 @@ import pytest
 from chatui.backends.base import BackendError
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.leaks.guard import LeakGuard, Span
 from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
-from chatui.backends import retries
+from chatui.backends import http as retries
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleEnded
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.spec.choices import find, split_choice
-from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError, check_spec
-from chatui.backends.spec.reading import parse_specs, read_file
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, check_spec, find, split_choice
+from chatui.backends.spec_file import parse_specs, read_file
 from chatui.env import BASE_DIR
 
 GOOD: dict[str, Any] = {"name": "small", "url": "http://127.0.0.1:8080/v1"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.chat.deltas import Deltas
-from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.events import Assembler, Finished, RawEvent

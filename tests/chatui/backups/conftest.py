@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from chatui.backups import files
-from chatui.models import User
+from chatui.models.user import User
+from chatui.operations.backups import sqlite_files as files
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.deployments import prepared
 

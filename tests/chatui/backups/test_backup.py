@@ -15,9 +15,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from chatui.audit_log.lines import Filters, rows
-from chatui.backups import encryption, files
-from chatui.backups.files import BackupError
 from chatui.database import file_locks
+from chatui.operations.backups import creation as encryption
+from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups.sqlite_files import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
 

@@ -17,18 +17,24 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from chatui.accounts.api_keys import management
+from chatui.accounts import api_keys as management
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, rows
 from chatui.audit_log.record import SHELL
-from chatui.backups import encryption, files
 from chatui.database import file_locks
-from chatui.erasure.person import erase
-from chatui.models import ApiKey, Conversation, Invitation, Message, PasswordLink, ShareLink, StoredFile, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding.closing import close_account
+from chatui.lifecycle.closing import close_account
+from chatui.lifecycle.erasure import erase
+from chatui.models.conversation import Conversation
+from chatui.models.files import StoredFile
+from chatui.models.message import Message
+from chatui.models.programs import ApiKey
+from chatui.models.shares import ShareLink
+from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.user import Cause, User
+from chatui.operations.backups import creation as encryption
+from chatui.operations.backups import sqlite_files as files
 from chatui.store import erasure
-from chatui.store.temporary import lifetime
+from chatui.store import temporary as lifetime
 from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
@@ -267,10 +273,10 @@ def test_errors_of_sqlite_are_reported_and_leave_no_files(database: Path, backup
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("chatui.backups.restoring.call_command", full)
+        patch.setattr("chatui.operations.backups.restoring.call_command", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("restore", backup)
-        patch.setattr("chatui.backups.files.copy_live", full)
+        patch.setattr("chatui.operations.backups.sqlite_files.copy_live", full)
         with pytest.raises(CommandError, match="disk is full"):
             output_of("backup", backup.parent / "second")
     assert files_next_to(database) <= {"chatui.sqlite3-shm", "chatui.sqlite3-wal"} and not (backup.parent / "second").exists()

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.branding import checks, mark
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.site import brand as checks
+from chatui.site import brand as mark
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 

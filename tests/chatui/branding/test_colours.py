@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from chatui.branding import colours, style_sheet
-from chatui.branding.colours import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 from chatui.env import BASE_DIR
+from chatui.site import brand as colours
+from chatui.site import brand as style_sheet
+from chatui.site.brand import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 
 
 @pytest.mark.parametrize(

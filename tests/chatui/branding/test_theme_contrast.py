@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from chatui.branding import colours
-from chatui.branding.colours import MIN_CONTRAST, Colour, contrast, parse
 from chatui.env import BASE_DIR
+from chatui.site import brand as colours
+from chatui.site.brand import MIN_CONTRAST, Colour, contrast, parse
 
 SEEN = 3.0
 """What WCAG 1.4.11 requires between a border, a ring or an icon and what is next to it."""

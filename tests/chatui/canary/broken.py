@@ -25,9 +25,9 @@ class ThoughtsInAHeader:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
+        from chatui import instructions as operators
         from chatui.env import environment
-        from chatui.models import Message
-        from chatui.prompts import operators
+        from chatui.models.message import Message
 
         response = self._get_response(request)
         if is_broken("header") and request.user.is_authenticated and request.path.endswith("/download/"):
@@ -51,16 +51,20 @@ def patch() -> None:
 
     django.setup()
     from chatui.backends.chat import deltas
-    from chatui.backends.leak_guard import LeakGuard, Span
-    from chatui.backends.responses.frames import FrameWriter
-    from chatui.display import conversation, find_in_conversation, search
+    from chatui.backends.leaks.guard import LeakGuard, Span
+    from chatui.backends.raw_frames import FrameWriter
+    from chatui.display import conversation, search
+    from chatui.display import search as find_in_conversation
     from chatui.display.conversation import Notice
-    from chatui.models import Conversation, Message, ShareLink
-    from chatui.permissions import access, attempts
-    from chatui.permissions.by_group import sharing
+    from chatui.models.conversation import Conversation
+    from chatui.models.message import Message
+    from chatui.models.shares import ShareLink
+    from chatui.permissions import access
+    from chatui.permissions import debug_views as attempts
+    from chatui.permissions import shares as sharing
     from chatui.store import search_index
     from chatui.transfer import exports
-    from chatui.turns.summaries import summary_notes
+    from chatui.turns import summarizing as summary_notes
     from renderer import gate
     from renderer.gate import Audience
     from renderer.summary.check import Verdict

@@ -29,11 +29,11 @@ def patch() -> None:
     import django
 
     django.setup()
-    from chatui.canary import run
-    from chatui.canary.journey import Journey, Planted
-    from chatui.canary.markers import Canary
-    from chatui.canary.visitors import addresses, crawl
-    from chatui.canary.visitors.addresses import Address, Values
+    from chatui.operations.canary import crawl, run
+    from chatui.operations.canary import crawl as addresses
+    from chatui.operations.canary.crawl import Address, Values
+    from chatui.operations.canary.journey import Journey, Planted
+    from chatui.operations.canary.watch import Canary
 
     class Telling(Canary):
         def __init__(self) -> None:

@@ -9,17 +9,16 @@ import httpx
 import pytest
 from django.urls import get_resolver, resolve
 
-from chatui.canary.markers import Canary
-from chatui.canary.visitors import crawl
-from chatui.canary.visitors.addresses import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
-from chatui.canary.visitors.browser import Answer, Browser, Deployment
-from chatui.canary.watch import CanaryError, Clock, Watch
+from chatui.operations.canary import crawl
+from chatui.operations.canary.browser import Answer, Browser, Deployment
+from chatui.operations.canary.crawl import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
+from chatui.operations.canary.watch import Canary, CanaryError, Clock, Watch
 from tests.canary.reviewed import ATTEMPT, ROUTES
 from tests.canary.surface.test_reviewed import patterns
 from tests.support.cases import for_each
 
 KNOWN = {name: str(uuid4()) for name in ("conversation_id", "turn_id", "message_id")}
-WHAT_TO_DO = "Tell chatui/canary/visitors/addresses.py how this is asked for, or manage.py canary cannot be carried out any more."
+WHAT_TO_DO = "Tell chatui/operations/canary/crawl.py how this is asked for, or manage.py canary cannot be carried out any more."
 
 
 def by_pattern() -> dict[str, Address]:

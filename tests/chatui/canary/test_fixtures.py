@@ -14,10 +14,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.canary import fixtures, run
-from chatui.canary.fixtures import Offer
 from chatui.model_servers.configured import of_row
-from chatui.models import AttemptWarning, Conversation, StoredBackend, User
+from chatui.models.audit import AttemptWarning
+from chatui.models.conversation import Conversation
+from chatui.models.model_servers import StoredBackend
+from chatui.models.user import User
+from chatui.operations.canary import fixtures, run
+from chatui.operations.canary.fixtures import Offer
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chatui.canary.markers import Canary
+from chatui.operations.canary.watch import Canary
 
 
 def zipped(text: str) -> bytes:

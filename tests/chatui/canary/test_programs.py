@@ -9,12 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from chatui.canary import fixtures, programs
-from chatui.canary.answers.planting import Pause, Script
-from chatui.canary.markers import Canary
-from chatui.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
-from chatui.canary.visitors.browser import Answer, Deployment
-from chatui.canary.watch import Clock, Watch
+from chatui.operations.canary import fixtures, programs
+from chatui.operations.canary.answers.scripts import Pause, Script
+from chatui.operations.canary.browser import Answer, Deployment
+from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
+from chatui.operations.canary.watch import Canary, Clock, Watch
 from tests.chatui.canary.test_fixtures import BACKENDS
 
 pytestmark = pytest.mark.django_db

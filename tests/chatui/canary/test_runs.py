@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.canary.markers import Canary
-from chatui.canary.visitors.addresses import FOR_STAFF, LAST
+from chatui.operations.canary.crawl import FOR_STAFF, LAST
+from chatui.operations.canary.watch import Canary
 from tests.canary.reviewed import COMMANDS
 from tests.chatui.canary.broken import SETTING
 from tests.chatui.canary.telling import ADDRESSES, KINDS, ONE_IN

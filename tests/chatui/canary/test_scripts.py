@@ -11,11 +11,12 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
-from chatui.canary.answers import catalogue, chat, harmony, labelled, responses, shaped
-from chatui.canary.answers.planting import Planter, Script
-from chatui.canary.markers import Canary
-from chatui.canary.peer import Peer
-from chatui.canary.run import KINDS
+from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
+from chatui.operations.canary.answers import scripts as catalogue
+from chatui.operations.canary.answers.scripts import Planter, Script
+from chatui.operations.canary.peer import Peer
+from chatui.operations.canary.run import KINDS
+from chatui.operations.canary.watch import Canary
 from renderer.frames import Frame, Header
 from renderer.harmony.vocabulary import Vocabulary
 from tests.support.sampling import PATIENT, Outcome, outcome

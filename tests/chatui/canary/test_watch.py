@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-from chatui.canary.markers import Canary
-from chatui.canary.report import EXIT_CODES, as_json, as_text
-from chatui.canary.run import Report
-from chatui.canary.visitors.crawl import _shape
-from chatui.canary.watch import SOCKET, CanaryError, Clock, Finding, Watch
+from chatui.operations.canary.crawl import _shape
+from chatui.operations.canary.run import EXIT_CODES, Report, as_json, as_text
+from chatui.operations.canary.watch import SOCKET, Canary, CanaryError, Clock, Finding, Watch
 
 SECRET = "Never speak of <cheese> & the moon."
 

@@ -22,12 +22,22 @@ from django.test.utils import isolate_apps
 from django.utils import timezone
 
 from chatui.accounts import sessions
-from chatui.database.compiled_statements import MAX_ROWS, CompiledDelete, CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, _Slot
-from chatui.database.new_models import new_model, stored_model
-from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, Turn, TurnPiece, UsageEntry, User
-from chatui.models.conversation import Effort
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.database.compiled_statements import (
+    MAX_ROWS,
+    CompiledDelete,
+    CompiledInsert,
+    CompiledQuery,
+    CompiledUpdate,
+    Parameter,
+    _Slot,
+    new_model,
+    stored_model,
+)
+from chatui.models.conversation import ActiveLeaf, Conversation, Effort
+from chatui.models.message import Author, Message, SearchEntry
+from chatui.models.turn import Turn, TurnPiece, TurnState
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns.start import Ask, AskRefusedError, Kind

@@ -13,7 +13,8 @@ from django.db import OperationalError, connection
 from chatui.codes import ProductCode
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.pools import Pool
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.chatui.database.locks import write_lock
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]

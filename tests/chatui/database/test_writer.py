@@ -16,7 +16,8 @@ from chatui.codes import ProductCode
 from chatui.database import writer as writing
 from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import Writer
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.chatui.database.locks import write_lock
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]

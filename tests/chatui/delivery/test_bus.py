@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chatui.delivery.bus import PROCESS, Bus, Message, bus, send_from_thread, send_to_from_thread
+from chatui.wire.bus import PROCESS, Bus, Message, bus, send_from_thread, send_to_from_thread
 
 pytestmark = pytest.mark.asyncio
 

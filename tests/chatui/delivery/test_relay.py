@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from chatui.delivery import relay
+from chatui.wire import bus as relay
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,8 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.display.conversation_list import PAGE_SIZE, shown_list
-from chatui.display.folders.folder_list import shown_folders
-from chatui.models import Conversation, Folder, User
+from chatui.display.folders import shown_folders
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import signed_in
 from tests.support.cost import relative_cost

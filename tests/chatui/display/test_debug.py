@@ -9,15 +9,20 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from chatui.display.debug import branches, frames, prompts, sections, tokens
-from chatui.display.debug.values import ShownFrame, View
+from chatui.display import debug as branches
+from chatui.display import debug as frames
+from chatui.display import debug as sections
+from chatui.display import debug_tokens as prompts
+from chatui.display import debug_tokens as tokens
+from chatui.display.debug import ShownFrame, View
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models.conversation import Conversation
 from chatui.models.keys import first_key_at
-from chatui.models.message import Author
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import requests, transcripts
-from chatui.store.retention import hidden_text
+from chatui.store import hidden_text, requests, transcripts
 from renderer.frames import Frame, Header, Terminator
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.support import environment

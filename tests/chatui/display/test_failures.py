@@ -9,7 +9,7 @@ import pytest
 from chatui.backends.base import ContextUse
 from chatui.codes import ProductCode
 from chatui.display.failures import Failure, cause_of, number, sentence
-from chatui.models import Turn
+from chatui.models.turn import Turn
 from tests.support.cases import for_each
 
 TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")

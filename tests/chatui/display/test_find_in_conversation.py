@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.display.find_in_conversation import matching_messages
-from chatui.models import Conversation, Message, User
-from chatui.models.message import Author
+from chatui.display.search import matching_messages
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in

@@ -11,9 +11,10 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from chatui.display.folders import actions
-from chatui.display.folders.actions import FolderFields, NoNameError
-from chatui.models import Conversation, Folder, User
+from chatui.display import folders as actions
+from chatui.display.folders import FolderFields, NoNameError
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.transfer import exports
 from chatui.turns import start

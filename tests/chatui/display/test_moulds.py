@@ -12,13 +12,15 @@ from django.template.loader import render_to_string
 from django.utils import timezone, translation
 from django.utils.html import escape
 
-from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.demo import DemoBackend
 from chatui.display import conversation, fragments
 from chatui.display.conversation import EndedTurn, ShownPart, ended_answer, shown_question
-from chatui.display.html_templates import blank_conversation, plain_answer
+from chatui.display.fragments import blank_conversation, plain_answer
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn, User
-from chatui.models.turn import TurnState
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from tests.chatui.conftest import store
 from tests.chatui.turns.test_turns import ask
 

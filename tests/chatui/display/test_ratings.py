@@ -7,8 +7,10 @@ import re
 import pytest
 from django.test import Client
 
-from chatui.models import AuditEvent, Message, Rating, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent
+from chatui.models.message import Author, Message
+from chatui.models.ratings import Rating
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from renderer.errors import Code

@@ -9,9 +9,11 @@ from django.core.cache import cache
 from django.db import connection
 
 from chatui.display import conversation_actions, search
-from chatui.models import Conversation, Message, SearchEntry, User
-from chatui.models.message import Author
-from chatui.store import search_index, search_words, transcripts
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message, SearchEntry
+from chatui.models.user import User
+from chatui.store import search_index, transcripts
+from chatui.store import search_index as search_words
 from chatui.transfer import imports
 from chatui.web import search as search_pages
 from renderer.frames import Frame, Header

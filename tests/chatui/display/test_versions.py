@@ -8,8 +8,10 @@ from channels.db import database_sync_to_async
 from chatui.display import versions
 from chatui.display.conversation import shown_exchange
 from chatui.display.versions import ShownVersions, shown_versions
-from chatui.models import Conversation, Message, Turn, User
-from chatui.models.message import Author
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns.start import Kind
 from renderer.frames import Frame, Header

@@ -13,7 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from chatui.display import windows
 from chatui.display.windows import ShownWindow
 from chatui.model_servers import connected
-from chatui.models import AuditEvent, Conversation, Message, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Header

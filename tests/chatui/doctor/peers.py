@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from chatui.doctor.questions import CUT_AT, Questions
+from chatui.operations.doctor.trial import CUT_AT, Questions
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.support import stub

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatui.doctor.faults import Fault
+from chatui.operations.doctor.faults import Fault
 from tests.support.places import ROOT
 
 TEXT = (ROOT / "docs" / "back-ends.md").read_text(encoding="utf-8")

@@ -12,13 +12,12 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.registry import build
-from chatui.doctor import examination, trial
-from chatui.doctor.examination import Target, examine
-from chatui.doctor.faults import Fault, Level
-from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, as_text
-from chatui.doctor.transport import judge_pace
-from chatui.doctor.trial import attempt
+from chatui.operations.doctor import examination, trial
+from chatui.operations.doctor.examination import Target, examine
+from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.judging import judge_pace
+from chatui.operations.doctor.report import Report, as_json, as_text
+from chatui.operations.doctor.trial import attempt
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.doctor.peers import (
     ANNOUNCED,

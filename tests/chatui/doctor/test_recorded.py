@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from chatui.doctor.examination import Target, examine
-from chatui.doctor.faults import Fault, Level
-from chatui.doctor.report_text import as_json, as_text
+from chatui.operations.doctor.examination import Target, examine
+from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.report import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
 from tests.chatui.doctor.test_faults import examined, found

@@ -10,14 +10,12 @@ import pytest
 
 from chatui.backends.base import Endpoint
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.doctor.examination import Target, examine
-from chatui.doctor.faults import Fault, Level
-from chatui.doctor.observed_bytes import IdEvent
-from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, as_text
-from chatui.doctor.second_reading import read_again, sampled_ids
-from chatui.doctor.trial import Trial, attempt
-from chatui.second_reader.process import SecondReader
+from chatui.operations.doctor.examination import Target, examine
+from chatui.operations.doctor.faults import Fault, Level
+from chatui.operations.doctor.report import Report, as_json, as_text
+from chatui.operations.doctor.second_reading import read_again, sampled_ids
+from chatui.operations.doctor.trial import IdEvent, Trial, attempt
+from chatui.operations.second_reader import SecondReader
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import EXPECTED, SGLANG, recorded, server_of, sse
@@ -174,7 +172,7 @@ async def test_where_llama_cpp_leaves_ids_out_they_are_those_of_its_text(vocabul
 
 
 async def test_what_is_not_recorded_whole_is_not_read_again(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.doctor.trial.MAX_BYTES", 500)
+    monkeypatch.setattr("chatui.operations.doctor.trial.MAX_BYTES", 500)
     ids = ids_of_pieces(pieces_of_text(HIDDEN + "<|end|>" + FINAL), vocabulary)
     chunks = [{"choices": [{"index": 0, "text": "x", "token_ids": [number], "finish_reason": None}]} for number in ids]
     trial = await tried(sse(*chunks) + stub.DONE, {"models": VLLM}, vocabulary)

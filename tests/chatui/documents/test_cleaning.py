@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from chatui.documents.cleaning import clean, has_no_invisible
+from chatui.documents.plain_text import clean, has_no_invisible
 
 
 @pytest.mark.parametrize(

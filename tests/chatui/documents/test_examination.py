@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from chatui import sandbox as confinement
 from chatui.checks import reading_of_files
-from chatui.documents import examination, process
+from chatui.documents import process
+from chatui.documents import process as examination
 from chatui.documents.kinds import Reason
 from chatui.documents.process import Answer
 from chatui.documents.reading import State, read
-from chatui.sandbox import confinement
-from chatui.sandbox.confinement import Limits
+from chatui.sandbox import Limits
 
 
 @pytest.mark.slow
@@ -56,7 +57,7 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
         ("import sys; sys.exit(70)", Reason.UNAVAILABLE),
         ("import no_such_library", Reason.BROKEN),
         ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", Reason.UNAVAILABLE),
-        ("from chatui.documents.inside import worker; worker.confinement.seccomp._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
+        ("from chatui.documents.inside import worker; worker.confinement._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
         *(
             (f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
             for output in (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatui.documents.reading import TEXT_BYTES, Reading, read
-from chatui.sandbox.confinement import Limits
+from chatui.sandbox import Limits
 from tests.chatui.documents import hostile, more_hostile
 from tests.chatui.documents.hostile import SECRET, Made
 from tests.support.cases import drawn

@@ -21,22 +21,16 @@ from django.urls import reverse
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
-from chatui.erasure import person as erasing
-from chatui.erasure import traces
-from chatui.models import (
-    AccountChange,
-    ApiKey,
-    AttemptWarning,
-    AuditEvent,
-    Conversation,
-    DebugRequest,
-    Folder,
-    Invitation,
-    Message,
-    PasswordLink,
-    User,
-)
+from chatui.lifecycle import erasure as erasing
+from chatui.lifecycle import erasure as traces
+from chatui.models.audit import AttemptWarning, AuditEvent
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Message
+from chatui.models.programs import ApiKey
+from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.turn import TurnState
+from chatui.models.user import AccountChange, User
 from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.turns import running

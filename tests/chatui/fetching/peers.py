@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from chatui.fetching.addresses import is_public
-from chatui.fetching.fetcher import Fetcher, FetchLimits
-from chatui.fetching.urls import Hosts
+from chatui.tools.fetcher import Fetcher, FetchLimits, Hosts, is_public
 
 Answer = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
 

@@ -8,11 +8,18 @@ import zlib
 
 import pytest
 
-from chatui.fetching import urls
-from chatui.fetching.addresses import is_public
-from chatui.fetching.errors import AddressRefusedError, FetchError, NotLoadedError
-from chatui.fetching.fetcher import Fetcher, FetchLimits
-from chatui.fetching.urls import Hosts, parse_target, resolve_link
+from chatui.tools import fetcher as urls
+from chatui.tools.fetcher import (
+    AddressRefusedError,
+    Fetcher,
+    FetchError,
+    FetchLimits,
+    Hosts,
+    NotLoadedError,
+    is_public,
+    parse_target,
+    resolve_link,
+)
 from tests.chatui.fetching.hostile import HOSTILE
 from tests.chatui.fetching.peers import answers, fetcher, here, is_loopback_or_public, page, serving
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from chatui.json_schemas import answer_format as formats
-from chatui.json_schemas.answer_format import AnswerFormat, answer_format, from_stored, schema_of
-from chatui.json_schemas.checking import SchemaUnusableError, fault
-from chatui.json_schemas.references import inlined
+from chatui import json_schemas as formats
+from chatui.json_schemas import AnswerFormat, SchemaUnusableError, answer_format, fault, from_stored, inlined, schema_of
 
 MANY = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-from chatui.json_schemas.checking import fault
+from chatui.json_schemas import fault
 print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 10_000))
 print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 300_000))
 print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))

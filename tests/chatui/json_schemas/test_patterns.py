@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from chatui.json_schemas.answer_format import answer_format
-from chatui.json_schemas.checking import SchemaUnusableError, fault
+from chatui.json_schemas import SchemaUnusableError, answer_format, fault
 
 LARGE = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
-from chatui.json_schemas.answer_format import answer_format
-from chatui.json_schemas.checking import SchemaUnusableError
+from chatui.json_schemas import answer_format
+from chatui.json_schemas import SchemaUnusableError
 for count in (1, 90, 400):
     try:
         answer_format("it", {"allOf": [{"pattern": r"\\\\p{L}{%d}" % (250 - place % 200)} for place in range(count)]})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Message
 
-from chatui.languages import catalogues
+from chatui.site import catalogues
 from tests.tools.messages import catalogue, domains, problems
 
 

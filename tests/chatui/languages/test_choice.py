@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.env import Environment
-from chatui.languages.available import LANGUAGES, preferred_language, tag
-from chatui.models import User
+from chatui.models.user import User
+from chatui.site.languages import LANGUAGES, preferred_language, tag
 from tests.support.environment import change
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_english_afterwards")]
@@ -187,7 +187,7 @@ def test_errors_are_in_the_readers_language() -> None:
 def test_recorded_values_are_in_english(olga: User) -> None:
     """The record is in English, no matter who did it."""
     from chatui.admin.backends import _values_by_label
-    from chatui.models import StoredBackend
+    from chatui.models.model_servers import StoredBackend
 
     row = StoredBackend.objects.create(name="small", url="http://127.0.0.1:9")
     with translation.override("de"):

@@ -12,9 +12,11 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.codes import ProductCode
-from chatui.display.debug import turns
-from chatui.languages import available, sentences
-from chatui.models import Conversation, Folder, User
+from chatui.display import debug as turns
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
+from chatui.site import languages as available
+from chatui.site import languages as sentences
 from renderer import errors, gate
 from tests.chatui.languages import pseudo
 from tests.chatui.languages.visible import SPOKEN, words_of

@@ -20,7 +20,8 @@ from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.http import HTTPFactory, Request
 
-from chatui.live import open_files, server
+from chatui.live import server
+from chatui.live import server as open_files
 from chatui.live.channel import HEAD_SECONDS, MIN_BYTES, protocol
 from tests.support.served import Server
 

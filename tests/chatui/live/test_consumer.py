@@ -15,12 +15,16 @@ from django.db import OperationalError
 from chatui.accounts import header_sign_in
 from chatui.audit_log.record import Visitor
 from chatui.database.faults import DatabaseBusyError
-from chatui.delivery import bus
 from chatui.live import commands, consumer, snapshots
-from chatui.models import AuditEvent, Conversation, CountedLine, Message, Turn, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import debug_requests
 from chatui.turns import running
-from chatui.wire import Subscribe
+from chatui.wire import bus
+from chatui.wire.commands import Subscribe
 from renderer.events import FrameText
 from renderer.markup import html
 from tests.chatui.conftest import signed_in, stored

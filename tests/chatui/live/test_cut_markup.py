@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.transfer import share_links
+from chatui.transfer import shares as share_links
 from chatui.turns import running
 from renderer.events import FrameOpened, FrameText
 from tests.chatui.conftest import signed_in

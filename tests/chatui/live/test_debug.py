@@ -16,10 +16,13 @@ from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.live import commands, consumer, snapshots
 from chatui.live.commands import Following
-from chatui.live.outbox import Outbox
-from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, DebugRequest, Turn, User
+from chatui.live.page_socket import Outbox
+from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
 from chatui.models.keys import new_key
-from chatui.models.turn import TurnState
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.permissions import debug_requests
 from chatui.turns import running
 from renderer.gate import Audience

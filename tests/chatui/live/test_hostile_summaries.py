@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.turns.summaries.test_summarizing import WatchedTurn, stored_messages, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes

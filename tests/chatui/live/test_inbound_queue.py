@@ -11,8 +11,9 @@ from uuid import uuid4
 import pytest
 
 from chatui.live import consumer
-from chatui.live.inbound_queue import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
-from chatui.models import Conversation, User
+from chatui.live.page_socket import CHARS_A_COMMAND, COMMANDS_BURST, TOO_FAST, InboundQueue
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatui.codes import ProductCode
-from chatui.models import User
+from chatui.models.user import User
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chatui.live.outbox import MAX_EVER, MAX_JOINED, MAX_UNREAD, Outbox
+from chatui.live.page_socket import MAX_EVER, MAX_JOINED, MAX_UNREAD, Outbox
 
 pytestmark = pytest.mark.asyncio
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.turns.summaries import server_summaries
+from chatui.turns import summarizing as server_summaries
 
 
 @pytest.mark.parametrize(

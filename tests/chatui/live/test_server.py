@@ -22,9 +22,9 @@ from twisted.web import http
 
 from chatui import wire
 from chatui.live import channel, consumer, server
-from chatui.live.early_refusals import max_bytes_read
+from chatui.live.channel import max_bytes_read
 from chatui.live.server import MAX_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
-from chatui.models import User
+from chatui.models.user import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 

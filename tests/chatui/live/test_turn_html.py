@@ -13,7 +13,9 @@ from channels.db import database_sync_to_async
 
 from chatui.display import fragments
 from chatui.display.conversation import EndedTurn
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import runner, running
 from tests.chatui.conftest import signed_in
 from tests.chatui.display.test_moulds import filled, without_clock

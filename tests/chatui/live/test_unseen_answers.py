@@ -10,7 +10,9 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.display.conversation_list import shown_list
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask

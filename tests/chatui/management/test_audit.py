@@ -14,7 +14,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, Visitor, digest, digest_of, record
-from chatui.models import AuditEvent, Conversation, CountedLine, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.permissions import access
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import make_person

@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui.accounts import first_account
-from chatui.models import Conversation, Message, User
-from chatui.models.message import Author
+from chatui.accounts import sign_in as first_account
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 

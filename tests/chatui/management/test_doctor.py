@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.backends.spec.reading import read_file
-from chatui.backends.spec.writing import SpecFileError, has_table, with_changes, with_new_table
+from chatui.backends.spec_file import SpecFileError, has_table, read_file, with_changes, with_new_table
 from chatui.model_servers import configured, connected
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.doctor.peers import (

@@ -18,7 +18,7 @@ _BEGIN = """
 import os, sys, time
 import django; django.setup()
 from django.core.management.base import CommandError
-from chatui.management import forked
+from chatui.operations import forked
 before = os.getpid()
 def work():
     assert os.getpid() != before

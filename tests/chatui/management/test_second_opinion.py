@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from chatui.management import second_opinion
 from chatui.model_servers import vocabulary as vocabularies
-from chatui.second_reader.process import SecondReader
+from chatui.operations import second_opinion
+from chatui.operations.second_reader import SecondReader
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.management.test_transcript import COMPLETION, run

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import pytest
 from django.core.cache import cache
 
-from chatui.backends.spec.definition import BackendSpec
-from chatui.model_servers import available, model_choice
-from chatui.models import User
+from chatui.backends.spec import BackendSpec
+from chatui.model_servers import choice as available
+from chatui.model_servers import choice as model_choice
+from chatui.models.user import User
 from tests.support import stub
 from tests.support.several import Configure
 from tests.support.several import configure as configure

@@ -12,7 +12,7 @@ from django.db import DatabaseError
 
 from chatui.env import environment
 from chatui.model_servers import checks, configured
-from chatui.models import StoredBackend
+from chatui.models.model_servers import StoredBackend
 from tests.support.environment import change
 from tests.support.several import Configure
 from tests.support.several import configure as configure

@@ -9,7 +9,8 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.model_servers import checks, connected
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.chatui.model_servers.test_several import ask, run
 from tests.support import stub
 from tests.support.several import Configure, constant_answer

@@ -13,8 +13,13 @@ from django.contrib.auth.models import Group
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.display.conversation import shown_exchange
-from chatui.model_servers import connected, model_choice
-from chatui.models import Conversation, Message, StoredBackend, Turn, User
+from chatui.model_servers import choice as model_choice
+from chatui.model_servers import connected
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.model_servers import StoredBackend
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from tests.chatui.conftest import signed_in, store, stored

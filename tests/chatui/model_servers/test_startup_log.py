@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from chatui.backends.spec.definition import BackendSpec
-from chatui.model_servers.startup_log import announce
+from chatui.backends.spec import BackendSpec
+from chatui.model_servers.connected import announce
 from tests.support import stub
 from tests.support.served import free_port
 from tests.support.several import Configure, constant_answer

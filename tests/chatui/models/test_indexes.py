@@ -10,7 +10,10 @@ from django.db import connection
 from django.db.models import ForeignKey, Model, UniqueConstraint
 from django.db.models.options import Options
 
-from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, Turn, TurnPiece, UsageEntry
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.usage import UsageEntry
 
 pytestmark = pytest.mark.django_db
 

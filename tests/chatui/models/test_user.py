@@ -12,10 +12,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
-from chatui.accounts import first_account
-from chatui.backups import files
-from chatui.models import User
-from chatui.models.user import LOOKS_TAKEN
+from chatui.accounts import sign_in as first_account
+from chatui.models.user import LOOKS_TAKEN, User
+from chatui.operations.backups import sqlite_files as files
 from chatui.skeletons import folded_skeleton, skeleton
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 

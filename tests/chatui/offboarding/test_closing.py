@@ -12,29 +12,25 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys as management
 from chatui.accounts import invitations
-from chatui.accounts.api_keys import checking, management
-from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts import sign_in_settings as password_use
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.models import (
-    AuditEvent,
-    ClosedAccount,
-    Conversation,
-    DebugRequest,
-    Folder,
-    Invitation,
-    Message,
-    PasswordLink,
-    ShareLink,
-    Turn,
-    User,
-)
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding import closing
-from chatui.offboarding.closing import CannotCloseError
+from chatui.lifecycle import closing
+from chatui.lifecycle.closing import CannotCloseError
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Message
+from chatui.models.shares import ShareLink
+from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.turn import Turn
+from chatui.models.user import Cause, ClosedAccount, User
 from chatui.permissions import debug_requests
-from chatui.store import ownership_transfer, search_index, search_words
+from chatui.store import ownership_transfer, search_index
+from chatui.store import search_index as search_words
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket

@@ -10,12 +10,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from chatui.audit_log.record import SHELL
-from chatui.erasure import closed_accounts
-from chatui.models import Conversation, DocumentPart, DocumentText, FileContent, FilePiece, Message, StoredFile, User
-from chatui.models.files.stored_file import FileSource
-from chatui.models.message import Author
+from chatui.lifecycle import closed_accounts
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentPart, DocumentText, FileContent, FilePiece, FileSource, StoredFile
+from chatui.models.message import Author, Message
+from chatui.models.user import User
+from chatui.store import files as reading
 from chatui.store import ownership_transfer, transcripts
-from chatui.store.files import reading
 from chatui.store.transcripts import FrameMetadata
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame

@@ -8,14 +8,17 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts.people import account_actions, group_list
-from chatui.accounts.second_factor import required
-from chatui.accounts.sign_in_rules import account_managers
+from chatui.accounts import account_managers
+from chatui.accounts import groups as group_list
+from chatui.accounts import people as account_actions
+from chatui.accounts import second_factor as required
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.erasure.person import erase
-from chatui.models import ApiKey, AuditEvent, Invitation, PasswordLink, RequiredFactor, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding import closing
+from chatui.lifecycle import closing
+from chatui.lifecycle.erasure import erase
+from chatui.models.audit import AuditEvent
+from chatui.models.programs import ApiKey
+from chatui.models.sign_in import Invitation, PasswordLink, RequiredFactor
+from chatui.models.user import Cause, User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 

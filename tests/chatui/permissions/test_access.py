@@ -11,14 +11,20 @@ from django.contrib.auth.models import AnonymousUser, Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
-from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, Message, ShareLink, Turn, User
-from chatui.models.message import Author
-from chatui.permissions import access, debug_requests, files, ratings, usage_reading
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Author, Message
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.permissions import access, debug_requests, files, ratings
+from chatui.permissions import administration as usage_reading
+from chatui.permissions import shares as sharing
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
-from chatui.permissions.by_group import sharing
+from chatui.store import files as storage
 from chatui.store import transcripts
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import make_person
 

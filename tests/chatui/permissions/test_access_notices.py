@@ -11,7 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, DebugRequest, User
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access_notices, debug_requests
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change

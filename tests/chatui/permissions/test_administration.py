@@ -8,8 +8,10 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 
-from chatui.models import User
-from chatui.permissions import administration, catalogue, inviting
+from chatui.models.user import User
+from chatui.permissions import administration
+from chatui.permissions import administration as catalogue
+from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from tests.chatui.conftest import make_person

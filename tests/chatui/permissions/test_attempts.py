@@ -13,8 +13,11 @@ from django.utils import timezone
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import Cause, Visitor, record
-from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, User
-from chatui.permissions import access, attempts
+from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import debug_views as attempts
 from chatui.store import erasure
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
@@ -210,7 +213,7 @@ def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
 def test_staff_are_warned_once_per_person_and_day(
     bela: User, sam: User, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "chatui.permissions.attempts"):
+    with caplog.at_level(logging.WARNING, "chatui.permissions.debug_views"):
         for _ in range(4):
             attempt(bela, conversation.pk)
         attempt(sam, conversation.pk)

@@ -10,7 +10,10 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person

@@ -11,7 +11,10 @@ import pytest_django
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, DebugRequest, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access, debug_requests
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.debug_requests import ReasonNeededError

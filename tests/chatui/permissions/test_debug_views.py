@@ -12,8 +12,11 @@ from django.utils import timezone
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, page
 from chatui.audit_log.record import SHELL, Cause, Visitor
-from chatui.erasure import person as erasing
-from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, User
+from chatui.lifecycle import erasure as erasing
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import User
 from chatui.permissions import access, debug_requests, debug_views
 from chatui.store import erasure
 from tests.chatui.conftest import make_person

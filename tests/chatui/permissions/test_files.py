@@ -9,11 +9,14 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, CountedLine, StoredFile, User
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.files import StoredFile
+from chatui.models.user import User
 from chatui.permissions import access, debug_requests, files
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.store import files as storage
+from chatui.store.files import FileDestination, NewFile
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,10 @@ from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AccountChange, AuditEvent, Conversation, DebugRequest, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.user import AccountChange, User
 from chatui.permissions import debug_requests, four_eyes
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change

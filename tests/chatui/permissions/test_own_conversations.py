@@ -12,10 +12,13 @@ from django.db.models import UUIDField
 from django.utils import timezone
 
 from chatui.database.compiled_statements import CompiledQuery, Parameter
-from chatui.models import Conversation, Folder, Message, StoredFile, Turn, User
-from chatui.models.files.stored_file import FileContent, FileSource
-from chatui.models.message import Author
-from chatui.permissions import access, files, temporary
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.files import FileContent, FileSource, StoredFile
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.permissions import access, files
+from chatui.permissions import access as temporary
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header

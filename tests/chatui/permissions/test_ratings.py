@@ -9,8 +9,11 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, Message, Turn, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import ratings
 from chatui.permissions.access import NotFoundError, RefusedError
 from chatui.store import transcripts

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from chatui.audit_log.record import SHELL
-from chatui.models import Conversation, User
-from chatui.permissions import access, administration, debug_requests, ratings, usage_reading
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions import access, administration, debug_requests, ratings
+from chatui.permissions import administration as usage_reading
 from chatui.permissions.access import NotFoundError, RefusedError
 from tests.support.environment import change
 

@@ -9,11 +9,14 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions import tools as permitted
-from chatui.store.documents import passages
-from chatui.tools.documents import FIND
+from chatui.store import passages
+from chatui.tools.document_search import FIND
 from tests.chatui.conftest import store
 from tests.chatui.tools.offering import offer
 from tests.chatui.turns.test_turns import ask

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.prompts import operators
+from chatui import instructions as operators
 from tests.support.environment import change
 
 TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no prices.\n"""\n'

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatui.backends.base import EndReason
-from chatui.display.folders import actions
-from chatui.models import Conversation, Folder, User
-from chatui.prompts.preferences import format_preferences, format_program_instructions
+from chatui.display import folders as actions
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
+from chatui.prompts import format_preferences, format_program_instructions
 from chatui.store import transcripts
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind

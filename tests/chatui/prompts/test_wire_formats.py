@@ -7,10 +7,10 @@ from datetime import date
 
 from chatui.backends.base import SampleRequest
 from chatui.backends.chat.messages import messages
-from chatui.backends.context.fitting import fit
+from chatui.backends.context_fitting import fit
 from chatui.backends.harmony.prompt import PromptInput, fitted
-from chatui.backends.responses.input import prompt
-from chatui.prompts.preferences import format_preferences
+from chatui.backends.responses.backend import prompt
+from chatui.prompts import format_preferences
 from renderer.frames import Frame, Header
 from renderer.harmony.vocabulary import Vocabulary
 

@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.accounts.sign_in_settings import provider_of
 from chatui.audit_log.record import SHELL
-from chatui.provisioning import tokens
+from chatui.lifecycle import scim_tokens as tokens
 from tests.chatui.accounts.single_sign_on.conftest import configure
 from tests.chatui.conftest import make_person
 

@@ -10,7 +10,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from chatui.models import AuditEvent, ProvisionedAccount, User
+from chatui.models.audit import AuditEvent
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 from tests.chatui.provisioning.conftest import Directory, person
 

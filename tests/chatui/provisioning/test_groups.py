@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.models import AuditEvent, ProvisionedAccount, User
+from chatui.models.audit import AuditEvent
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.user import User
 from tests.chatui.provisioning.conftest import Directory
 from tests.chatui.provisioning.test_people import sign_in, user_of
 

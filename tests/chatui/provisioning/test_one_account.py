@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.claims import PersonClaims
-from chatui.accounts.single_sign_on.errors import ClosedAccountError, NotAdmittedError
+from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.openid import ClosedAccountError, NotAdmittedError
+from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.models import AuditEvent, Conversation, OutsideIdentity, ProvisionedAccount, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding import closing
-from chatui.provisioning import first_sign_in
+from chatui.lifecycle import closing
+from chatui.lifecycle import scim_people as first_sign_in
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import Cause, User
 from tests.chatui.accounts.single_sign_on.conftest import configure
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.provisioning.conftest import TABLE, Directory, person

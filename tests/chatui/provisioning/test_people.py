@@ -9,14 +9,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chatui.accounts.api_keys.management import is_service_account
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on.claims import PersonClaims
+from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.api_keys import is_service_account
+from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.models import AuditEvent, OutsideIdentity, ProvisionedAccount, ProvisioningToken, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding import closing
-from chatui.provisioning import first_sign_in
+from chatui.lifecycle import closing
+from chatui.lifecycle import scim_people as first_sign_in
+from chatui.models.audit import AuditEvent
+from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import Cause, User
 from tests.chatui.accounts.single_sign_on.conftest import configure
 from tests.chatui.conftest import PASSWORD, signed_in
 from tests.chatui.provisioning.conftest import TABLE, Directory, person

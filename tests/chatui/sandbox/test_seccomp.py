@@ -8,7 +8,8 @@ import struct
 
 import pytest
 
-from chatui.sandbox import seccomp, system_calls
+from chatui import sandbox as seccomp
+from chatui import sandbox as system_calls
 from tests.support.cases import for_each
 
 TABLES = (system_calls.ALLOWED, system_calls.RESTRICTED, system_calls.UNIMPLEMENTED, system_calls.REFUSED)

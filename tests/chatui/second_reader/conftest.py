@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.second_reader.process import SecondReader
+from chatui.operations.second_reader import SecondReader
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 

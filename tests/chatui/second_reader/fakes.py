@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from chatui.second_reader.process import COMMAND, SecondReader
+from chatui.operations.second_reader import COMMAND, SecondReader
 
 _WRAPPED = """
 import runpy, sys, json, io

@@ -14,7 +14,8 @@ from django.urls import get_resolver
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.model_servers import connected
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
@@ -25,7 +26,7 @@ from tests.support.sampling import PATIENT
 pytestmark = pytest.mark.served
 
 ANSWER = "<|channel|>analysis<|message|>Two and two.<|end|><|start|>assistant<|channel|>final<|message|>Four.<|return|>"
-FORBIDDEN = ("chatui.second_reader", "openai_harmony")
+FORBIDDEN = ("chatui.operations.second_", "openai_harmony")
 
 
 class Refusal:
@@ -74,6 +75,6 @@ async def test_a_whole_turn_over_token_ids_goes_without_the_second_reader(
 @pytest.mark.usefixtures("_refused")
 def test_an_import_and_a_start_would_be_noticed() -> None:
     with pytest.raises(AssertionError, match="imported"):
-        import chatui.second_reader.process  # noqa: F401
+        import chatui.operations.second_reader  # noqa: F401
     with pytest.raises(AssertionError, match="started"):
         subprocess.run(["true"], check=False)

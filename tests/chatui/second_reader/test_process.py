@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.second_reader.process import COMMAND, Message, Read, SecondReader, SecondReaderError, Unreadable, Write
+from chatui.operations.second_reader import COMMAND, Message, Read, SecondReader, SecondReaderError, Unreadable, Write
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, invalid_reader

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from chatui.second_reader.differences import Difference, Kind
-from chatui.second_reader.process import Message, SecondReader, Unreadable
-from chatui.second_reader.reading import compare_readings
-from chatui.second_reader.transcript import compare, compare_all
+from chatui.operations.second_opinion import Difference, Kind, compare, compare_all, compare_readings
+from chatui.operations.second_reader import Message, SecondReader, Unreadable
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony import hip1

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chatui.static_storage import minify, script_bundles
+from chatui.site import static_files as minify
+from chatui.site import static_files as script_bundles
 from tests.support.places import ROOT
 from tests.tools import node
 

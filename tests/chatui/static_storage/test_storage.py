@@ -12,8 +12,8 @@ import pytest
 from django.test import override_settings
 
 from chatui.settings import STORAGES
-from chatui.static_storage import collecting
-from chatui.static_storage.collecting import collect_changed
+from chatui.site import static_files as collecting
+from chatui.site.static_files import collect_changed
 from tests.support.deployments import prepared
 from tests.support.places import ROOT
 

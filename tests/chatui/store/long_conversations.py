@@ -8,10 +8,14 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, Rating, SearchEntry, ShareLink, Turn, User
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.debug_requests import DebugRequest
 from chatui.models.keys import new_key
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.models.message import Author, Message, SearchEntry
+from chatui.models.ratings import Rating
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.store import requests
 
 MODELS = (Conversation, Message, Turn, SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Rating)

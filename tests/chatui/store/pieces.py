@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from chatui.models import Turn, TurnPiece
+from chatui.models.turn import Turn, TurnPiece
 
 
 def leave(turn_id: UUID, text: str, header: str = "assistant<|channel|>final") -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models import Conversation, Message
-from chatui.models.message import Author
-from chatui.store import branch_walk, transcripts
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.store import branches as branch_walk
+from chatui.store import transcripts
 from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db

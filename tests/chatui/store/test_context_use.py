@@ -7,7 +7,8 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, Usage
 from chatui.codes import ProductCode
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import context_use
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket

@@ -10,10 +10,12 @@ import pytest
 import yaml
 from channels.db import database_sync_to_async
 
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author
+from chatui.models.user import User
 from chatui.store import document_headers, transcripts
-from chatui.transfer.imports import ImportRefusedError, import_transcript
+from chatui.transfer.imports import import_transcript
+from chatui.transfer.upload import ImportRefusedError
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind
 from renderer.frames import Frame, Header, Terminator

@@ -12,7 +12,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.user import User
 from chatui.store import erasure, search_index
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import MODELS, long_conversation

@@ -13,11 +13,12 @@ import pytest_django
 
 from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.demo import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import requests
 from chatui.turns import running
 from renderer.frames import Frame, Header, Role

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.store import search_words
-from chatui.store.search_words import Query
+from chatui.store import search_index as search_words
+from chatui.store.search_index import Query
 
 
 def matches_in(query: str, text: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.models import Conversation
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author
 from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.arguments import fault
-from chatui.tools.tool import ToolUnusableError
+from chatui.tools.tool import ToolUnusableError, fault
 from tests.support.cases import for_each
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"], "additionalProperties": False}

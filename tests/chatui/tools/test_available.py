@@ -11,7 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from chatui.env import Environment
-from chatui.tools import available, catalogue
+from chatui.tools import catalogue
+from chatui.tools import catalogue as available
 from chatui.tools.functions import tool_of
 from tests.chatui.tools import offering
 from tests.support import environment

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from chatui.tools.combinations import combine
+from chatui.tools.catalogue import combine
 from chatui.tools.tool import Tool
 from tests.support import environment
 

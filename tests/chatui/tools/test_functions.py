@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from chatui.tools import built_in, catalogue
+from chatui.tools import catalogue
+from chatui.tools import catalogue as built_in
 from chatui.tools.functions import tool, tool_of
-from chatui.tools.labels import line_of
-from chatui.tools.tool import ToolError, ToolUnusableError
-from renderer.harmony.system_messages import DeveloperMessage
+from chatui.tools.tool import ToolError, ToolUnusableError, line_of
+from renderer.harmony.prompt import DeveloperMessage
 
 
 class Order(Enum):

@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-from chatui.tracing import collector, spans
-from chatui.tracing.collector import Collector
+from chatui.observability import collector, spans
+from chatui.observability.collector import Collector
 from tests.chatui.tracing.peer import Way, attributes_of, collecting, drips, fails, floods, garbage, hangs, redirects, takes
 
 SECRET = "what a model wrote"
@@ -114,7 +114,7 @@ def test_a_failing_collector_delays_nobody_and_is_reported_once(way: Way, caplog
         lines = warnings_in(caplog)
     assert slowest < 15, "a hundred spans that wait for the collector would take half a minute"
     [line] = lines
-    assert line.name == "chatui.tracing.collector" and "away" in line.getMessage()
+    assert line.name == "chatui.observability.collector" and "away" in line.getMessage()
 
 
 def test_an_unavailable_collector_is_reported_when_it_fails_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:

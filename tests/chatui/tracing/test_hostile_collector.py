@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from chatui.tracing import collector, spans
-from chatui.tracing.collector import Collector
+from chatui.observability import collector, spans
+from chatui.observability.collector import Collector
 from tests.chatui.tracing.peer import collecting
 
 _numbers = itertools.count()

@@ -8,10 +8,10 @@ import pytest
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
-from chatui.models import User
-from chatui.tracing import collector, spans
-from chatui.tracing.collector import Collector
-from chatui.turns import own_requests
+from chatui.models.user import User
+from chatui.observability import collector, spans
+from chatui.observability.collector import Collector
+from chatui.turns import sampling as own_requests
 from renderer.frames import Frame, Header, Role
 from tests.chatui.tools import offering as tools
 from tests.chatui.tracing.peer import Peer, attributes_of, collecting

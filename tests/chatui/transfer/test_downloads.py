@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, Folder, Message, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.message import Author, Message
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.transfer import exports
 from chatui.transfer.exports import Format

@@ -20,18 +20,19 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
-from chatui import error_reports
-from chatui.error_reports import SafeExceptionReporter, SafeTextFormatter
-from chatui.models import Conversation, Message, User
-from chatui.models.message import Author
-from chatui.monitoring import metrics
+from chatui.display import metrics
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.user import User
+from chatui.observability import error_reports
+from chatui.observability.error_reports import SafeExceptionReporter, SafeTextFormatter
+from chatui.store import files as storage
 from chatui.store import transcripts
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports
 from chatui.transfer.exports import Format
 from chatui.transfer.imports import import_transcript
-from chatui.web import archive
+from chatui.web import downloads as archive
 from renderer.errors import Code, ParseHeaderError, VisibilityError
 from renderer.frames import Frame, Header, Transcript
 from renderer.gate import Audience
@@ -353,7 +354,7 @@ def test_djangos_own_reporter_has_no_variables_either(settings: pytest_django.Se
     request = RequestFactory().post("/", {"text": "SECRET"})
     assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []
     assert "SECRET" not in str(found.get_post_parameters(request)) and found.is_active(request)
-    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.HideEverythingFilter"
+    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.observability.error_reports.HideEverythingFilter"
 
 
 def test_the_settings_log_with_it() -> None:

@@ -7,11 +7,13 @@ from uuid import uuid4
 import pytest
 
 from chatui.documents.reading import Part
-from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentText, FileContent, StoredFile
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.transfer import file_intake, uploaded_files
-from chatui.transfer.file_intake import FileDestination, UploadRefusedError
-from chatui.transfer.upload_queue import MAX_IN_MEMORY, UploadQueue
+from chatui.transfer import files as file_intake
+from chatui.transfer import files as uploaded_files
+from chatui.transfer.files import MAX_IN_MEMORY, FileDestination, UploadQueue, UploadRefusedError
 from tests.chatui.store.documents.uploads import uploaded, uploaded_with
 
 pytestmark = pytest.mark.django_db

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from chatui.models import Conversation
+from chatui.models.conversation import Conversation
 from chatui.transfer import exports
-from chatui.transfer.file_names import attachment, file_name
+from chatui.transfer.exports import attachment, file_name
 from tests.support.cases import for_each
 
 

@@ -18,11 +18,15 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.display.search import search
-from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import bulk_append, erasure, unfinished_imports
+from chatui.store import bulk_append, erasure
+from chatui.store import bulk_append as unfinished_imports
 from chatui.transfer import upload
-from chatui.transfer.imports import ImportRefusedError, import_transcript
+from chatui.transfer.imports import import_transcript
+from chatui.transfer.upload import ImportRefusedError
 from chatui.web import imports as page
 from tests.chatui.conftest import signed_in
 

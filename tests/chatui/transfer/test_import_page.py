@@ -8,11 +8,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from chatui.delivery import groups
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.transfer import upload
-from chatui.transfer.imports import ImportRefusedError
+from chatui.transfer.upload import ImportRefusedError
 from chatui.web import imports as page
+from chatui.wire import bus as groups
 from renderer.ocml.document import FrameReader
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples

@@ -9,10 +9,13 @@ from channels.db import database_sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 from hypothesis import given, settings
 
-from chatui.models import Conversation, Message, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.transfer import exports
 from chatui.transfer import upload as uploads
-from chatui.transfer.imports import ImportRefusedError, import_transcript
+from chatui.transfer.imports import import_transcript
+from chatui.transfer.upload import ImportRefusedError
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind
 from renderer.frames import Frame

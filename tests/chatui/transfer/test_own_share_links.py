@@ -13,12 +13,16 @@ from django.utils import timezone
 
 from chatui.accounts import profile
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, OpenedPage, ShareLink, Turn, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, OpenedPage
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.transfer import share_links
-from chatui.transfer.share_links import Link, ShareOptions
+from chatui.transfer import shares as share_links
+from chatui.transfer.shares import Link, ShareOptions
 from renderer.frames import Frame, Header
 from renderer.markup import html
 from tests.chatui.conftest import signed_in

@@ -11,11 +11,17 @@ from django.test import AsyncRequestFactory, RequestFactory
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Rating, Turn, User
-from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import ExportOptions, Filters, Format
-from chatui.web.ratings import export
-from chatui.web.ratings.export import ExportForm
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Message
+from chatui.models.ratings import Rating
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.transfer import ratings as rating_exports
+from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.web import ratings as export
+from chatui.web.ratings import ExportForm
 from renderer.frames import Header
 from tests.canary.markers import Canary
 from tests.canary.planting import VISIBLE, Planted, append, plant

@@ -15,10 +15,16 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
-from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Rating, Turn, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Message
+from chatui.models.ratings import Rating
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import erasure
-from chatui.transfer import rating_exports
-from chatui.transfer.rating_exports import ExportOptions, Filters, Format
+from chatui.transfer import ratings as rating_exports
+from chatui.transfer.ratings import ExportOptions, Filters, Format
 from renderer.errors import Code
 from renderer.frames import Header
 from renderer.ocml import document
@@ -329,7 +335,7 @@ def test_invalid_form_values_are_refused(judge: User, exported: Planted, fields:
 def test_an_export_that_is_too_large_for_the_page_is_refused(
     judge: User, ada: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.web.ratings.export.EXPORT_MOST", 0)
+    monkeypatch.setattr("chatui.web.ratings.EXPORT_MOST", 0)
     refused = signed_in(judge).post("/ratings/", {"format": "openchatml"})
     assert refused.status_code == 400 and "More than 0 ratings." in refused.content.decode()
 

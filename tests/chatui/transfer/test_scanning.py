@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatui.transfer import scanning
-from chatui.transfer.scanning import Verdict
+from chatui.transfer import files as scanning
+from chatui.transfer.files import Verdict
 
 COMMAND = "clamdscan --fdpass 'of a host' -"
 QUOTED = "-".join(["words", "of", "the", "file"])

@@ -15,10 +15,14 @@ from pydantic import ValidationError
 
 from chatui.display import conversation_actions
 from chatui.env import Environment
-from chatui.models import AuditEvent, Conversation, Message, OpenedPage, ShareLink, Turn, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message, OpenedPage
+from chatui.models.shares import ShareLink
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.transfer import share_links
+from chatui.transfer import shares as share_links
 from chatui.web import shares
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in

@@ -6,7 +6,7 @@ import pytest
 
 from chatui.codes import ProductCode
 from chatui.transfer import upload
-from chatui.transfer.imports import ImportRefusedError
+from chatui.transfer.upload import ImportRefusedError
 from tests.support.cases import for_each
 
 HI = "<|start|>user<|message|>Hi<|end|>\n"

@@ -9,9 +9,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import RequestFactory
 
-from chatui.models import User
-from chatui.transfer import upload_handler
-from chatui.transfer.upload_handler import BoundedUploadHandler
+from chatui.models.user import User
+from chatui.transfer import upload as upload_handler
+from chatui.transfer.upload import BoundedUploadHandler
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.transfer.upload_queue import QueueFullError, UploadQueue
+from chatui.transfer.files import QueueFullError, UploadQueue
 
 
 def test_files_wait_only_for_other_files_of_the_same_person() -> None:

@@ -12,17 +12,18 @@ from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
 from chatui.codes import ProductCode
-from chatui.live import origin
-from chatui.live.origin import is_allowed
-from chatui.models import Conversation, Message, Turn, User
-from chatui.models.message import Author
+from chatui.live import routing as origin
+from chatui.live.routing import is_allowed
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running
-from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.requests.refusal import AskRefusedError
+from chatui.turns import statements as asking
+from chatui.turns.asks import AskRefusedError, ProgramAsk
 from chatui.turns.start import Ask, Kind
-from chatui.turns.statements import asking
 from chatui.turns.streams.program import ProgramStream
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import stored

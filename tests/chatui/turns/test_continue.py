@@ -13,19 +13,20 @@ from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
-from chatui.delivery.bus import PROCESS
 from chatui.display import windows
 from chatui.display.conversation import ShownAnswer, shown_exchange
-from chatui.model_servers import model_choice
-from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.model_servers import choice as model_choice
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.turns import ledger, running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from chatui.turns.streams.end_user import EndUserStream
+from chatui.wire.bus import PROCESS
 from renderer.errors import ErrorCode
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY

@@ -12,11 +12,15 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui.backends import registry, retries
+from chatui.backends import http as retries
+from chatui.backends import registry
 from chatui.backends.base import Endpoint, Limits
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary

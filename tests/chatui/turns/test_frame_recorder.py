@@ -10,7 +10,9 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import DataError
 
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.turns import leases, ledger, runner, running, sweep
 from chatui.turns.publisher import Publisher

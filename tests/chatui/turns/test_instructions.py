@@ -9,7 +9,7 @@ import pytest_django
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
-from chatui.models import User
+from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
 from tests.chatui.turns.test_turns import ask, run

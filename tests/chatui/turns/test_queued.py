@@ -14,15 +14,19 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.database import clock
+from chatui.database import connections as clock
 from chatui.display.failures import cause_of
-from chatui.models import Message, ProgramAnswer, Turn, UsageEntry, User
+from chatui.models.message import Message
+from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.turns import leases, ledger, queued, running, sweep
-from chatui.turns.outcomes.verdict import PROCESS_ENDED
-from chatui.turns.queued import LeftToOthersError, Wait
+from chatui.turns import leases, ledger, running, sweep
+from chatui.turns import slots as queued
+from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.running import Place
-from chatui.turns.slots import Slots, slots
+from chatui.turns.slots import LeftToOthersError, Slots, Wait, slots
 from chatui.turns.start import Kind, Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in, store

@@ -10,14 +10,17 @@ from channels.db import database_sync_to_async
 from django.db import OperationalError
 from django.utils import timezone
 
-from chatui.database import clock
+from chatui.database import connections as clock
 from chatui.database.faults import outages
-from chatui.delivery.bus import PROCESS
-from chatui.models import Message, Turn, UsageEntry, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, Kind
+from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import stored
 from tests.chatui.store import pieces

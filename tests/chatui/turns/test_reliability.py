@@ -14,17 +14,21 @@ from channels.db import database_sync_to_async
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
 from chatui.database.writer import writer
-from chatui.delivery import groups, relay
-from chatui.delivery.bus import bus
 from chatui.display import conversation_actions
 from chatui.live import snapshots
-from chatui.models import Conversation, Message, Turn, TurnPiece, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, start, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, Kind, Started
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
+from chatui.wire import bus as groups
+from chatui.wire import bus as relay
+from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience

@@ -8,9 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 import pytest_django
 
-from chatui.turns.sealed import tokens
-from chatui.turns.sealed.reasoning import SealedReasoning
-from chatui.turns.sealed.tokens import Purpose
+from chatui.turns import sealed as tokens
+from chatui.turns.sealed import Purpose, SealedReasoning
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE

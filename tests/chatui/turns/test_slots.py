@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from chatui.checks import group_limits as group_limits_check
 from chatui.env import Environment
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns import slots as module
 from chatui.turns.slots import Slots

@@ -12,12 +12,16 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db.backends.utils import CursorWrapper
 
-from chatui.database.executing import CompiledText
+from chatui.database.compiled_statements import CompiledText
 from chatui.database.pools import Pool
 from chatui.database.writer import Writer
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn, User
-from chatui.store import branch_walk, transcripts
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import branches as branch_walk
+from chatui.store import transcripts
 from chatui.turns import ledger, running
 from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
@@ -185,7 +189,7 @@ async def test_a_first_answer_waits_for_few_threads(
 async def test_a_first_answer_without_tools_waits_for_no_read(
     ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.tools.available.has_any", lambda *, is_demo: False)
+    monkeypatch.setattr("chatui.tools.catalogue.has_any", lambda *, is_demo: False)
     read: list[str] = []
     async with BrowserSocket(ada) as socket:
         await turn(socket, backend, statements, send(None))

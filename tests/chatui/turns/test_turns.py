@@ -18,11 +18,11 @@ from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.database.faults import outages
 from chatui.database.writer import Writer
-from chatui.delivery.bus import PROCESS
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models.conversation import Conversation
 from chatui.models.keys import moment_of
-from chatui.models.message import Author
-from chatui.models.turn import TurnState
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
 from chatui.store.turn_pieces import Pieces
@@ -31,6 +31,7 @@ from chatui.turns.leases import LeasedTurn, leases
 from chatui.turns.runner import END_SECONDS, END_SECONDS_EACH
 from chatui.turns.running import Place
 from chatui.turns.start import TITLE_CHARS, Ask, AskRefusedError, Kind, Started
+from chatui.wire.bus import PROCESS
 from renderer.errors import Code
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript

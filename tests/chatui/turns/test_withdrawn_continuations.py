@@ -11,7 +11,10 @@ from channels.db import database_sync_to_async
 from chatui import wire
 from chatui.backends.base import EndReason
 from chatui.codes import ProductCode
-from chatui.models import ActiveLeaf, Message, SearchEntry, Turn, User
+from chatui.models.conversation import ActiveLeaf
+from chatui.models.message import Message, SearchEntry
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running, sweep
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent

@@ -6,11 +6,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.models import Turn, User
 from chatui.models.message import Author
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns.start import Ask, Kind
-from chatui.usage import estimates
+from chatui.usage import counting as estimates
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, REPLY

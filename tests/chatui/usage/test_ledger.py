@@ -21,18 +21,19 @@ from django.utils import timezone
 from chatui.audit_log.record import SHELL
 from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.codes import ProductCode
-from chatui.delivery.bus import PROCESS
-from chatui.erasure.person import erase
-from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit, User
-from chatui.models.turn import TurnState
-from chatui.models.usage.entry import UsageKind
+from chatui.lifecycle.erasure import erase
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn, TurnState
+from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
+from chatui.models.user import User
 from chatui.store import erasure
-from chatui.turns import ledger, own_requests, running, sweep
+from chatui.turns import ledger, running, sweep
+from chatui.turns import sampling as own_requests
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
-from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.usage.reported_tokens import MAX_TOKENS, spent_on
+from chatui.usage.counting import MAX_TOKENS, Attribution, Charge, Spent, spent_on
+from chatui.wire.bus import PROCESS
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.cases import example_count

@@ -10,9 +10,12 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from chatui.models import ApiKey, UsageCount, UsageEntry, UsageLimit, User
+from chatui.models.programs import ApiKey
+from chatui.models.usage import UsageCount, UsageEntry, UsageLimit
+from chatui.models.user import User
 from chatui.turns import running
-from chatui.usage import limits, periods
+from chatui.usage import limits
+from chatui.usage import limits as periods
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change

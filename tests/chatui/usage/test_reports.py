@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui.models import ModelPrice, UsageEntry, User
-from chatui.usage import prices, reports
+from chatui.models.usage import ModelPrice, UsageEntry
+from chatui.models.user import User
+from chatui.usage import reports
+from chatui.usage import reports as prices
 from chatui.usage.reports import By, Days
 
 pytestmark = pytest.mark.django_db

@@ -15,13 +15,16 @@ from django.db import transaction
 from chatui.api.errors import of_code, of_refusal
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Turn, UsageCount, UsageLimit, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.usage import UsageCount, UsageLimit
+from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.opening import reserved
+from chatui.turns import start as reserved
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from chatui.usage import limits, periods, reserving
-from chatui.usage.limits import Limits, limits_of
-from chatui.usage.periods import Period
+from chatui.usage import limits, reserving
+from chatui.usage import limits as periods
+from chatui.usage.limits import Limits, Period, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.chatui.conftest import store
 from tests.support.scripted import ScriptedBackend, answer

@@ -6,9 +6,11 @@ import pytest
 from django.test import Client
 
 from chatui.audit_log.record import Cause
-from chatui.models import AuditEvent, Conversation, User
-from chatui.permissions import attempts
-from chatui.web.visitors import cause_of
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions import debug_views as attempts
+from chatui.web.guards import cause_of
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.cases import mostly_slow

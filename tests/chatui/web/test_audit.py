@@ -15,7 +15,9 @@ from django.utils import timezone
 
 from chatui.audit_log import lines
 from chatui.audit_log.record import SHELL, Visitor, record
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.permissions import access
 from chatui.web import audit as page_of_log
 from tests.chatui.conftest import OPENING, make_person, signed_in

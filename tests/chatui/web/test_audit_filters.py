@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from chatui.web import audit
 from chatui.web.audit import FilterForm
 from tests.chatui.conftest import signed_in

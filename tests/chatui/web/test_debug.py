@@ -12,8 +12,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, Message, Turn, User
-from chatui.models.message import Author
+from chatui.models.audit import AuditEvent, CountedLine
+from chatui.models.conversation import Conversation
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import OPENING, make_person, signed_in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 from tests.support.cases import for_each
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.models import Conversation, Message, ShareLink, User
-from chatui.models.message import Author
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.shares import ShareLink
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 from tests.support.several import Configure
 from tests.support.several import configure as configure

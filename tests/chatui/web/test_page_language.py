@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from chatui.models import User
-from chatui.web.middleware.context import catalogue_of
+from chatui.models.user import User
+from chatui.web.middleware import catalogue_of
 from tests.support.places import ROOT
 from tests.tools.messages import domains, modules
 

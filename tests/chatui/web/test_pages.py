@@ -14,11 +14,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.accounts import first_account, password_links
+from chatui.accounts import password_links
+from chatui.accounts import sign_in as first_account
 from chatui.audit_log.record import Visitor
 from chatui.display import operator_pages
-from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, Turn, User
-from chatui.models.message import Author
+from chatui.models.conversation import ActiveLeaf, Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import FirstAccountCode, User
 from chatui.permissions import administration
 from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator

@@ -16,12 +16,13 @@ from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
-from chatui.models import Message, Turn, User
-from chatui.store.documents import attached
-from chatui.turns import running
-from chatui.turns.requests.by_person import FileUse
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.turns import running, summarizing
+from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from chatui.turns.summaries import summarizing
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from chatui.backends.base import Backend, EndReason
-from chatui.json_schemas.answer_format import AnswerFormat, answer_format
+from chatui.json_schemas import AnswerFormat, answer_format
 from renderer.frame_kinds import is_answer
 from renderer.frames import Channel
 from renderer.harmony.vocabulary import Vocabulary

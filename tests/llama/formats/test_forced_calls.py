@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from chatui.backends.base import Endpoint, EndReason
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING, PARIS, PLAN, TOKYO
 from tests.llama.test_chat import LIMITS

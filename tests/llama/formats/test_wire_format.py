@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.auto.backend import AutoBackend
+from chatui.backends.auto import AutoBackend
 from chatui.model_servers import connected
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.vocabulary import Vocabulary

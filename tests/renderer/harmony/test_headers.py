@@ -11,9 +11,8 @@ from renderer.events import Finished
 from renderer.frame_kinds import BROKEN, PRODUCT_NAMES, is_answer
 from renderer.frames import Frame, Header, Intent
 from renderer.harmony import hip1
-from renderer.harmony.pieces import pieces_of_text
+from renderer.harmony.pieces import fold, pieces_of_text
 from renderer.harmony.reader import Reader
-from renderer.harmony.text import fold
 
 FINAL = Header("assistant", "final")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from renderer.errors import ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.harmony import hip1
-from renderer.harmony.side_record import SideRecord, SideRecordError
+from renderer.harmony.hip1 import SideRecord, SideRecordError
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.support.cases import for_each

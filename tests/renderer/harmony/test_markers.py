@@ -10,9 +10,8 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header, Terminator
-from renderer.harmony.pieces import pieces_of_text
+from renderer.harmony.pieces import fold, pieces_of_text
 from renderer.harmony.reader import Reader, is_json
-from renderer.harmony.text import fold
 from tests.support.cost import relative_cost
 
 FINAL = "<|channel|>final<|message|>"

@@ -13,8 +13,7 @@ from hypothesis import strategies as some
 from renderer.errors import ParseHeaderError
 from renderer.frame_kinds import DOCUMENT
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from renderer.harmony.prompt import Prompt, build, build_within
-from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, ResponseFormat, SystemMessage
+from renderer.harmony.prompt import DeveloperMessage, FunctionTool, Prompt, ResponseFormat, SystemMessage, build, build_within
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 from tests.support.cases import example_count

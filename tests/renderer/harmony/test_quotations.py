@@ -8,7 +8,7 @@ from renderer.errors import Code
 from renderer.events import Finished
 from renderer.frames import Intent, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.harmony.text import read_answer, read_completion
+from renderer.harmony.pieces import read_answer, read_completion
 
 A = "<|channel|>analysis<|message|>"
 C = "<|channel|>commentary<|message|>"

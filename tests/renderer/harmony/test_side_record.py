@@ -10,8 +10,8 @@ import pytest
 
 from renderer.frames import Channel, Frame, Header, Intent, Terminator
 from renderer.harmony import hip1
+from renderer.harmony.hip1 import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.pieces import Marker, Piece
-from renderer.harmony.side_record import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
 

@@ -12,9 +12,8 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.frames import Channel, Frame, Header, Intent
 from renderer.gate import Audience, show, visible
-from renderer.harmony.pieces import Marker, pieces_of_text, text_of_pieces
+from renderer.harmony.pieces import Marker, fold, messages, pieces_of_text, read_answer, read_completion, read_text, text_of_pieces
 from renderer.harmony.reader import Reader
-from renderer.harmony.text import fold, messages, read_answer, read_completion, read_text
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places

@@ -7,8 +7,7 @@ import pytest
 from renderer.frame_kinds import SUMMARY, TOOL_LINE
 from renderer.frames import Channel, Frame, Header, Intent, Terminator
 from renderer.harmony import hip1
-from renderer.harmony.system_messages import SystemMessage
-from renderer.harmony.training import NoExampleError, example
+from renderer.harmony.prompt import NoExampleError, SystemMessage, example
 from renderer.tokens import Token
 from tests.renderer.harmony.test_prompt import ANSWER, ASK, CALL, PLAN, REPLY, THINK
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from renderer.harmony.system_messages import DeveloperMessage, FunctionTool
-from renderer.harmony.typescript import Json, literal, type_of
+from renderer.harmony.prompt import DeveloperMessage, FunctionTool, Json, literal, type_of
 from tests.support.cases import example_count
 
 WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]

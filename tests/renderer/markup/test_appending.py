@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer.markup import blocks, html, markdown
-from renderer.markup.blocks import BlockOpen, Blocks
-from renderer.markup.tails import Tail
+from renderer.markup import growing as blocks
+from renderer.markup import html, markdown
+from renderer.markup.growing import Blocks
+from renderer.markup.tails import BlockOpen, Tail
 
 WORDS = ["word", " and", " more", ".", " it's", ' "so"', " (a)", " é", " 中文", "1", ":", "  ", " - b"]
 MARKUP = [

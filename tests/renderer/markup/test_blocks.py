@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from renderer.markup import html, repair
-from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
+from renderer.markup.growing import BlockClosed, BlockPatched, Blocks
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
-from renderer.markup.tails import cost_of
+from renderer.markup.tails import BlockOpen, BlockText, cost_of
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
 from tests.support.cases import example_count, for_each
 from tests.support.cost import cost, costs_at_most

@@ -8,9 +8,9 @@ import pytest
 
 from renderer.gate import VisibleText
 from renderer.markup import html
-from renderer.markup.blocks import BlockClosed, BlockOpen
 from renderer.markup.citations import CitableSource, Pages, cited
-from renderer.markup.growing import STEP_COST, GrowingMarkdown
+from renderer.markup.growing import STEP_COST, BlockClosed, GrowingMarkdown
+from renderer.markup.tails import BlockOpen
 
 TEA = CitableSource("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
 PAGES = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from renderer.markup.blocks import Blocks
+from renderer.markup.growing import Blocks
 from renderer.markup.html import render_blocks
 from tests.renderer.markup.samples import FRAGMENTS, answers, mix
 from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from renderer.markup.blocks import Blocks
+from renderer.markup.growing import Blocks
 from renderer.markup.html import render
 from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random, open_block
 from tests.support.cases import example_count, for_each

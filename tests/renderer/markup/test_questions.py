@@ -8,7 +8,8 @@ from html import unescape
 
 import pytest
 
-from renderer.markup import html, questions
+from renderer.markup import html
+from renderer.markup import html as questions
 from renderer.markup.html import plain
 from tests.support.cases import for_each
 from tests.support.cost import costs_at_most

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from renderer.frames import Frame, Header
-from renderer.ocml import capabilities, document, interchange
+from renderer.ocml import document, interchange
+from renderer.ocml import document_header as capabilities
 from renderer.tokens import Token
 
 

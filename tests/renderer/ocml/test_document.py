@@ -20,6 +20,7 @@ from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from renderer.ocml.document_header import FutureVersionError
+from renderer.ocml.scanning import DocumentOpened
 from renderer.tokens import escape
 from tests.fuzz.promises import check
 from tests.renderer.examples import bodies, frames, raw, transcripts
@@ -283,7 +284,7 @@ def test_a_document_may_come_in_pieces() -> None:
 def test_frames_come_as_soon_as_they_are_whole() -> None:
     reader = document.FrameReader()
     assert [type(event) for event in reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>\n<|start|>user<|message|>a")] == [
-        document.DocumentOpened,
+        DocumentOpened,
         type(document.read_leniently(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
     ]
     with pytest.raises(StreamTruncatedError):

@@ -7,7 +7,8 @@ import pytest
 from renderer.errors import Code, Location, OpenChatMLError
 from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import document
-from renderer.ocml.document import DocumentOpened, FrameEvent, FrameReader, ProblemFound
+from renderer.ocml.document import FrameEvent, FrameReader
+from renderer.ocml.scanning import DocumentOpened, ProblemFound
 from tests.support.cases import for_each
 
 HEADER = "version: 2.2\n\n"

@@ -10,14 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from renderer.errors import (
-    BodyConstraintError,
-    CallSchemaError,
-    ChannelMissingError,
-    Code,
-    OpenChatMLError,
-    ParseHeaderError,
-)
+from renderer.errors import BodyConstraintError, CallSchemaError, ChannelMissingError, Code, OpenChatMLError, ParseHeaderError
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document as ocml

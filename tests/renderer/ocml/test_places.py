@@ -14,7 +14,7 @@ from renderer.gate import Audience, may_see
 from renderer.ocml import document, document_header, interchange
 from renderer.ocml.document_header import STRICTEST, FutureVersionError
 from renderer.ocml.frame_header import spelled
-from renderer.ocml.values.plain_values import DEPTH_LIMIT
+from renderer.ocml.plain_values import DEPTH_LIMIT
 from tests.support.cases import for_each
 
 BEGINNING = Location(0, 1, 1)

@@ -17,9 +17,8 @@ from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
-from renderer.ocml.output import Output
-from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader
-from renderer.ocml.scanning.token_scan import beginnings, held_back
+from renderer.ocml.reader import Reader
+from renderer.ocml.scanning import DocumentOpened, Output, ProblemFound, beginnings, held_back
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts

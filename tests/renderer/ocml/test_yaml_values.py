@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from renderer.errors import Location, ParseHeaderError
-from renderer.ocml.values.plain_values import DEPTH_LIMIT, plain_mapping
-from renderer.ocml.values.yaml_values import dump, load
+from renderer.ocml.plain_values import DEPTH_LIMIT, plain_mapping
+from renderer.ocml.yaml_values import dump, load
 from tests.support.cases import for_each
 
 

@@ -18,11 +18,10 @@ import json
 from django.db import transaction
 from chatui.documents.reading import Part
 from chatui.models import Conversation, DocumentPassage, User
-from chatui.store import search_words
-from chatui.store.documents import attached, own_search, passages
-from chatui.store.documents.budget import Room
-from chatui.store.documents.passages import Branch
-from chatui.store.documents.attached import FileUse
+from chatui.store import documents, passages, search_index
+from chatui.store.context_use import Room
+from chatui.store.passages import Branch
+from chatui.store.documents import FileUse
 from chatui.store.transcripts import TreePosition
 from tests.chatui.store.documents.uploads import uploaded_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}
@@ -33,17 +32,17 @@ for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     row = Conversation.objects.create(owner=person)
     with transaction.atomic():
         files[name] = uploaded_with(person, f"{name}.pdf", *parts, kind="pdf")
-        end = attached.put(row, TreePosition(None, 0), attached.prepare(person.pk, [FileUse(files[name].pk, "search")], rooms))
+        end = documents.put(row, TreePosition(None, 0), documents.prepare(person.pk, [FileUse(files[name].pk, "search")], rooms))
     branches[name] = Branch(row.pk, row.messages.order_by("-position").first().pk)
     passages.index(files[name].content_id)
 def found(name, asked): return [[each.name, each.label] for each in passages.find(branches[name], asked, "", 3)]
 def own(name, asked):
-    query = search_words.query(asked)
-    return [each.passage.label for each in own_search.find(User.objects.get(username=name).pk, query, 5, 1.0)]
+    query = search_index.query(asked)
+    return [each.passage.label for each in passages.find_in_own_files(User.objects.get(username=name).pk, query, 5, 1.0)]
 asked = {text: found("ada", text)[:1] for text in ("price tea", "UBERSEE", "\\u8336\\u306e\\u4fa1", "harvest17", "cocoa", "' & ( | : *")}
 owned = {text: own("ada", text) for text in ("price tea", "price cocoa")}
 before = DocumentPassage.objects.count()
-attached.delete(files["ada"])
+documents.delete(files["ada"])
 print("ANSWER" + json.dumps([asked, owned, found("ada", "price"), before, DocumentPassage.objects.count()]))
 """
 

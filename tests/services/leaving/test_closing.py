@@ -25,12 +25,12 @@ AT_ONCE = r"""
 import json, threading
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
-from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.accounts.sign_in_settings import provider_of
 from chatui.audit_log.record import SHELL
-from chatui.offboarding import closing
+from chatui.lifecycle import closing
 from chatui.models import ProvisionedGroup, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.provisioning import attributes, groups, people
+from chatui.models.user import Cause
+from chatui.lifecycle import scim_groups, scim_patches, scim_people
 
 errors = []
 
@@ -65,11 +65,11 @@ ours = Group.objects.create(name="people")
 company = provider_of("company")
 kept = []
 for number in range(5):
-    ada = people.create(SHELL, company, attributes.PersonAttributes(user_name=f"ada{number}", external_id=f"00u{number}"))
+    ada = scim_people.create(SHELL, company, scim_patches.PersonAttributes(user_name=f"ada{number}", external_id=f"00u{number}"))
     for name in ("One", "Two"):
-        groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
+        scim_groups.create(SHELL, company, {"displayName": name, "members": [{"value": str(ada.pk)}]})
     assert ada.user.groups.count() == 1
-    together(*(lambda row=row: groups.delete(SHELL, company, str(row.pk)) for row in ProvisionedGroup.objects.all()))
+    together(*(lambda row=row: scim_groups.delete(SHELL, company, str(row.pk)) for row in ProvisionedGroup.objects.all()))
     kept.append(ada.user.groups.count())
 print("ANSWER" + json.dumps([left, kept, errors]))
 """

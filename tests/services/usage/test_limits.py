@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from chatui.models import Turn, UsageCount, UsageEntry, UsageLimit, User
 from chatui.turns import start
 from chatui.turns.start import Ask, AskRefusedError, Kind
-from chatui.usage import limits, periods, reserving, settling
+from chatui.usage import limits, reserving, settling
 from chatui.usage.counting import Attribution, Charge, Spent
 from chatui.usage.limits import Limits
 
@@ -48,7 +48,7 @@ asked = twenty(lambda: start.start(ada, Ask(Kind.SEND, uuid4(), "medium", text="
 print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Turn.objects.count()]))
 """
 HOLD = """
-today = periods.now()
+today = limits.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
 held = twenty(lambda: reserving._try_to_reserve(bela, Limits(day_turns=3, month_tokens=1_000_000), 10, today))
 row = UsageCount.objects.get(person=bela)
@@ -56,7 +56,7 @@ print("ANSWER" + json.dumps([held.count(True), row.reserved_turns, row.reserved_
 """
 SETTLE = """
 UsageCount.objects.all().delete()
-today = periods.now().day
+today = limits.now().day
 charge = Charge("answer", Spent(100, 10, 50))
 twenty(lambda: settling.settle(Attribution(bela.pk, today), "completed", [charge]) or True)
 row = UsageCount.objects.get(person=bela)
@@ -70,7 +70,7 @@ from chatui.models import Conversation
 from chatui.store import erasure
 UsageLimit.objects.all().delete()
 limits.clear_cache()
-today = periods.now()
+today = limits.now()
 UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
 with transaction.atomic():
     start.start(bela, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here")

@@ -34,8 +34,8 @@ _OF_ONE_PROCESS = (
     "autobahn.twisted",
     "chatui.asgi",
     "chatui.settings",
-    "chatui.delivery.bus",
-    "chatui.measures",
+    "chatui.wire.bus",
+    "chatui.observability.measures",
 )
 """Not preloaded: Daphne chooses Twisted's event loop when it is imported, and that loop belongs to one process, as do settings, whether
 anything is counted, and the name by which processes know one another. Modules that import one of these are left to the programs as well."""

@@ -19,7 +19,7 @@ _KEPT_SECONDS = 7 * 24 * 3600
 _MIGRATE = """from django.core.management import call_command; call_command("migrate", verbosity=0)"""
 _IMPORTED = """import json, sys; from pathlib import Path; import chatui.asgi, chatui.live.server, chatui.urls
 Path("{place}/modules.json").write_text(json.dumps([name for name in sys.modules if name not in ("__main__", "manage")]))"""
-_COLLECT = """from chatui.static_storage.collecting import collect_changed; collect_changed()"""
+_COLLECT = """from chatui.site.static_files import collect_changed; collect_changed()"""
 
 
 def prepare(data_dir: Path, *, database: bool) -> None:
@@ -55,7 +55,7 @@ def imported_modules() -> Path:
 
 @cache
 def _collected() -> Path:
-    return _cached("static", _COLLECT, "chatui/static_storage", "static")
+    return _cached("static", _COLLECT, "chatui/site", "static")
 
 
 def _link(source: str, target: str) -> None:

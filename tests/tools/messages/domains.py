@@ -9,7 +9,7 @@ from pathlib import Path
 from django.utils.translation import to_locale
 
 from chatui.env import LOCALE_DIR
-from chatui.languages.available import LANGUAGES, SOURCE
+from chatui.site.languages import LANGUAGES, SOURCE
 from tests.tools.messages import found, page
 from tests.tools.messages.found import Found
 

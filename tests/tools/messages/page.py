@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from babel.messages.extract import extract_from_file
 
-from chatui.languages.sentences import OF_RENDERER
+from chatui.site.languages import OF_RENDERER
 from renderer.errors import Code
 from tests.support.places import ROOT
 from tests.tools.messages.found import COMMENT, Found

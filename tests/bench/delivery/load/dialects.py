@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
-from chatui.wire import Expander
+from chatui.wire.compact import Expander
 
 
 @dataclass(slots=True)

@@ -8,13 +8,16 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.accounts.api_keys import checking, key_text, management
-from chatui.accounts.api_keys.management import NewKeyOptions
+from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys as key_text
+from chatui.accounts import api_keys as management
+from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
-from chatui.guess_limits import MustWaitError
-from chatui.models import ApiKey, AuditEvent, User
+from chatui.limits import MustWaitError, ThrottledError
+from chatui.models.audit import AuditEvent
+from chatui.models.programs import ApiKey
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.throttle import ThrottledError
 
 pytestmark = pytest.mark.django_db
 

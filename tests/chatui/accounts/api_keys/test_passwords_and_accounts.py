@@ -8,8 +8,10 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts.api_keys import checking
-from chatui.models import AccountChange, ApiKey, AuditEvent, User
+from chatui.accounts import api_keys as checking
+from chatui.models.audit import AuditEvent
+from chatui.models.programs import ApiKey
+from chatui.models.user import AccountChange, User
 from tests.chatui.accounts.test_password_links import link_for, set_password
 from tests.chatui.api.asking import key_of
 from tests.chatui.conftest import PASSWORD, make_person, signed_in

@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from chatui.accounts.mails.background_queue import BackgroundQueue
+from chatui.accounts.mail import BackgroundQueue
 
 HANGS = """
 import logging, threading
 logging.basicConfig()
-from chatui.accounts.mails.background_queue import BackgroundQueue
+from chatui.accounts.mail import BackgroundQueue
 behind = BackgroundQueue("mails", 0.3)
 for _ in range(3):
     behind.submit(threading.Event().wait, 60)

@@ -10,11 +10,15 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import session_list
-from chatui.accounts.mails import sending
-from chatui.accounts.second_factor import enrollment, notifications, passkeys
+from chatui.accounts import mail as sending
+from chatui.accounts import passkeys
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as notifications
+from chatui.accounts import sessions as session_list
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.models import AuditEvent, Passkey, RecoveryCode, User
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import Passkey, RecoveryCode
+from chatui.models.user import User
 from tests.chatui.accounts.second_factor.people import add, after_password, is_in, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of, password, switched_on
 from tests.chatui.conftest import PASSWORD, signed_in

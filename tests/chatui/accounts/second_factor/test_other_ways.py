@@ -9,11 +9,12 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.second_factor import enrollment, totp
-from chatui.accounts.sign_in_rules import sign_in_file
-from chatui.accounts.sign_in_rules.header import HeaderRule
-from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
-from chatui.models import OutsideIdentity, RequiredFactor, SecondFactor, User
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as totp
+from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts.sign_in_settings import HeaderRule, SignInFile
+from chatui.models.sign_in import OutsideIdentity, RequiredFactor, SecondFactor
+from chatui.models.user import User
 from tests.chatui.accounts.single_sign_on.conftest import provider as provider
 from tests.chatui.accounts.single_sign_on.conftest import sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider

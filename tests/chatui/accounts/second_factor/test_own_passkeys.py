@@ -9,12 +9,14 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
+from chatui.accounts import account_managers, passkeys
+from chatui.accounts import second_factor as enrollment
 from chatui.accounts.checks import passkeys_match_host
-from chatui.accounts.second_factor import enrollment, passkeys
-from chatui.accounts.sign_in_rules import account_managers
 from chatui.audit_log.record import SHELL
-from chatui.erasure.person import erase
-from chatui.models import AuditEvent, Passkey, RecoveryCode, SecondFactor, User
+from chatui.lifecycle.erasure import erase
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import Passkey, RecoveryCode, SecondFactor
+from chatui.models.user import User
 from tests.chatui.accounts.second_factor.people import add, after_password, browser, is_in, options, owned, sign_in
 from tests.chatui.accounts.test_second_factor import code_of
 from tests.chatui.conftest import PASSWORD, make_person

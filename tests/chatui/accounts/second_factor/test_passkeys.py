@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from chatui.accounts.second_factor import ceremonies
-from chatui.guess_limits import GuessLimit, Scope
-from chatui.models import AuditEvent, Passkey, User
+from chatui.accounts import passkeys as ceremonies
+from chatui.limits import GuessLimit, Scope
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import Passkey
+from chatui.models.user import User
 from tests.chatui.accounts.second_factor.people import add, after_password, browser, enter, is_in, options, owned, sign_in
 from tests.support.authenticator import EDDSA, ES256, RS256, Authenticator, encoded
 from tests.support.environment import change
@@ -118,7 +120,7 @@ def test_a_challenge_is_bound_to_a_browser_a_purpose_and_a_short_time(ada: User,
     refused(enter(other, device.use(request_options)), other)
     step = after_password(ada)
     refused(enter(step, device.use(options(step, "code"))), step)
-    monkeypatch.setattr("chatui.web.sign_in.challenges.TIMEOUT_SECONDS", 0)
+    monkeypatch.setattr("chatui.web.sign_in.passkeys.TIMEOUT_SECONDS", 0)
     refused(enter(first_browser, device.use(options(first_browser, "sign-in"))), first_browser)
 
 

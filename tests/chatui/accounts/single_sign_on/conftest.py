@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts.sign_in_rules import sign_in_file
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
-from chatui.accounts.single_sign_on import discovery
+from chatui.accounts import openid as discovery
+from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts.sign_in_settings import Provider, SignInFile
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
 from tests.support.environment import change

@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import make_person

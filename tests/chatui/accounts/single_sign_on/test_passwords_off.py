@@ -7,7 +7,7 @@ from django.test import Client
 
 from chatui.accounts import password_links
 from chatui.audit_log.record import SHELL
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in

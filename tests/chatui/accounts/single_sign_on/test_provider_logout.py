@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts import session_list
-from chatui.accounts.single_sign_on import discovery
-from chatui.accounts.single_sign_on.logout_tokens import EVENT
-from chatui.models import AuditEvent, BegunSession, OutsideIdentity, User
-from chatui.models.accounts.closed_account import Cause
-from chatui.offboarding import closing
+from chatui.accounts import openid as discovery
+from chatui.accounts import sessions as session_list
+from chatui.accounts.openid import EVENT
+from chatui.lifecycle import closing
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import BegunSession, OutsideIdentity
+from chatui.models.user import Cause, User
 from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import signed_in

@@ -17,8 +17,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts.single_sign_on import discovery
-from chatui.models import OutsideIdentity, User
+from chatui.accounts import openid as discovery
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import User
 from tests.chatui.accounts.single_sign_on.conftest import configure, start_sign_in
 from tests.chatui.conftest import make_person
 from tests.support.places import ROOT

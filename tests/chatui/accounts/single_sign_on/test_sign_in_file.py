@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.accounts.sign_in_rules.sign_in_file import EMERGENCY, EVERYBODY, parsed, read_file
+from chatui.accounts.sign_in_settings import EMERGENCY, EVERYBODY, parsed, read_file
 
 GOOD = """
 passwords = "emergency"

@@ -13,9 +13,13 @@ from django.test import Client
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from chatui.accounts.sign_in_rules.provider import Provider
-from chatui.accounts.single_sign_on import claims, discovery, names
-from chatui.models import AuditEvent, OutsideIdentity, User
+from chatui.accounts import account_linking as claims
+from chatui.accounts import account_linking as names
+from chatui.accounts import openid as discovery
+from chatui.accounts.sign_in_settings import Provider
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import User
 from tests.chatui.accounts.single_sign_on.conftest import configure, sign_in_with_provider, start_sign_in
 from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import PASSWORD, make_person
@@ -187,7 +191,7 @@ def test_a_late_response_is_refused(provider: ScriptedProvider, monkeypatch: pyt
     client = Client()
     back = provider.sign_in(start_sign_in(client))
     now = time.time()
-    monkeypatch.setattr("chatui.accounts.single_sign_on.exchange.time.time", lambda: now + 601)
+    monkeypatch.setattr("chatui.accounts.openid.time.time", lambda: now + 601)
     assert client.get(back).status_code == 400
 
 

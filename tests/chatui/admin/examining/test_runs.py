@@ -9,15 +9,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.admin.examining import runs, stored_report
 from chatui.audit_log.record import Visitor
-from chatui.backends.spec.definition import BackendSpec
-from chatui.doctor.examination import Progress, Target
-from chatui.doctor.faults import Fault, Finding, Level
-from chatui.doctor.identity import Identity
-from chatui.doctor.report import FormatReport, Report
+from chatui.backends.spec import BackendSpec
 from chatui.model_servers import connected
-from chatui.models import AuditEvent, Examination, User
+from chatui.models.audit import AuditEvent
+from chatui.models.model_servers import Examination
+from chatui.models.user import User
+from chatui.operations.doctor import runs
+from chatui.operations.doctor import runs as stored_report
+from chatui.operations.doctor.examination import Progress, Target
+from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.identity import Identity
+from chatui.operations.doctor.report import FormatReport, Report
 from tests.chatui.conftest import make_person, signed_in
 
 SPEC = BackendSpec(name="one", url="http://127.0.0.1:9")

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chatui.admin.examining import runs
+from chatui.operations.doctor import runs
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.doctor.peers import PLANNED, THOUGHT, chat, chat_answers, id_answers, peer, responses_answers, vllm_ids
 from tests.support.served import Deployment, Server

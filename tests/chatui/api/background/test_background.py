@@ -11,9 +11,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.http import HttpResponseBase
 
-from chatui.api.background import recordings
+from chatui.api import recordings
 from chatui.database.faults import DatabaseBusyError
-from chatui.models import ApiKey, Turn, User
+from chatui.models.programs import ApiKey
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from renderer.events import FrameClosed, FrameWithdrawn
 from renderer.frames import Terminator
@@ -125,7 +127,7 @@ async def test_a_background_response_can_be_cancelled(program: Program, backend:
 
 
 async def test_revoking_a_key_stops_its_responses(program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     await program.ask(ASKED)
     await asyncio.wait_for(backend.waiting.wait(), 10)
@@ -140,9 +142,9 @@ async def test_a_key_that_cannot_be_checked_for_long_counts_as_revoked(
     def busy(_: object) -> bool:
         raise DatabaseBusyError
 
-    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
-    monkeypatch.setattr("chatui.api.key_watch.GRACE_SECONDS", 0.3)
-    monkeypatch.setattr("chatui.accounts.api_keys.checking.is_still_valid", busy)
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.answering.GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("chatui.accounts.api_keys.is_still_valid", busy)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     events = await asyncio.wait_for(program.stream({"input": "Tell me all."}), 20)
     assert events[-1]["type"] == "response.failed" and events[-2]["error"]["code"] == "server_busy"

@@ -11,8 +11,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.api.background import other_processes, recordings
-from chatui.api.background.other_processes import GROUP, FollowedElsewhere, LostError, SilentError
+from chatui.api import background as other_processes
+from chatui.api import recordings
+from chatui.api.background import GROUP, FollowedElsewhere, LostError, SilentError
 
 pytestmark = pytest.mark.asyncio
 OTHER = "another process"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.models import User
+from chatui.models.user import User
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.requests.functions import WEATHER, calls_of, weather

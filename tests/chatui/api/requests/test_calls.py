@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import transcripts
 from renderer.frames import Terminator
 from renderer.gate import Audience

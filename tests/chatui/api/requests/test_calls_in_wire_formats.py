@@ -13,7 +13,8 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.tools.callers import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, key_of, text_of

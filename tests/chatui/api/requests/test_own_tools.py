@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
 from tests.chatui.api.requests.functions import CLOCK, calling, calls_of
 from tests.chatui.tools import offering

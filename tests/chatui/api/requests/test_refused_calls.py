@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from chatui.tools.callers import model_name
 from renderer.frames import Header, Terminator
 from tests.chatui.api.asking import Program, json_of, key_of

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, Endpoint
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.tools.callers import model_name
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.api.asking import Program, json_of, key_of, text_of

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from chatui.api.socket import open_sockets
+from chatui.api import socket as open_sockets
 from chatui.asgi import application
-from chatui.models import ApiKey, Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.programs import ApiKey
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
@@ -220,7 +223,7 @@ async def test_the_queue_of_all_connections_of_a_person_is_bounded(
 
 
 async def test_a_connection_is_closed_after_an_hour(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.api.socket.consumer.LIFE_SECONDS", 0.1)
+    monkeypatch.setattr("chatui.api.socket.LIFE_SECONDS", 0.1)
     socket = Socket(key)
     assert await socket.opened()
     assert (await socket.next())["error"]["code"] == "websocket_connection_limit_reached"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from chatui.backends import address_pool as pool
 from chatui.backends import registry
-from chatui.backends.address_pool import pool
-from chatui.backends.address_pool.pool import PooledBackend
+from chatui.backends.address_pool import PooledBackend
 from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
 from tests.support import stub

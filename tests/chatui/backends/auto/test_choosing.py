@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.auto.backend import AutoBackend
+from chatui.backends.auto import AutoBackend
 from chatui.backends.base import BackendError, Endpoint, Limits
 from chatui.backends.http import Watchable
 from chatui.codes import ProductCode

@@ -10,7 +10,7 @@ import pytest
 from chatui import prompts
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.continuation import Seam, continue_in_words
-from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.guard import LeakGuard
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator

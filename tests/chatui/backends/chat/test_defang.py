@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.defang import Restorer, defang, is_defanged
+from chatui.backends.speaker import Restorer, defang, is_defanged
 from tests.support.cases import for_each
 
 ESCAPED = "<\u2060|end|>"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import GivenReasoning
-from chatui.backends.chat.given_reasoning import ReasoningCollector
+from chatui.backends.chat.deltas import ReasoningCollector
 from chatui.backends.chat.messages import messages
-from chatui.backends.responses.input import prompt
-from chatui.backends.responses.tools import arguments, as_json
+from chatui.backends.function_tools import arguments, as_json
+from chatui.backends.responses.backend import prompt
 from renderer.frames import Frame, Header, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 
 CALL = Header("assistant", "commentary", recipient="functions.look", call_id="c1", constrain="json")
 REPLY = Frame(Header("tool", "commentary", recipient="assistant", name="functions.look", call_id="c1"), '{"ok": true}')

@@ -12,10 +12,10 @@ from chatui import prompts
 from chatui.backends.base import Endpoint, EndReason, GivenReasoning, SampleRequest, Usage
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
-from chatui.json_schemas.answer_format import AnswerFormat
+from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.chat.test_backend import answered, then
 from tests.chatui.backends.harmony.test_backend import LLAMA, VLLM
 from tests.support import stub

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from chatui.backends.base import SampleRequest
 from chatui.backends.chat.messages import messages
-from chatui.backends.context.fitting import fit
-from chatui.backends.context.token_budget import weight, weight_of
-from chatui.backends.responses.input import prompt
+from chatui.backends.context_fitting import fit
+from chatui.backends.context_window import weight, weight_of
+from chatui.backends.responses.backend import prompt
 from renderer import history
 from renderer.frame_kinds import ANALYSIS, ANSWER, DOCUMENT
 from renderer.frames import Channel, Frame, Header, Role, Terminator

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chatui.backends import failures as kinds
 from chatui.backends.base import BackendError
-from chatui.backends.context.refusals import Overflow, overflow_of
-from chatui.backends.failures import kinds
+from chatui.backends.context_window import Overflow, overflow_of
 from chatui.codes import ProductCode
 from renderer.errors import Code
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from chatui.backends import context_window as windows
 from chatui.backends.base import ContextUse, EndReason, SampleRequest, Usage
-from chatui.backends.context import window as windows
-from chatui.backends.context.token_budget import weight
+from chatui.backends.context_window import weight
 from chatui.codes import ProductCode
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Channel, Frame, Header, Role

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from chatui.backends.base import Endpoint, EndReason, Limits
-from chatui.backends.demo.backend import DemoBackend, choose
+from chatui.backends.demo import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
 from chatui.env import BASE_DIR

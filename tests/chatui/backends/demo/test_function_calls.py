@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.demo.backend import DemoBackend
-from chatui.tools import arguments
+from chatui.backends.demo import DemoBackend
+from chatui.tools import tool as arguments
 from renderer.frames import Frame, Header, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from tests.support.sampling import outcome, sample_request
 
 pytestmark = pytest.mark.asyncio

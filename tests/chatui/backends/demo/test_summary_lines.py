@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatui.backends.base import SampleEnded, SampleRequest
-from chatui.backends.demo.backend import DemoBackend
-from chatui.turns.summaries import summary_notes
+from chatui.backends.demo import DemoBackend
+from chatui.turns import summarizing as summary_notes
 from renderer.events import FrameOpened
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see

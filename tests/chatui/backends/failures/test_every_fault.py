@@ -15,13 +15,15 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui import measures
-from chatui.backends import registry, retries
+from chatui.backends import http as retries
+from chatui.backends import registry
 from chatui.backends.base import Endpoint, Limits
 from chatui.codes import ProductCode
 from chatui.display import failures
 from chatui.model_servers import connected
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.observability import measures
 from renderer.errors import ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.failures.faults import FAULTS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatui.backends.failures.kinds import error_of_body, error_of_status
+from chatui.backends.failures import error_of_body, error_of_status
 from chatui.codes import ProductCode
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.failures.rejected_fields import OPTIONAL, RejectedFields
+from chatui.backends.failures import OPTIONAL, RejectedFields
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, outcome, sample_request

@@ -19,8 +19,7 @@ from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
-from renderer.harmony.prompt import Prompt, build
-from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.chat.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, STOP, TOKYO
 from tests.support import stub

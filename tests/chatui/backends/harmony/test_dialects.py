@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError, EndReason, Usage
-from chatui.backends.harmony.dialect import Chunks, CompletionRequest
-from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.sampled_ids import end_reason, model_name
+from chatui.backends.harmony.dialects import DIALECTS, Chunks, CompletionRequest, end_reason, model_name
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text

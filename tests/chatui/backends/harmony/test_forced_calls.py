@@ -9,7 +9,7 @@ import pytest
 
 from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import DAY, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, SERVERS, WANTED, llama_stream, sampled, schema_in, sglang

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.backends.harmony.forced_call import Forced
+from chatui.backends.harmony.backend import Forced
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import ids_of, sse, vllm
 from tests.chatui.backends.harmony.test_forced_calls import (

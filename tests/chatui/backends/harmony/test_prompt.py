@@ -9,11 +9,11 @@ import pytest
 
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.harmony.prompt import PromptInput, answer_tokens, fitted, opened
-from chatui.json_schemas.answer_format import answer_format
+from chatui.json_schemas import answer_format
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import NOTES
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from renderer.harmony.vocabulary import Vocabulary
 
 DAY = date(2026, 11, 20)

@@ -12,9 +12,8 @@ import pytest
 
 from chatui.backends.base import Backend, BackendError, Endpoint, EndReason, SampleRequest
 from chatui.backends.harmony.answer import Answer, Pause
-from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.harmony.dialect import CompletionRequest
-from chatui.backends.harmony.schema_continuation import continued_request
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend, continued_request
+from chatui.backends.harmony.dialects import CompletionRequest
 from chatui.backends.sse import Event
 from chatui.codes import ProductCode
 from renderer.events import FrameText

@@ -11,14 +11,13 @@ import httpx
 import pytest
 
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
-from chatui.backends.context.token_budget import weight, weight_of
+from chatui.backends.context_window import weight, weight_of
 from chatui.backends.discovery import Discovered
 from chatui.backends.harmony import backend as backend_module
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.frames import Frame, Header
-from renderer.harmony.prompt import Prompt, build
-from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.prompt import Prompt, SystemMessage, build
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends.harmony.test_backend import DAY, LLAMA, SGLANG, VLLM, ids_of, sse, vllm
 from tests.chatui.backends.structured.test_wire_formats import plays

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.backends.http1.body import Body, BrokenBodyError, Chunked, Sized, UntilClosed
+from chatui.backends.http1 import Body, BrokenBodyError, Chunked, Sized, UntilClosed
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 FRAGMENTS = (

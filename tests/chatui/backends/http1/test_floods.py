@@ -13,9 +13,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from chatui.backends.http1.body import BrokenBodyError, Chunked
-from chatui.backends.http1.exchange import READING, Reading
-from chatui.backends.http1.transport import Transport
+from chatui.backends.http1 import READING, BrokenBodyError, Chunked, Reading, Transport
 
 AT_MOST_SECONDS = 30.0
 """Seconds after which a flood ends by itself."""

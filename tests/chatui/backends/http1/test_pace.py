@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatui.backends.http1.pace import Pace, pace
+from chatui.backends.pace import Pace, pace
 
 
 def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> None:

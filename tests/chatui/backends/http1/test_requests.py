@@ -6,7 +6,7 @@ import h11
 import httpx
 import pytest
 
-from chatui.backends.http1.requests import FOR_PROXY, TARGET, RequestWriter
+from chatui.backends.http1 import FOR_PROXY, TARGET, RequestWriter
 
 KEY = {"Authorization": "Bearer of-ada"}
 
@@ -40,7 +40,7 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         targets.append(request.target)
         return request
 
-    monkeypatch.setattr("chatui.backends.http1.requests.h11.Request", counted)
+    monkeypatch.setattr("chatui.backends.http1.h11.Request", counted)
     return targets
 
 

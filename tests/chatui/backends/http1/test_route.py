@@ -20,8 +20,8 @@ from cryptography.x509.oid import NameOID
 
 from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.http1.route import Route
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.route import Route
+from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import PATIENT, Outcome, outcome, sample_request

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from chatui.backends.http1.streams import Stream, connected
+from chatui.backends.http1 import Stream, connected
 
 pytestmark = pytest.mark.asyncio
 

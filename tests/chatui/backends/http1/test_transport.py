@@ -18,11 +18,9 @@ from weakref import ref
 import httpx
 import pytest
 
+from chatui.backends import http1 as module
 from chatui.backends.http import Upstream
-from chatui.backends.http1 import transport as module
-from chatui.backends.http1.exchange import READING, Reading
-from chatui.backends.http1.streams import connected
-from chatui.backends.http1.transport import Transport
+from chatui.backends.http1 import READING, Reading, Transport, connected
 from tests.support.sampling import PATIENT
 
 pytestmark = pytest.mark.asyncio

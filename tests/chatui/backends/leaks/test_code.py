@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.leaks.code import Code
+from chatui.backends.leaks.prose import Code
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 

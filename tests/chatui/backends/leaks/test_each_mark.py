@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.leaks import names
+from chatui.backends.leaks import patterns as names
+from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.leaks.labels import Label, Undecided, label_of
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.chatui.backends.test_leak_shapes import cuts, guarded

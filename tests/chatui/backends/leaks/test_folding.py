@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.leaks.folding import BEGUN, ZERO, bare, folded
+from chatui.backends.leaks.patterns import BEGUN, ZERO, bare, folded
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 

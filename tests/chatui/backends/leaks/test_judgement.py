@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chatui.backends.leaks.judgement import Span, is_collapsed, judge
+from chatui.backends.leaks.guard import Span, is_collapsed, judge
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most

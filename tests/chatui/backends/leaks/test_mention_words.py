@@ -5,8 +5,8 @@ They are written out here, so that none can disappear unnoticed.
 
 from __future__ import annotations
 
-from chatui.backends.leaks.leak_patterns import Kind, Sign
-from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
+from chatui.backends.leaks.patterns import Kind, Sign
+from chatui.backends.leaks.prose import LOOK_AHEAD, is_mention
 from tests.support.cases import for_each
 
 NOUNS = """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatui.backends.leaks.leak_patterns import Kind, Sign
-from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
+from chatui.backends.leaks.patterns import Kind, Sign
+from chatui.backends.leaks.prose import LOOK_AHEAD, is_mention
 from tests.support.cases import for_each
 
 TAGS = (Kind.OPENING, Kind.CLOSING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.leaks import names
+from chatui.backends.leaks import patterns as names
 
 
 @pytest.mark.parametrize(("name", "opening"), [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.leaks.folding import folded
-from chatui.backends.leaks.leak_patterns import Kind, Sign, Wait, sign_at, signs_in
+from chatui.backends.leaks.patterns import Kind, Sign, Wait, folded, sign_at, signs_in
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
 

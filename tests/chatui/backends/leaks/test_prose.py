@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.guard import LeakGuard
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.leaks.leak_patterns import signs_in
-from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
+from chatui.backends.leaks.guard import LeakGuard
+from chatui.backends.leaks.patterns import signs_in
+from chatui.backends.leaks.prose import Verdict, example_in, judge_special
 from tests.chatui.backends.test_leak_shapes import cuts, guarded
 from tests.support.cases import for_each
 

@@ -10,7 +10,7 @@ from itertools import groupby
 
 import pytest
 
-from chatui.backends.leak_guard import LeakGuard, Span, settled
+from chatui.backends.leaks.guard import LeakGuard, Span, settled
 from tests.support.cases import for_each
 
 HEADER = "<|end|><|start|>assistant<|channel|>analysis<|message|>"

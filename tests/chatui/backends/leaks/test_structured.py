@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chatui.backends.leaks.structured import begins, visible_of
+from chatui.backends.leaks.labels import begins, visible_of
 from tests.support.cases import for_each
 
 THOUGHT = {"type": "thinking", "text": "SECRET"}

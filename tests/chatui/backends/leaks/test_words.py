@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from chatui.backends.leaks.labels import Label, Manner, answer_after, label_of
-from chatui.backends.leaks.structured import visible_of
+from chatui.backends.leaks.labels import Label, Manner, answer_after, label_of, visible_of
 from tests.chatui.backends.test_leak_shapes import guarded
 from tests.support.cases import for_each
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.allowance import Allowance, TokenLimit
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.responses.speech import Allowance, TokenLimit
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frame_kinds import BROKEN

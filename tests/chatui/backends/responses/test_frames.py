@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.responses.frames import FrameWriter, Source, leak
+from chatui.backends.raw_frames import FrameWriter, Source, leak
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn

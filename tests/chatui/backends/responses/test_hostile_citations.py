@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.hosted.tools import MAX_SOURCES, HostedTools
+from chatui.backends.hosted_tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
-from chatui.backends.responses.server_tools import ServerTools
+from chatui.backends.responses.speech import ServerTools
 from tests.chatui.backends.responses.test_reducer import message, text
 
 SECRET = "RAW-COT-SECRET"

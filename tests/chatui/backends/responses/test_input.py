@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatui.backends.base import GivenReasoning
-from chatui.backends.responses.input import prompt
+from chatui.backends.responses.backend import prompt
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
 QUESTION = Frame(Header(Role.USER), "What is the weather?")

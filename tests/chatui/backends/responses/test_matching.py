@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items, number, usage_of
-from chatui.backends.responses.parts import text_of, texts_of
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, Flow, Item, Items, number, text_of, texts_of, usage_of
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from tests.chatui.backends.responses.test_reducer import SECRET, added, completed, done, message, read, text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.responses.parts import kind_of
+from chatui.backends.responses.items import kind_of
 from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.errors import Code

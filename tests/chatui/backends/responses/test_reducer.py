@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.responses.speech import TokenLimit
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished

@@ -11,14 +11,14 @@ import pytest
 
 from chatui import prompts
 from chatui.backends.base import Endpoint, EndReason, GivenReasoning, Limits, Usage
-from chatui.backends.hosted.tools import HostedTools
+from chatui.backends.hosted_tools import HostedTools
 from chatui.backends.responses import backend as backends
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
-from chatui.json_schemas.answer_format import AnswerFormat
+from chatui.json_schemas import AnswerFormat
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.harmony.test_backend import VLLM
 from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, answered, ended, event, message_event

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Endpoint
-from chatui.backends.hosted.tools import MAX_SOURCES, HostedTools
+from chatui.backends.hosted_tools import MAX_SOURCES, HostedTools
 from chatui.backends.responses import reducer as reducers
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.backends.responses.server_tools import ServerTools
+from chatui.backends.responses.speech import ServerTools
 from renderer.events import Assembler, FrameText
 from renderer.frame_kinds import is_tool_line
 from renderer.gate import Audience, may_see, show

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.responses.tools import as_json, function_call
+from chatui.backends.function_tools import as_json, function_call
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.system_messages import FunctionTool
+from renderer.harmony.prompt import FunctionTool
 
 
 def called(recipient: str | None, body: str, constrain: str | None = None) -> tuple[str, str]:

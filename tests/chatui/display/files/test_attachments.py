@@ -13,12 +13,15 @@ from chatui.backends.base import EndReason
 from chatui.display import conversation as display
 from chatui.display import fragments
 from chatui.display.conversation import EndedTurn, ShownAnswer
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import files as storage
 from chatui.store import transcripts
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.store.files import FileDestination, NewFile
 from chatui.tools.tool import CallingTurn, Tool
-from chatui.transfer import exports, share_links
+from chatui.transfer import exports
+from chatui.transfer import shares as share_links
 from chatui.turns import running
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Header
@@ -43,7 +46,7 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer a tool that leaves files for the user, with names that the model chooses."""
 
     def begin(turn: CallingTurn) -> Any:
-        from chatui.tools.files import CreatedFile
+        from chatui.tools.file_access import CreatedFile
 
         async def makes(arguments: Any) -> str:
             assert turn.files is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
-from chatui.display.files.documents import about
+from chatui.display.files import about
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display.tools import cards
-from chatui.display.tools.visible_text import visible
-from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
-from chatui.models.tools.approval import Decision
+from chatui.display import tools as cards
+from chatui.display.tools import visible
+from chatui.models.conversation import Conversation
+from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from tests.chatui.conftest import store
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask
@@ -186,6 +188,6 @@ def test_an_approval_for_a_conversation_can_be_revoked(client: Client, ada: User
 
 @for_each(["../x", "read,send", "", "READ", "x" * 65])
 def test_an_invalid_tool_name_is_refused(name: str) -> None:
-    from chatui.display.tools.menu import _is_name
+    from chatui.display.tools import _is_name
 
     assert not _is_name(name) and _is_name("read")

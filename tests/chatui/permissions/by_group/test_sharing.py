@@ -11,10 +11,12 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, ShareLink, User
-from chatui.models.message import Author
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.shares import ShareLink
+from chatui.models.user import User
+from chatui.permissions import shares as sharing
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.by_group import sharing
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in

@@ -9,9 +9,11 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chatui.models import ApiKey, Conversation, ProgramAnswer, User
+from chatui.models.conversation import Conversation
+from chatui.models.programs import ApiKey, ProgramAnswer
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.permissions.programs.own_answers import answer_of
+from chatui.permissions.programs import answer_of
 from tests.chatui.conftest import store
 from tests.chatui.turns.test_turns import ask
 

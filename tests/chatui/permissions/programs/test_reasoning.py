@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, Conversation, User
-from chatui.permissions.programs import reasoning
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
+from chatui.permissions import programs as reasoning
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db

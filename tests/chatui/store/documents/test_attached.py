@@ -11,32 +11,26 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.backends.chat.messages import messages
-from chatui.backends.responses.input import prompt
-from chatui.erasure import person as erasure_of_person
-from chatui.models import (
-    AuditEvent,
-    Conversation,
-    DocumentPart,
-    DocumentPassage,
-    DocumentText,
-    FileContent,
-    Message,
-    SearchEntry,
-    SentDocument,
-    StoredFile,
-    Turn,
-    User,
-)
+from chatui.backends.responses.backend import prompt
+from chatui.lifecycle import erasure as erasure_of_person
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
 from chatui.models.conversation import Conversation as Row
+from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, SentDocument, StoredFile
+from chatui.models.message import Message, SearchEntry
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.tools import tools_in
-from chatui.store import erasure, ownership_transfer, transcripts
-from chatui.store.documents import attached, passages, texts
-from chatui.store.documents.attached import FileUse
-from chatui.store.documents.budget import Room
-from chatui.store.files import reading, storage
+from chatui.store import documents as attached
+from chatui.store import documents as texts
+from chatui.store import erasure, ownership_transfer, passages, transcripts
+from chatui.store import files as reading
+from chatui.store import files as storage
+from chatui.store.context_use import Room
+from chatui.store.documents import FileUse
 from chatui.store.transcripts import TreePosition
 from chatui.tools import catalogue
-from chatui.transfer import share_links
+from chatui.transfer import shares as share_links
 from chatui.transfer.imports import import_transcript
 from chatui.turns.calls.requested import questions_of
 from renderer import history

@@ -6,11 +6,13 @@ import re
 
 import pytest
 
-from chatui.models import User
-from chatui.store.documents import attached, budget, counting, frames, page_ranges
-from chatui.store.documents.attached import FileUse, TooLargeError
-from chatui.store.documents.frames import Document, Part
-from chatui.store.documents.page_ranges import PlacesError
+from chatui.models.user import User
+from chatui.store import context_use as budget
+from chatui.store import documents as attached
+from chatui.store import documents as frames
+from chatui.store import documents as page_ranges
+from chatui.store import uploads as counting
+from chatui.store.documents import Document, FileUse, Part, PlacesError, TooLargeError
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.store.documents.uploads import uploaded
 from tests.support import environment

@@ -6,9 +6,11 @@ import pytest
 from django.utils import timezone
 
 from chatui.documents.reading import Part
-from chatui.models import Conversation, DocumentPassage, StoredFile, User
-from chatui.store import search_words
-from chatui.store.documents import own_search
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentPassage, StoredFile
+from chatui.models.user import User
+from chatui.store import passages as own_search
+from chatui.store import search_index as search_words
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded_with
 
@@ -66,10 +68,10 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
     for word in ("tea", "juice", "milk"):
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
-    monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: next(times))
     query = search_words.query("price")
     assert [each.passage.name for each in own_search.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
-    monkeypatch.setattr("chatui.store.documents.own_search.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: 0.0)
     assert len(own_search.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(own_search.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
 
 

@@ -6,13 +6,14 @@ import pytest
 from django.db import connection
 
 from chatui.documents.reading import Part
-from chatui.models import Conversation, DocumentPassage, StoredFile, User
-from chatui.models.files.document import DocumentUse
-from chatui.store import search_index
-from chatui.store.documents import attached, passages
-from chatui.store.documents.attached import FileUse
-from chatui.store.documents.budget import Room
-from chatui.store.documents.passages import Branch
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentPassage, DocumentUse, StoredFile
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.store import passages, search_index
+from chatui.store.context_use import Room
+from chatui.store.documents import FileUse
+from chatui.store.passages import Branch
 from chatui.store.transcripts import TreePosition
 from tests.chatui.store.documents.uploads import uploaded_with
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from chatui.documents.reading import Part, Reading, State
-from chatui.models import StoredFile, User
-from chatui.store.documents import counting, texts
-from chatui.store.documents.texts import ExtractedText
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.models.files import StoredFile
+from chatui.models.user import User
+from chatui.store import documents as texts
+from chatui.store import files as storage
+from chatui.store import uploads as counting
+from chatui.store.documents import ExtractedText
+from chatui.store.files import FileDestination, NewFile
 
 
 def uploaded(person: User, name: str = "notes.txt", text: str = "The meeting is on Tuesday.") -> StoredFile:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models import FileContent, FilePiece, User
+from chatui.models.files import FileContent, FilePiece
+from chatui.models.user import User
+from chatui.store import files as reading
+from chatui.store import files as storage
 from chatui.store import ownership_transfer
-from chatui.store.files import reading, storage
-from chatui.store.files.encryption import NoKeyError
-from chatui.store.files.storage import PIECE_BYTES, FileDestination, NewFile
+from chatui.store.files import PIECE_BYTES, FileDestination, NewFile, NoKeyError
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 

@@ -9,14 +9,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.display.files import upload_status as shown
-from chatui.models import Conversation, DocumentText, FileContent, FilePiece, StoredFile, User
-from chatui.models.files.stored_file import FileSource
+from chatui.display import files as shown
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentText, FileContent, FilePiece, FileSource, StoredFile
+from chatui.models.user import User
+from chatui.store import documents as attached
 from chatui.store import erasure
-from chatui.store.documents import attached
-from chatui.store.files import reading, storage
-from chatui.store.files.storage import FileDestination, NewFile
-from chatui.transfer import files, sent_files
+from chatui.store import files as reading
+from chatui.store import files as storage
+from chatui.store.files import FileDestination, NewFile
+from chatui.transfer import files
+from chatui.transfer import files as sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import pages, uploaded
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from chatui.store.files.media_types import Kind, kind_of
+from chatui.store.file_names import Kind, kind_of
 from tests.chatui.store.files.pictures import claiming, png
 from tests.support.cases import for_each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.store.files.names import MAX_CHARS, clean
+from chatui.store.file_names import MAX_CHARS, clean
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.erasure import person as erasure_of_person
-from chatui.models import Conversation, FileContent, FilePiece, StoredFile, Turn, User
-from chatui.models.files.stored_file import FileSource
+from chatui.lifecycle import erasure as erasure_of_person
+from chatui.models.conversation import Conversation
+from chatui.models.files import FileContent, FilePiece, FileSource, StoredFile
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import erasure
-from chatui.store.files import reading, storage
-from chatui.store.files.storage import PIECE_BYTES, FileDestination, FileRefusedError, NewFile
+from chatui.store import files as reading
+from chatui.store import files as storage
+from chatui.store.files import PIECE_BYTES, FileDestination, FileRefusedError, NewFile
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 

@@ -7,9 +7,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatui.store.files.names import MAX_CHARS, clean
-from chatui.store.files.visible_names import shortened, visible
-from chatui.transfer.file_names import file_name
+from chatui.store.file_names import MAX_CHARS, clean, shortened, visible
+from chatui.transfer.exports import file_name
 from tests.support.cases import for_each
 
 FAMILY = "\U0001f469\U0001f3fd\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"

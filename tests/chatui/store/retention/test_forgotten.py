@@ -13,10 +13,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, ToolApproval, Turn, TurnPiece, User
-from chatui.models.message import Author
-from chatui.store import transcripts
-from chatui.store.retention import hidden_text
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.tools import ToolApproval
+from chatui.models.turn import Turn, TurnPiece
+from chatui.models.user import User
+from chatui.store import hidden_text, transcripts
 from renderer.frames import Frame, Header, Intent, Role, Terminator
 from renderer.ocml.frame_header import spelled
 from tests.chatui.api.asking import Program, json_of, new_key

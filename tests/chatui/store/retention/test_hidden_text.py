@@ -16,10 +16,12 @@ from django.utils import timezone
 
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
-from chatui.models import AuditEvent, Conversation, Message, Turn, User
-from chatui.models.message import Author
-from chatui.store import transcripts
-from chatui.store.retention import hidden_text
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import hidden_text, transcripts
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind
 from renderer import frame_kinds

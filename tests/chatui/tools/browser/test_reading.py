@@ -6,11 +6,10 @@ import time
 
 import pytest
 
-from chatui.fetching.errors import FetchError
-from chatui.fetching.fetcher import FetchedPage
-from chatui.tools.browser import reading
+from chatui.tools.browser import pages as reading
 from chatui.tools.browser.page_worker import WIDTH
-from chatui.tools.browser.reading import Page
+from chatui.tools.browser.pages import Page
+from chatui.tools.fetcher import FetchedPage, FetchError
 
 pytestmark = pytest.mark.asyncio
 

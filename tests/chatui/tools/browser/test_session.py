@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.tools.browser.allowed_addresses import AllowedAddresses
+from chatui.tools.browser.session import AllowedAddresses
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import CitableSource
 from tests.chatui.fetching.peers import answers, page, serving

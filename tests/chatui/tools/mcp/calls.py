@@ -9,12 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from chatui.tools.execution import Execution
-from chatui.tools.mcp.listing import listing
-from chatui.tools.mcp.server import McpServer
-from chatui.tools.remote.offer import Listing, Offer
-from chatui.tools.remote.server_definition import McpSpec
-from chatui.tools.servers.connection import ServerConnection
-from chatui.tools.servers.registry import tool_of
+from chatui.tools.mcp.server import McpServer, listing
+from chatui.tools.remote.definition import McpSpec
+from chatui.tools.remote.offers import Listing, Offer
+from chatui.tools.server_registry import ServerConnection, tool_of
 
 ADD = {
     "name": "add",

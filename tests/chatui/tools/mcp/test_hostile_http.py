@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.remote import breaker
-from chatui.tools.servers import connection
+from chatui.tools import server_registry as connection
+from chatui.tools.remote import exchange as breaker
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of

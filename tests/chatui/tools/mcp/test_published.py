@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.remote.offer import Listing
+from chatui.tools.remote.offers import Listing
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.mcp import published
 from tests.chatui.tools.mcp.calls import server_of

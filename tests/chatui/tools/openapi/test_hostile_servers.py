@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from chatui.tools.execution import Execution
-from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.remote import breaker
-from chatui.tools.servers.connection import ServerConnection
-from chatui.tools.servers.registry import tool_of
+from chatui.tools.openapi import OpenApiServer
+from chatui.tools.remote import exchange as breaker
+from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.openapi.wiki import offer, spec_of

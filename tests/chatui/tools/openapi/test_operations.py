@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chatui.tools.openapi.document import read_document as read
-from chatui.tools.openapi.server import listed
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.openapi import listed
+from chatui.tools.openapi import read_document as read
+from chatui.tools.remote.offers import ServerError
 from tests.chatui.tools.openapi.wiki import WIKI, listing, offer, spec_of
 from tests.support.cases import for_each
 

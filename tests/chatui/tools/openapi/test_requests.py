@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from chatui.tools.openapi.requests import written
-from chatui.tools.remote.offer import Place
+from chatui.tools.openapi import written
+from chatui.tools.remote.offers import Place
 from chatui.tools.tool import ToolError
 from tests.chatui.tools.openapi.wiki import offer
 

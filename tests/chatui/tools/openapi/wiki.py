@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from chatui.tools.openapi.server import listed
-from chatui.tools.remote.offer import Listing, Offer
-from chatui.tools.remote.server_definition import OpenApiSpec
+from chatui.tools.openapi import listed
+from chatui.tools.remote.definition import OpenApiSpec
+from chatui.tools.remote.offers import Listing, Offer
 
 WIKI: dict[str, Any] = {
     "openapi": "3.1.0",

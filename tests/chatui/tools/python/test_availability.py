@@ -16,8 +16,9 @@ import pytest
 
 from chatui import checks
 from chatui.env import BASE_DIR
-from chatui.tools import available
-from chatui.tools.python import availability, examination, launch, python_tool
+from chatui.tools import catalogue as available
+from chatui.tools.python import availability, examination, launch
+from chatui.tools.python import tool as python_tool
 from chatui.tools.python.examination import Attempts
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, Launch

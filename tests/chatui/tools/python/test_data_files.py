@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.tools.files import ConversationFile, CreatedFile, FileNotStoredError
+from chatui.tools.file_access import ConversationFile, CreatedFile, FileNotStoredError
 from chatui.tools.python.data_files import SMALL_BYTES, CopiedFiles, DataFiles
 from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within

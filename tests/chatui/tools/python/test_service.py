@@ -16,16 +16,18 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
-from chatui.erasure.person import erase
-from chatui.models import Conversation, StoredFile, User
+from chatui.lifecycle.erasure import erase
+from chatui.models.conversation import Conversation
+from chatui.models.files import StoredFile
+from chatui.models.user import User
 from chatui.tools import execution
-from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import python_tool
+from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
+from chatui.tools.python import tool as python_tool
 from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
-from chatui.transfer import uploaded_files
+from chatui.transfer import files as uploaded_files
 from tests.chatui.store.documents.uploads import uploaded
 from tests.support.cases import for_each
 from tests.support.environment import change

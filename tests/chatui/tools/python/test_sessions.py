@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.tools.files import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import wording
+from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
+from chatui.tools.python import tool as wording
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError

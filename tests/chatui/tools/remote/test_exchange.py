@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from chatui.tools.remote.exchange import Connections, HttpRequest
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.remote.offers import ServerError
 
 pytestmark = pytest.mark.asyncio
 

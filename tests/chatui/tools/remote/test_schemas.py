@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import arguments
+from chatui.tools import tool as arguments
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import ToolUnusableError
 from tests.support.cases import for_each

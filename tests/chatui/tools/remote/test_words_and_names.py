@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.remote import credentials
-from chatui.tools.remote.cleaned_text import cleaned
-from chatui.tools.remote.credentials import CredentialSource
-from chatui.tools.remote.names import argument_name, tool_name
-from chatui.tools.remote.offer import ServerError
+from chatui.tools.remote import definition as credentials
+from chatui.tools.remote.definition import CredentialSource
+from chatui.tools.remote.offers import ServerError, argument_name, cleaned, tool_name
 from chatui.tools.tool import NAME
 from tests.support.cases import for_each
 

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.tools import available, catalogue
-from chatui.tools.servers import confirmations, registry
-from chatui.tools.servers.confirmations import FILE
+from chatui.tools import catalogue
+from chatui.tools import catalogue as available
+from chatui.tools import server_registry as confirmations
+from chatui.tools import server_registry as registry
+from chatui.tools.server_registry import FILE
 from tests.chatui.tools.openapi.wiki import WIKI
 from tests.support import environment
 

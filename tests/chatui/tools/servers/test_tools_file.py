@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.servers.reading import parsed, read_file
+from chatui.tools.remote.definition import parsed, read_file
 from tests.support.cases import for_each
 
 GOOD = """

@@ -16,13 +16,16 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.user import User
 from chatui.transfer import exports, upload
-from chatui.transfer.export_imports import import_export
-from chatui.transfer.imports import ImportRefusedError, import_transcript
-from chatui.transfer.other_products import archive, frames, json_items, reading
-from chatui.transfer.other_products.conversation_tree import ExportedConversation
-from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.imports import import_export, import_transcript
+from chatui.transfer.other_products import frames, reading
+from chatui.transfer.other_products import reading as archive
+from chatui.transfer.other_products import reading as json_items
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind
+from chatui.transfer.upload import ImportRefusedError
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 from tests.chatui.conftest import signed_in
@@ -143,7 +146,7 @@ def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada:
 
 @pytest.mark.parametrize(("limit", "most"), [("MAX_CONVERSATION_FRAMES", 2), ("MAX_CONVERSATION_CHARS", 5)])
 def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"chatui.transfer.export_imports.{limit}", most)
+    monkeypatch.setattr(f"chatui.transfer.imports.{limit}", most)
     exact, more = (mapping(a=node("abc", None), b=node("de", "a"), **extra) for extra in ({}, {"c": node("f", "b")}))
     assert len(import_export(ada, exact).conversations) == 1
     refused = import_export(ada, more)
@@ -151,7 +154,7 @@ def test_a_conversation_of_exactly_the_maximum_size_is_imported(limit: str, most
 
 
 def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.export_imports.MAX_MESSAGES", 4)
+    monkeypatch.setattr("chatui.transfer.imports.MAX_MESSAGES", 4)
     talks = [{"mapping": {"a": node(f"question {number}", None), "b": node("more", "a")}} for number in range(4)]
     result = import_export(ada, as_json(talks))
     assert [row.title for row in result.conversations] == ["question 0", "question 1"]
@@ -159,7 +162,7 @@ def test_an_upload_ends_with_the_conversation_that_reaches_the_limit_of_messages
 
 
 def test_a_conversation_that_comes_twice_is_no_reason_to_upload_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 1)
+    monkeypatch.setattr("chatui.transfer.imports.MAX_CONVERSATIONS", 1)
     result = import_export(ada, as_json([samples.CHATGPT, samples.CHATGPT]))
     assert (len(result.conversations), result.left_out[Kind.CONVERSATION_EXISTS]) == (1, 1)
     assert not result.left_out[Kind.CONVERSATION_POSTPONED]
@@ -189,7 +192,7 @@ def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
 
 
 def test_an_upload_that_takes_too_long_stops_and_reports_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
+    monkeypatch.setattr("chatui.transfer.imports.MAX_SECONDS", -1.0)
     assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.CONVERSATION_POSTPONED: 1}
 
 

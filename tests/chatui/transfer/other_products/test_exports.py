@@ -13,11 +13,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from chatui.display import windows
-from chatui.models import Conversation, Message, SearchEntry, User
-from chatui.transfer import exports, import_storage
-from chatui.transfer.export_imports import import_export
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.user import User
+from chatui.transfer import exports
+from chatui.transfer import imports as import_storage
+from chatui.transfer.imports import import_export
 from chatui.transfer.other_products import reading
-from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products.conversation_tree import Kind
 from chatui.turns import running
 from chatui.turns.start import Ask
 from chatui.turns.start import Kind as AskKind
@@ -178,7 +181,7 @@ def test_branches_are_versions_of_questions_and_answers(ada: User) -> None:
 
 
 def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 2)
+    monkeypatch.setattr("chatui.transfer.imports.MAX_CONVERSATIONS", 2)
     talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
     reports = [import_export(ada, as_json(talks)) for _ in range(4)]
     assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.transfer.other_products.folded import sections
+from chatui.transfer.other_products.frames import sections
 
 
 @pytest.mark.parametrize("before", ["Sure.", "ok ", "- ", "| ", "> ", "Sure.\n", "", "a :::artifact{b}\nc\n:::\n"])

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.transfer.other_products import chatgpt, librechat, open_webui
-from chatui.transfer.other_products.conversation_tree import ExportedConversation
-from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind
 from renderer.gate import Audience, may_see
 from tests.chatui.transfer.other_products.samples import gpt_mapping, gpt_message
 from tests.support.cases import for_each

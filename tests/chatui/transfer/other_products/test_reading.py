@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from chatui.transfer.other_products import archive, json_items, reading
-from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products import reading
+from chatui.transfer.other_products import reading as archive
+from chatui.transfer.other_products import reading as json_items
+from chatui.transfer.other_products.conversation_tree import Kind, is_set, list_of, object_of, text_of, time_of
 from chatui.transfer.other_products.reading import RawConversation
-from chatui.transfer.other_products.values import is_set, list_of, object_of, text_of, time_of
 from chatui.transfer.upload import ImportRefusedError
 from tests.chatui.transfer.other_products import samples
 from tests.chatui.transfer.other_products.samples import as_json

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chatui.models.conversation import Source
+from chatui.transfer.imports import tree_of
 from chatui.transfer.other_products import frames
-from chatui.transfer.other_products.conversation_tree import ExportedConversation, Node
-from chatui.transfer.other_products.folded import sections
-from chatui.transfer.other_products.left_out import Counts, Kind, sentences
-from chatui.transfer.other_products.trees import tree_of
+from chatui.transfer.other_products.conversation_tree import Counts, ExportedConversation, Kind, Node, sentences
+from chatui.transfer.other_products.frames import sections
 from renderer.gate import Audience, may_see
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.tools.execution import is_cancelled
 from chatui.tools.replies import Provenance, failed
 from chatui.tools.tool import ToolError

@@ -12,12 +12,18 @@ import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
 
-from chatui.delivery.bus import PROCESS
-from chatui.models import AuditEvent, Conversation, Message, ShareLink, ToolApproval, ToolCall, ToolRule, Turn, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.shares import ShareLink
+from chatui.models.tools import ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import running, sweep
-from chatui.turns.calls import waiting
+from chatui.turns.calls import approvals as waiting
 from chatui.turns.running import Place
+from chatui.wire.bus import PROCESS
 from tests.chatui.tools import offering as tools
 from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.test_turns import ask, begin, run

@@ -13,9 +13,8 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
-from chatui.models import User
-from chatui.turns import running
-from chatui.turns.summaries import summarizing
+from chatui.models.user import User
+from chatui.turns import running, summarizing
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.turns.calls.calling import RAN

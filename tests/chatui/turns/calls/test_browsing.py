@@ -15,10 +15,12 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.display import fragments
 from chatui.display.conversation import EndedTurn, ShownAnswer, shown_exchange
-from chatui.models import OpenedPage, ToolCall, Turn, User
-from chatui.store import erasure
-from chatui.store.browsing import opened_pages
-from chatui.transfer import share_links
+from chatui.models.message import OpenedPage
+from chatui.models.tools import ToolCall
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import erasure, opened_pages
+from chatui.transfer import shares as share_links
 from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary

@@ -12,8 +12,9 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.models import User
-from chatui.tools import available, catalogue, replies
+from chatui.models.user import User
+from chatui.tools import catalogue, replies
+from chatui.tools import catalogue as available
 from chatui.tools.functions import tool_of
 from chatui.tools.replies import Reply
 from chatui.tools.tool import CallingTurn, Tool
@@ -209,7 +210,7 @@ async def test_responses_offer_built_ins_as_functions(ada: User, monkeypatch: py
 
 def test_built_in_calls_over_token_ids_become_functions_in_other_formats() -> None:
     from chatui.backends.chat.messages import messages
-    from chatui.backends.responses.input import prompt
+    from chatui.backends.responses.backend import prompt
 
     calls = [written("python", "6*7", "commentary"), written("browser.search", '{"query": "a"}', "commentary")]
     for call, name, body in zip(calls, ("run_python", "browser_search"), ('{"code": "6*7"}', '{"query": "a"}'), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from tests.bench import tool_calls
 from tests.chatui.tools import offering as tools
 from tests.chatui.turns.test_turns import ask, run

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Conversation, ToolRule, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.tools import ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import ownership_transfer
-from chatui.tools import available as offered_tools
+from chatui.tools import catalogue as offered_tools
 from chatui.transfer.imports import import_transcript
 from chatui.turns import ledger
 from chatui.turns.calls.requested import questions_of

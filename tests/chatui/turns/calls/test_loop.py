@@ -10,7 +10,8 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
 from chatui.backends.base import EndReason, GivenReasoning, SampleEnded
-from chatui.models import Message, User
+from chatui.models.message import Message
+from chatui.models.user import User
 from renderer.frames import Channel, Terminator, Transcript
 from renderer.ocml import document
 from tests.chatui.tools import offering as tools

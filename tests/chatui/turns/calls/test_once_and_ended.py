@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from chatui.delivery.bus import PROCESS
-from chatui.models import Conversation, ToolCall, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.tools import ToolCall
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.calls.requested import Requested
 from chatui.turns.running import Place
+from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Frame
 from renderer.ocml import document

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from chatui.tools import catalogue
 from chatui.tools.mcp.server import McpServer
-from chatui.tools.openapi.server import OpenApiServer
-from chatui.tools.servers.connection import ServerConnection
-from chatui.tools.servers.registry import tool_of
+from chatui.tools.openapi import OpenApiServer
+from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import Tool
-from renderer.harmony.system_messages import DeveloperMessage
+from renderer.harmony.prompt import DeveloperMessage
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, offer_of
 from tests.chatui.tools.mcp.calls import spec_of as mcp_spec

@@ -21,17 +21,22 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.delivery.bus import PROCESS
-from chatui.models import StoredFile, Turn, User
-from chatui.store.documents import attached
-from chatui.store.files import names, reading, storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.models.files import StoredFile
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.store import file_names as names
+from chatui.store import files as reading
+from chatui.store import files as storage
+from chatui.store.files import FileDestination, NewFile
 from chatui.tools import catalogue, execution
-from chatui.tools.python import availability, python_tool
+from chatui.tools.python import availability
+from chatui.tools.python import tool as python_tool
 from chatui.turns import running
-from chatui.turns.calls import files as turn_files
+from chatui.turns.calls import file_access as turn_files
 from chatui.turns.running import Place as TurnPlace
 from chatui.turns.start import Kind
+from chatui.wire.bus import PROCESS
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.documents.uploads import uploaded

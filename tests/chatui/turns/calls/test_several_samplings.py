@@ -8,7 +8,9 @@ import pytest
 
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from renderer.frames import Terminator
 from tests.chatui.tools import offering as tools
 from tests.chatui.turns.test_turns import ask, run, shape

@@ -17,10 +17,11 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.model_servers import connected
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store import requests
-from chatui.turns import running
-from chatui.turns.summaries import summarizing
+from chatui.turns import running, summarizing
 from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document

@@ -8,7 +8,7 @@ import pytest
 
 from chatui.backends.base import BackendError, EndReason, SampleRequest
 from chatui.codes import ProductCode
-from chatui.models import User
+from chatui.models.user import User
 from chatui.turns.runner import Runner
 from chatui.turns.sampling import Sampling
 from chatui.turns.start import Kind

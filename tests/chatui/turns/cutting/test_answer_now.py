@@ -15,7 +15,9 @@ from chatui.backends import registry
 from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import leases, running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Kind, Started

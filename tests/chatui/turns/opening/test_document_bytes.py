@@ -11,9 +11,9 @@ from chatui.backends.base import Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.models import User
-from chatui.store.documents import attached
-from chatui.turns.requests.by_person import FileUse
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.turns.asks import FileUse
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.documents.uploads import uploaded

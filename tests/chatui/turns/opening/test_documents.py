@@ -12,12 +12,16 @@ from channels.db import database_sync_to_async
 
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.models import Conversation, Message, SentDocument, StoredFile, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.files import SentDocument, StoredFile
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store.documents import attached
+from chatui.store import documents as attached
 from chatui.turns import ledger
-from chatui.turns.opening import documents
-from chatui.turns.requests.by_person import FileUse
+from chatui.turns import start as documents
+from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame

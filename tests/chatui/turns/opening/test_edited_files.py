@@ -9,10 +9,13 @@ from channels.db import database_sync_to_async
 
 from chatui import wire
 from chatui.live.commands import Caller, _ask_of
-from chatui.models import Message, SentDocument, StoredFile, Turn, User
+from chatui.models.files import SentDocument, StoredFile
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store.documents import attached
-from chatui.turns.requests.by_person import FileUse
+from chatui.store import documents as attached
+from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, Kind
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import pages, uploaded

@@ -9,14 +9,14 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 from chatui.model_servers import connected
-from chatui.models import Turn, User
-from chatui.permissions.by_group import summaries
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.permissions import shares as summaries
+from chatui.turns.asks import Offer, ProgramAsk
 from chatui.turns.ledger import Job
-from chatui.turns.opening.first_request import first_request, spec_for
-from chatui.turns.requests.by_program import ProgramAsk
-from chatui.turns.requests.offered_tools import Offer
+from chatui.turns.opening import first_request, spec_for
 from chatui.turns.streams.program import ProgramStream
 from chatui.usage.counting import Attribution
 from renderer.frames import Frame, Header, Role

@@ -10,9 +10,9 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
+from chatui import instructions as operators
 from chatui.backends.base import EndReason
-from chatui.models import User
-from chatui.prompts import operators
+from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
 from chatui.turns.start import Ask, Kind
 from tests.chatui.api.asking import Program, json_of, new_key

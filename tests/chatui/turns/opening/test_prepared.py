@@ -8,11 +8,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui.codes import ProductCode
-from chatui.models import SentDocument, Turn, User
+from chatui.models.files import SentDocument
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store.documents import budget, passages
-from chatui.turns.opening import documents
-from chatui.turns.requests.by_person import FileUse
+from chatui.store import context_use as budget
+from chatui.store import passages
+from chatui.turns import start as documents
+from chatui.turns.asks import FileUse
 from chatui.turns.start import AskRefusedError, Kind
 from tests.chatui.conftest import store
 from tests.chatui.store.documents.uploads import uploaded

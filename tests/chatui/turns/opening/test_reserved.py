@@ -8,9 +8,12 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from chatui.models import Conversation, Turn, User
-from chatui.turns.opening import reserved
-from chatui.usage import estimates, reserving
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.turns import start as reserved
+from chatui.usage import counting as estimates
+from chatui.usage import reserving
 from chatui.usage.limits import Limits
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import store

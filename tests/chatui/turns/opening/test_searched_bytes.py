@@ -14,10 +14,11 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.documents.reading import Part
-from chatui.models import Turn, User
-from chatui.store.documents.frames import SEARCH_NAME
-from chatui.tools.documents import NAME
-from chatui.turns.requests.by_person import FileUse
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store.documents import SEARCH_NAME
+from chatui.tools.document_search import NAME
+from chatui.turns.asks import FileUse
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.store.documents.uploads import uploaded_with

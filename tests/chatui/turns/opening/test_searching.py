@@ -12,12 +12,16 @@ from django.test import Client
 
 from chatui.codes import ProductCode
 from chatui.documents.reading import Part
-from chatui.models import DocumentPassage, Message, OpenedPage, StoredFile, Turn, User
-from chatui.store.documents import attached, frames, passages
-from chatui.store.documents.passages import Branch
-from chatui.tools.documents import NAME
-from chatui.turns.requests.by_person import FileUse
-from chatui.turns.requests.refusal import AskRefusedError
+from chatui.models.files import DocumentPassage, StoredFile
+from chatui.models.message import Message, OpenedPage
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.store import documents as frames
+from chatui.store import passages
+from chatui.store.passages import Branch
+from chatui.tools.document_search import NAME
+from chatui.turns.asks import AskRefusedError, FileUse
 from renderer.ocml.calls import FUNCTIONS
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded, uploaded_with
@@ -146,7 +150,7 @@ async def test_a_document_to_search_is_refused_if_the_model_has_no_tools(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = await report(ada)
-    monkeypatch.setattr("chatui.store.documents.budget.can_search", lambda choice: False)
+    monkeypatch.setattr("chatui.store.context_use.can_search", lambda choice: False)
     with pytest.raises(AskRefusedError) as refused:
         await run(ada, ask(files=(FileUse(file.pk, "search"),)))
     assert refused.value.code is ProductCode.TOO_LARGE and not backend.requests

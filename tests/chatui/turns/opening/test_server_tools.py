@@ -12,17 +12,19 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.backends.base import SampleEvent, SampleRequest
-from chatui.backends.hosted.tools import HostedTools
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.hosted_tools import HostedTools
+from chatui.backends.spec import BackendSpec
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
 from chatui.turns import leases, running
-from chatui.turns.opening import server_tools
-from chatui.turns.requests.by_person import FileUse
+from chatui.turns import opening as server_tools
+from chatui.turns.asks import FileUse
 from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANSWER, TOOL_LINE

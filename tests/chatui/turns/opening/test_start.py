@@ -12,13 +12,16 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Folder, Message, ToolRule, Turn, User
-from chatui.models.message import Author
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.message import Author, Message
+from chatui.models.tools import ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import start, sweep
-from chatui.turns.opening import documents
-from chatui.turns.requests.by_person import FileUse
+from chatui.turns import start as documents
+from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store

@@ -14,16 +14,20 @@ from django.utils import timezone
 
 from chatui.accounts import sessions
 from chatui.codes import ProductCode
-from chatui.json_schemas.answer_format import AnswerFormat
-from chatui.model_servers import model_choice
-from chatui.models import Conversation, Message, Turn, User
+from chatui.json_schemas import AnswerFormat
+from chatui.model_servers import choice as model_choice
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import leases, start
-from chatui.turns.opening import documents, reserved
-from chatui.turns.requests.by_person import Ask
+from chatui.turns import start as documents
+from chatui.turns import start as reserved
+from chatui.turns.asks import Ask
 from chatui.turns.start import Kind, NewConversation, Started
-from chatui.usage.limit_status import NearLimit
+from chatui.usage.limits import NearLimit
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import signed_in, store
 from tests.chatui.turns.opening.test_start import answered, in_it, refusal

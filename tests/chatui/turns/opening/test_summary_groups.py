@@ -11,9 +11,9 @@ from django.contrib.auth.models import Group
 
 from chatui.backends.base import Endpoint
 from chatui.backends.responses.backend import ResponsesBackend
-from chatui.models import User
-from chatui.permissions.by_group import summaries
-from chatui.turns.opening.first_request import spec_for
+from chatui.models.user import User
+from chatui.permissions import shares as summaries
+from chatui.turns.opening import spec_for
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.api.asking import Program, new_key
 from tests.chatui.backends.chat.test_backend import then

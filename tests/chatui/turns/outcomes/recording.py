@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.models import Message
+from chatui.models.message import Message
 from chatui.store.turn_pieces import Pieces
 from chatui.turns import frame_recorder
 from chatui.turns.frame_recorder import FrameRecorder

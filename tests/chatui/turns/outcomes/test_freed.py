@@ -10,7 +10,7 @@ from weakref import ref
 import pytest
 
 from chatui.database.writer import writer
-from chatui.models import User
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.runner import Runner
 from tests.chatui.turns.test_turns import ask

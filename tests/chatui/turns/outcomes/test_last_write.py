@@ -12,11 +12,13 @@ from channels.db import database_sync_to_async
 from django.db import DataError, transaction
 from django.utils import timezone
 
-from chatui.models import Message, Turn, TurnPiece, UsageEntry, User
-from chatui.models.turn import TurnState
+from chatui.models.message import Message
+from chatui.models.turn import Turn, TurnPiece, TurnState
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
 from chatui.turns import frame_recorder, ledger
+from chatui.turns.ending import End
 from chatui.turns.frame_recorder import LastFrames
-from chatui.turns.outcomes.last_write import End
 from chatui.turns.runner import Runner
 from renderer.events import Finished
 from renderer.frames import Frame, Terminator

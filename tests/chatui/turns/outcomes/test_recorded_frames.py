@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from chatui.codes import ProductCode
-from chatui.models import Message
+from chatui.models.message import Message
 from chatui.turns import frame_recorder
 from renderer.errors import Code, ErrorCode
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn

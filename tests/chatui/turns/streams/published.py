@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.delivery import groups
 from chatui.turns import publisher as publishing
 from chatui.turns.publisher import Publisher
+from chatui.wire import bus as groups
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.gate import Audience

@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 from chatui.model_servers import connected
+from chatui.turns import summarizing
 from chatui.turns.ledger import Job
-from chatui.turns.summaries import summarizing
-from chatui.turns.summaries.summarizing import Summarizing
+from chatui.turns.summarizing import Summarizing
 from chatui.usage.counting import Attribution
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent

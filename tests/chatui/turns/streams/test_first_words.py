@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatui.models import User
+from chatui.models.user import User
 from chatui.turns import publisher, running
 from renderer.events import FrameOpened, FrameText
 from tests.support.browser_socket import ENDS, BrowserSocket

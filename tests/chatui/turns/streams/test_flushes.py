@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
-from chatui.delivery.bus import PROCESS
 from chatui.turns import publisher as publishing
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
+from chatui.wire.bus import PROCESS
 from renderer.events import FrameClosed
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Terminator

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from chatui import wire
-from chatui.delivery.bus import PROCESS
 from chatui.turns.streams.program import ProgramStream
+from chatui.wire.bus import PROCESS
 from renderer.events import FrameText
 from renderer.gate import Audience
 from renderer.summary import frame as summary_frame

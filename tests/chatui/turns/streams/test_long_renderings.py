@@ -7,7 +7,8 @@ from threading import Event
 
 import pytest
 
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import publisher, running
 from chatui.turns.start import Started
 from chatui.turns.streams import rendering

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
-from chatui.delivery.bus import PROCESS
 from chatui.turns.streams.end_user import EndUserStream
+from chatui.wire.bus import PROCESS
 from renderer.events import FrameClosed, FrameOpened
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Terminator

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chatui import prompts
-from chatui.turns.summaries import server_summaries, summary_notes
-from chatui.turns.summaries.summary_notes import Notes
+from chatui.turns import summarizing as server_summaries
+from chatui.turns import summarizing as summary_notes
+from chatui.turns.summarizing import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, DOCUMENT, NOTES, PREAMBLE, SUMMARY
 from renderer.frames import Channel, Frame, Header, Intent, Role

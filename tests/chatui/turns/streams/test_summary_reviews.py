@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from chatui import measures
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
-from chatui.models.usage.entry import UsageKind
-from chatui.turns import own_requests
-from chatui.turns.summaries import server_summaries, summarizing, summary_notes
-from chatui.usage import posting
+from chatui.models.usage import UsageKind
+from chatui.observability import measures
+from chatui.turns import sampling as own_requests
+from chatui.turns import summarizing
+from chatui.turns import summarizing as server_summaries
+from chatui.turns import summarizing as summary_notes
+from chatui.usage import settling as posting
 from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER

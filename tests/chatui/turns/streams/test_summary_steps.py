@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from chatui import measures
 from chatui.codes import ProductCode
-from chatui.turns.summaries import server_summaries, summary_notes
+from chatui.observability import measures
+from chatui.turns import summarizing as server_summaries
+from chatui.turns import summarizing as summary_notes
 from renderer.errors import ErrorCode
 from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_LINE_NAME

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import ledger
 from tests.chatui.turns.test_continue import ask_and_continue, continuation_steps, cut_answer, shown_answer
 from tests.support.scripted import ANALYSIS, ScriptedBackend, frame

@@ -11,11 +11,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui import wire
-from chatui.delivery import groups
-from chatui.delivery.bus import PROCESS, bus
 from chatui.turns import publisher as publishing
 from chatui.turns.publisher import Publisher
 from chatui.turns.streams.program import ProgramStream
+from chatui.wire import bus as groups
+from chatui.wire.bus import PROCESS, bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
 from renderer.frames import Header, Terminator

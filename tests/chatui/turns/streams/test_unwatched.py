@@ -11,7 +11,8 @@ import pytest
 
 from chatui import wire
 from chatui.backends.base import SampleEnded, SampleEvent
-from chatui.models import Turn, User
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameWithdrawn

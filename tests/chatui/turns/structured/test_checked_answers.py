@@ -8,11 +8,13 @@ from uuid import uuid4
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.json_schemas.answer_format import AnswerFormat, answer_format
-from chatui.models import Conversation, Turn, User
+from chatui.json_schemas import AnswerFormat, answer_format
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.requests.by_program import ProgramAsk
+from chatui.turns.asks import ProgramAsk
 from chatui.turns.start import Kind
 from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream
 from renderer.errors import Code

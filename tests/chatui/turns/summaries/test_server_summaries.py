@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
-from chatui.models import Message, User
-from chatui.turns.summaries import server_summaries
-from chatui.turns.summaries.summary_notes import Notes
+from chatui.models.message import Message
+from chatui.models.user import User
+from chatui.turns import summarizing as server_summaries
+from chatui.turns.summarizing import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator

@@ -14,10 +14,13 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Message, Turn, UsageCount, UsageEntry, User
-from chatui.models.message import Author
-from chatui.turns import publisher, running
-from chatui.turns.summaries import server_summaries, summarizing
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.turn import Turn
+from chatui.models.usage import UsageCount, UsageEntry
+from chatui.models.user import User
+from chatui.turns import publisher, running, summarizing
+from chatui.turns import summarizing as server_summaries
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator

@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 from django.db import DataError
 
-from chatui.backends.spec.definition import BackendSpec
-from chatui.models import User
-from chatui.turns import ledger
+from chatui.backends.spec import BackendSpec
+from chatui.models.user import User
+from chatui.turns import ledger, summarizing
+from chatui.turns import summarizing as summary_notes
 from chatui.turns.ledger import Job
-from chatui.turns.summaries import summarizing, summary_notes
 from chatui.usage.counting import Attribution
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME

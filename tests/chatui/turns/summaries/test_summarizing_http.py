@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from chatui.backends.base import Backend, SampleRequest
-from chatui.models import Message, Turn, User
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.store.transcripts import frame_of
-from chatui.turns import own_requests, running
-from chatui.turns.summaries import summarizing
+from chatui.turns import running, summarizing
+from chatui.turns import sampling as own_requests
 from renderer.summary import frame as summary_frame
 from tests.browser.relay import Relay
 from tests.llama.fixture import llama_server as llama_server

@@ -8,11 +8,11 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.backends.spec.definition import BackendSpec
+from chatui.backends.spec import BackendSpec
 from chatui.turns.ledger import Job
-from chatui.turns.opening.summary import summary_of
-from chatui.turns.summaries.summarizing import Summarizing
-from chatui.turns.summaries.turn_summary import TurnSummary
+from chatui.turns.opening import summary_of
+from chatui.turns.summaries import TurnSummary
+from chatui.turns.summarizing import Summarizing
 from chatui.usage.counting import Attribution
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY, SUMMARY_NAME

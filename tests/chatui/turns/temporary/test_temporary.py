@@ -13,13 +13,17 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, Folder, SearchEntry, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.message import SearchEntry
+from chatui.models.user import User
 from chatui.store import erasure
-from chatui.store.temporary import lifetime
+from chatui.store import temporary as lifetime
 from chatui.transfer import exports
 from chatui.turns import running
-from chatui.turns.temporary import ending, keeping
-from chatui.turns.titles import background
+from chatui.turns import temporary as ending
+from chatui.turns import temporary as keeping
+from chatui.turns import titles as background
 from tests.chatui.conftest import OPENING, signed_in, store
 from tests.chatui.erasure.test_person import file_bytes
 from tests.chatui.store.long_conversations import MODELS, long_conversation
@@ -93,7 +97,7 @@ def test_it_is_in_no_folder(ada: User) -> None:
 @pytest.mark.asyncio
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_tasks", tasks := set[asyncio.Task[None]]())
-    monkeypatch.setattr("chatui.turns.titles.background.title_prompt.first_title", lambda text: "")
+    monkeypatch.setattr("chatui.turns.titles.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
 
@@ -171,7 +175,7 @@ def test_one_that_cannot_be_erased_blocks_no_other_and_the_batch_is_limited(ada:
 
 def test_erasing_it_ends_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row, forgotten = temporary(ada), list[UUID]()
-    monkeypatch.setattr("chatui.tools.python.python_tool.forget_from_thread", forgotten.append)
+    monkeypatch.setattr("chatui.tools.python.tool.forget_from_thread", forgotten.append)
     set_until(row, -MINUTE)
     ending.end_overdue()
     assert forgotten == [row.pk]

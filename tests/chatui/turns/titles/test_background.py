@@ -16,11 +16,16 @@ from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleReq
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
 from chatui.display.search import search
-from chatui.models import Conversation, SearchEntry, Turn, UsageEntry, User
+from chatui.models.conversation import Conversation
+from chatui.models.message import SearchEntry
+from chatui.models.turn import Turn
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
 from chatui.turns import running
+from chatui.turns import titles as background
+from chatui.turns import titles as keeping
 from chatui.turns.slots import Slots
 from chatui.turns.start import Ask, Kind
-from chatui.turns.titles import background, keeping
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from tests.chatui.turns.test_statements import Statements
 from tests.chatui.turns.test_statements import statements as statements

@@ -14,9 +14,11 @@ from chatui import prompts
 from chatui.backends import registry
 from chatui.backends.base import Endpoint
 from chatui.model_servers import connected
-from chatui.models import Conversation, Turn, User
+from chatui.models.conversation import Conversation
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns.titles import background
+from chatui.turns import titles as background
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, message_event

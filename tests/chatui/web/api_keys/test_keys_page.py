@@ -7,7 +7,8 @@ import re
 import pytest
 from django.test import Client
 
-from chatui.models import ApiKey, User
+from chatui.models.programs import ApiKey
+from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import fails, fetch

@@ -9,9 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import Conversation, DocumentText, FileContent, StoredFile, User
-from chatui.store.documents import attached, pending_uploads
-from chatui.transfer import sent_files
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentText, FileContent, StoredFile
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.store import uploads as pending_uploads
+from chatui.transfer import files as sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded
 

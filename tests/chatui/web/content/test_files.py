@@ -9,9 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, StoredFile, User
-from chatui.store.files import storage
-from chatui.store.files.storage import FileDestination, NewFile
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
+from chatui.models.files import StoredFile
+from chatui.models.user import User
+from chatui.store import files as storage
+from chatui.store.files import FileDestination, NewFile
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.files.pictures import claiming, png
 

@@ -10,7 +10,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.support.environment import change
 from tests.support.places import ROOT
 

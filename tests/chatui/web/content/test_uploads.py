@@ -16,15 +16,20 @@ from django.utils import timezone
 
 from chatui.documents import kinds
 from chatui.documents.reading import Part, Reading, State
-from chatui.live.early_refusals import refusal_of
-from chatui.models import Conversation, DocumentPart, DocumentPassage, FileContent, StoredFile, User
-from chatui.store.documents import attached, passages, pending_uploads, texts
-from chatui.store.documents.texts import ExtractedText
-from chatui.store.files import storage
-from chatui.throttle import Throttle
-from chatui.transfer import scanning
-from chatui.transfer.upload_queue import UploadQueue
-from chatui.web.content import uploads
+from chatui.limits import Throttle
+from chatui.live.channel import refusal_of
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentPart, DocumentPassage, FileContent, StoredFile
+from chatui.models.user import User
+from chatui.store import documents as attached
+from chatui.store import documents as texts
+from chatui.store import files as storage
+from chatui.store import passages
+from chatui.store import uploads as pending_uploads
+from chatui.store.documents import ExtractedText
+from chatui.transfer import files as scanning
+from chatui.transfer.files import UploadQueue
+from chatui.web import files as uploads
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.documents.uploads import uploaded
 from tests.chatui.store.files.pictures import png
@@ -276,6 +281,6 @@ def test_no_database_connection_is_held_while_a_file_is_read(ada: User, monkeypa
 
 
 def test_a_temporary_refusal_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatui.transfer.file_intake._queue", UploadQueue(max_per_person=0))
+    monkeypatch.setattr("chatui.transfer.files._queue", UploadQueue(max_per_person=0))
     answer = upload(signed_in(ada))
     assert (answer.status_code, answer.json()["why"]) == (503, "busy") and not StoredFile.objects.exists()

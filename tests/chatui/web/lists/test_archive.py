@@ -6,9 +6,11 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.display import bin_and_archive, search
+from chatui.display import conversation_list as bin_and_archive
+from chatui.display import search
 from chatui.display.conversation_list import shown_list
-from chatui.models import Conversation, User
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from chatui.store import search_index, transcripts
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket

@@ -9,8 +9,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatui.display import bin_and_archive, conversation_actions
-from chatui.models import Conversation, User
+from chatui.display import conversation_actions
+from chatui.display import conversation_list as bin_and_archive
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 

@@ -11,14 +11,14 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import bin_and_archive
+from chatui.display import conversation_list as bin_and_archive
+from chatui.display import folders as actions
 from chatui.display.conversation_list import shown_list
-from chatui.display.folders import actions
-from chatui.display.folders.actions import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields
-from chatui.display.folders.folder_list import shown_folders
-from chatui.models import Conversation, Folder, User
+from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields, shown_folders
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
 from chatui.transfer import exports
-from chatui.web.lists import folders
+from chatui.web import folders
 from renderer.gate import Audience
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.long_conversations import long_conversation

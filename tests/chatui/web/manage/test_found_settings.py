@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from chatui.display import system as setting_groups
+from chatui.display import system as settings_in_force
 from chatui.env import Environment, environment
-from chatui.models import User
-from chatui.monitoring import setting_groups, settings_in_force
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 from tests.support.places import ROOT
 

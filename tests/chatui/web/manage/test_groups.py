@@ -6,9 +6,11 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts.people import people_list
-from chatui.accounts.second_factor import required
-from chatui.models import AuditEvent, RequiredFactor, SecondFactor, User
+from chatui.accounts import people as people_list
+from chatui.accounts import second_factor as required
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import RequiredFactor, SecondFactor
+from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 from tests.support.environment import change

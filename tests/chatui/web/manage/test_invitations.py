@@ -10,8 +10,10 @@ from django.contrib.auth.models import Group, Permission
 from django.core import mail
 
 from chatui.accounts import invitations
-from chatui.accounts.mails import sending
-from chatui.models import AuditEvent, Invitation, User
+from chatui.accounts import mail as sending
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import Invitation
+from chatui.models.user import User
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 

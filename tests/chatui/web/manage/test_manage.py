@@ -15,11 +15,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
+from chatui.display import readiness
+from chatui.display import system as settings_in_force
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import AuditEvent, Conversation, Invitation, Passkey, SecondFactor, Turn, User
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation
 from chatui.models.message import Author
-from chatui.monitoring import readiness, settings_in_force
+from chatui.models.sign_in import Invitation, Passkey, SecondFactor
+from chatui.models.turn import Turn
+from chatui.models.user import User
 from chatui.permissions import access, debug_requests
 from chatui.store import transcripts
 from renderer.frames import Frame, Header

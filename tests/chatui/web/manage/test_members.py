@@ -7,10 +7,11 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.accounts.people import account_actions
-from chatui.accounts.sign_in_rules import account_managers
+from chatui.accounts import account_managers
+from chatui.accounts import people as account_actions
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent, User
+from chatui.models.audit import AuditEvent
+from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from chatui.backends.spec.definition import BackendSpec
-from chatui.display.manage import servers
+from chatui.backends.spec import BackendSpec
+from chatui.display import model_servers as servers
 from chatui.model_servers import connected
-from chatui.models import User
+from chatui.models.user import User
 from tests.chatui.conftest import signed_in
 
 pytestmark = pytest.mark.django_db

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group
 
+from chatui import instructions as operators
+from chatui.accounts import groups as named_groups
 from chatui.accounts.checks import group_instructions_are_valid, named_groups_exist
-from chatui.accounts.people import named_groups
-from chatui.models import StoredBackend, User
-from chatui.permissions.by_group import sharing
-from chatui.prompts import operators
+from chatui.models.model_servers import StoredBackend
+from chatui.models.user import User
+from chatui.permissions import shares as sharing
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group, Permission
 
-from chatui.accounts.people import group_list
+from chatui.accounts import groups as group_list
 from chatui.audit_log.record import Visitor
-from chatui.models import AuditEvent
+from chatui.models.audit import AuditEvent
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change

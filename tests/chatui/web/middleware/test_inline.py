@@ -12,8 +12,8 @@ from django.contrib.sessions.models import Session
 from django.test import AsyncClient
 from django.utils.module_loading import import_string
 
-from chatui.models import User
-from chatui.web.middleware.inline import Inline
+from chatui.models.user import User
+from chatui.web.middleware import Inline
 from tests.chatui.api.asking import Program, new_key
 from tests.support.browser_socket import cookie_of
 

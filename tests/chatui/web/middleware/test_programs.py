@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import AsyncClient
 
-from chatui.models import User
-from chatui.web.language.middleware import LanguageMiddleware
+from chatui.models.user import User
+from chatui.web.middleware import LanguageMiddleware
 from tests.chatui.api.asking import key_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]

@@ -14,8 +14,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import OperationalError
 from django.test import Client
 
+from chatui.display import readiness
 from chatui.model_servers import connected
-from chatui.monitoring import readiness
 from tests.support.environment import change
 
 pytestmark = pytest.mark.django_db(transaction=True)

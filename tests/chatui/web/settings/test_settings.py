@@ -11,16 +11,18 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from chatui.accounts import profile
-from chatui.accounts.second_factor import enrollment
+from chatui.accounts import second_factor as enrollment
 from chatui.audit_log.record import Visitor
+from chatui.lifecycle import closing
 from chatui.model_servers import connected
-from chatui.models import AuditEvent, Conversation, Folder, ProvisionedAccount, User
-from chatui.models.accounts.closed_account import Cause
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation, Folder
 from chatui.models.keys import new_key
-from chatui.offboarding import closing
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.user import Cause, User
 from chatui.transfer import exports
 from chatui.turns import ledger
-from chatui.turns.opening.first_request import first_request
+from chatui.turns.opening import first_request
 from chatui.turns.start import Ask, Kind
 from renderer.frames import Role
 from tests.chatui.conftest import PASSWORD, make_person, signed_in, store

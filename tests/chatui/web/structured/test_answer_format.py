@@ -9,8 +9,9 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from chatui.json_schemas import answer_format as formats
-from chatui.models import Conversation, User
+from chatui import json_schemas as formats
+from chatui.models.conversation import Conversation
+from chatui.models.user import User
 
 pytestmark = pytest.mark.django_db
 

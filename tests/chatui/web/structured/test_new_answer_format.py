@@ -12,8 +12,9 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.urls import reverse
 
-from chatui.json_schemas import answer_format as formats
-from chatui.models import Conversation, Folder, User
+from chatui import json_schemas as formats
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
 from chatui.turns import running
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer

@@ -11,7 +11,10 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 
-from chatui.models import ApiKey, AuditEvent, ModelPrice, UsageCount, UsageEntry, UsageLimit, User
+from chatui.models.audit import AuditEvent
+from chatui.models.programs import ApiKey
+from chatui.models.usage import ModelPrice, UsageCount, UsageEntry, UsageLimit
+from chatui.models.user import User
 from chatui.usage import limits
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from renderer.errors import Location
-from renderer.ocml.scanning.cursor import Cursor, location_after
+from renderer.ocml.scanning import Cursor, location_after
 from tests.support.cases import for_each
 
 

@@ -11,7 +11,8 @@ from renderer.errors import Code, Location, ParseHeaderError, StreamTruncatedErr
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header
 from renderer.ocml import document
-from renderer.ocml.reader import DocumentOpened, Reader
+from renderer.ocml.reader import Reader
+from renderer.ocml.scanning import DocumentOpened
 from tests.support.cases import for_each
 
 BEGIN = "<|start|>user<|message|>"

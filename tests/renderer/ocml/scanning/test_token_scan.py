@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from renderer.ocml.scanning.token_scan import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, beginnings, held_back
+from renderer.ocml.scanning import BEGINNINGS, MAX_BEGINNING_CHARS, TOKEN, beginnings, held_back
 from renderer.tokens import Token
 from tests.support.cases import for_each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from renderer.ocml.scanning.utf8 import Utf8Pieces
+from renderer.ocml.scanning import Utf8Pieces
 
 TEXT = "aé한😀\ufffd\n"
 

@@ -1,0 +1,314 @@
+"""Finds or creates the account of a person who signs in with a provider, and links a provider's identity to a signed-in person's account.
+
+An account is found only by issuer and subject: somebody who can choose their name or e-mail address at a provider must not get into
+another person's account with the same one.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chatui.accounts import account_managers, invitations
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError
+from chatui.accounts.sign_in_settings import Provider
+from chatui.audit_log.record import Visitor, record
+from chatui.models.keys import new_key
+from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
+from chatui.models.sign_in import OutsideIdentity
+from chatui.models.user import User, check_looks
+from chatui.permissions.access import NotFoundError
+
+_NOT_OURS = re.compile(r"[^\w.@+-]+")
+_TRIES = 100
+
+
+def free_name(wanted: str, account: User | None = None) -> str:
+    """``wanted`` as an account name, with a number appended if another account's name looks alike.
+
+    ``account``: an account that may keep its own name. Names of emergency accounts are never chosen.
+    """
+    plain = _NOT_OURS.sub(".", unicodedata.normalize("NFKC", wanted)).strip(".")[:130] or "person"
+    for number in range(1, _TRIES):
+        name = plain if number == 1 else f"{plain}-{number}"
+        if not password_use.is_emergency(name) and _is_free(name, account):
+            return name
+    return f"person-{new_key().hex}"
+
+
+def _is_free(name: str, account: User | None) -> bool:
+    try:
+        User._meta.get_field("username").run_validators(name)
+        check_looks(name, account)
+    except ValidationError:
+        return False
+    return True
+
+
+MAX_GROUPS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class PersonClaims:
+    """A person's claims; a missing text is empty.
+
+    ``subject`` is the identity. ``email`` is empty unless verified. ``groups`` is None if the claim is missing, for example because of too
+    many groups or without the scope; that differs from being in no group. ``directory_groups``: the groups from the directory, which decide
+    about admission if the claim is missing. ``session``: the provider's id of its own session. ``directory_id``: the directory's id of the
+    person.
+    """
+
+    subject: str
+    name: str
+    email: str
+    groups: frozenset[str] | None
+    session: str = ""
+    directory_id: str = ""
+    directory_groups: frozenset[str] = frozenset()
+
+
+def read(provider: Provider, claims: Mapping[str, Any]) -> PersonClaims:
+    """Read the claims of a valid ID token."""
+    return PersonClaims(
+        str(claims["sub"]),
+        _name(claims),
+        _email(provider, claims),
+        _claimed_groups(provider, claims),
+        session=_short_text(claims.get("sid")),
+        directory_id=_short_text(claims.get(provider.scim_claim)),
+    )
+
+
+def admit(provider: Provider, person_claims: PersonClaims) -> None:
+    """Check that the operator admits this person. If both lists are set, both must match. Raises NotAdmittedError."""
+    groups = person_claims.directory_groups if person_claims.groups is None else person_claims.groups
+    if provider.enter_groups and not groups & set(provider.enter_groups):
+        raise NotAdmittedError("not in an admitted group")
+    domain = person_claims.email.rpartition("@")[2].lower()
+    if provider.enter_domains and domain not in {each.lower() for each in provider.enter_domains}:
+        raise NotAdmittedError("no verified address in an admitted domain")
+
+
+def _short_text(value: object) -> str:
+    return value if isinstance(value, str) and len(value) <= 255 else ""
+
+
+def _name(claims: Mapping[str, Any]) -> str:
+    for claim in ("preferred_username", "nickname", "name"):
+        if isinstance(value := claims.get(claim), str) and value.strip():
+            return value.strip()[:150]
+    return ""
+
+
+def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
+    value = claims.get("email")
+    if not isinstance(value, str) or len(value) > 254 or not (provider.addresses_are_verified or claims.get("email_verified") is True):
+        return ""
+    try:
+        validate_email(value)
+    except ValidationError:
+        return ""
+    return value
+
+
+def _claimed_groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
+    value: Any = claims
+    for name in provider.claim_path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    # Never split a text: names may contain commas. A text instead of a list is one group.
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or len(found) > MAX_GROUPS or not all(isinstance(each, str) for each in found):
+        return None
+    return frozenset(found)
+
+
+log = logging.getLogger(__name__)
+
+
+def sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> bool:
+    """Add the person to and remove them from groups that the provider manages, and no others. Call it in a transaction.
+
+    Returns whether anything changed. Without the claim nothing changes: a provider omits it for people in very many groups. An empty claim
+    removes them from all managed groups.
+
+    Raises:
+        LastAccountManagerError: no account manager would be left. Nothing was changed.
+    """
+    if person_claims.groups is None:
+        if provider.managed_groups or provider.staff:
+            # The person's id, not the name: names are often e-mail addresses, which only the audit log may contain.
+            log.warning("the provider %r sent no groups of a person, so they stay", provider.key, extra={"person": str(person.pk)})
+            record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
+        return False
+    was_staff = person.is_staff
+    try:
+        with account_managers.keep_last_manager(person):
+            changes = [
+                *_synced_groups(person, provider, provider.groups_for(person_claims.groups)),
+                *_staff(person, provider, person_claims.groups),
+            ]
+    except account_managers.LastAccountManagerError:
+        person.is_staff = was_staff
+        raise
+    for words in changes:
+        record("account changed", visitor, person.get_username(), detail=f"{words}, says {provider.key}")
+    return bool(changes)
+
+
+def _synced_groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
+    ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed_groups)}
+    current = set(person.groups.filter(name__in=provider.managed_groups).values_list("name", flat=True))
+    joined, left = sorted((wanted & set(ours)) - current), sorted(current - wanted)
+    person.groups.add(*(ours[name] for name in joined))
+    person.groups.remove(*(ours[name] for name in left))
+    return [*(f"joined group {name}" for name in joined), *(f"left group {name}" for name in left)]
+
+
+def _staff(person: User, provider: Provider, values: frozenset[str]) -> list[str]:
+    is_staff = bool(values & set(provider.staff))
+    if not provider.staff or is_staff == person.is_staff:
+        return []
+    person.is_staff = is_staff
+    person.save(update_fields=["is_staff"])
+    return ["is staff now" if is_staff else "is not staff any more"]
+
+
+def find_or_create_account(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str = "") -> User:
+    """The person's account, created at the first sign-in and updated from the provider's claims.
+
+    ``visitor``: not signed in yet, with their address. ``invitation`` (``id/token``) lets somebody sign up where the operator admits only
+    invited people; only a new account uses it up.
+
+    Raises:
+        NotAdmittedError: the operator does not let them in.
+        ClosedAccountError: the account is not active.
+    """
+    admit(provider, person_claims)
+    try:
+        with transaction.atomic():
+            return _find_or_create(visitor, provider, person_claims, invitation)
+    except (IntegrityError, ValidationError):
+        # Two simultaneous first sign-ins, or two people with one name: the other account exists now.
+        with transaction.atomic():
+            return _find_or_create(visitor, provider, person_claims, invitation)
+
+
+def connect(visitor: Visitor, provider: Provider, person_claims: PersonClaims) -> None:
+    """Link the identity to the account of ``visitor``, who is signed in and has just confirmed this. Recorded.
+
+    Raises:
+        LinkedElsewhereError: the identity belongs to another account, or this account already has an identity at the provider.
+        NotAdmittedError: the operator does not admit this identity, or this account allows only its password.
+    """
+    admit(provider, person_claims)
+    person = visitor.user
+    if person is None or not _may_use_provider(person):
+        raise NotAdmittedError("only the password opens this account")
+    try:
+        with transaction.atomic():
+            OutsideIdentity.objects.create(user=person, last_used_at=timezone.now(), **_columns(provider, person_claims))
+            record("identity connected", visitor, person.get_username(), detail=f"of {provider.key}")
+    except IntegrityError:
+        raise LinkedElsewhereError("the identity is already linked") from None
+
+
+def _find_or_create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> User:
+    identities = OutsideIdentity.objects.select_for_update(of=("self",)).select_related("user")
+    identity = identities.filter(issuer=provider.issuer, subject=person_claims.subject).first()
+    identity = identity or _link_provisioned(provider, person_claims) or _create(visitor, provider, person_claims, invitation)
+    person = identity.user
+    if not person.is_active:
+        raise ClosedAccountError("the account is not active")
+    if not _may_use_provider(person):
+        raise NotAdmittedError("only the password opens this account")
+    _update(visitor, identity, provider, person_claims)
+    if person_claims.groups is not None or not ProvisionedGroup.objects.filter(issuer=provider.issuer).exists():
+        _sync_groups(visitor, person, provider, person_claims)  # otherwise the directory has already set the groups
+    return person
+
+
+def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_claims: PersonClaims) -> None:
+    try:
+        sync_groups(visitor, person, provider, person_claims)
+    except LastAccountManagerError as error:
+        # The last account manager keeps their permissions: otherwise nobody could grant them any more.
+        record("account not changed", visitor, person.get_username(), detail=f"says {provider.key}: {error}")
+
+
+def _may_use_provider(person: User) -> bool:
+    # A superuser may do everything, so no other server may sign in as one.
+    return not person.is_superuser and not password_use.is_emergency(person.get_username())
+
+
+def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:
+    """The new identity of a person whom the provider's directory has already provisioned, found by the directory's id, never by name.
+
+    Raises ClosedAccountError if the directory has closed or deleted the account, so that they get no new one.
+    """
+    rows = ProvisionedAccount.objects.filter(issuer=provider.issuer, external_id=person_claims.directory_id)
+    found = rows.select_related("user").first() if person_claims.directory_id else None
+    if found is not None and not found.user.is_active:
+        raise ClosedAccountError("the account is not active")
+    if found is None or OutsideIdentity.objects.filter(user=found.user, issuer=provider.issuer).exists():
+        return None
+    return OutsideIdentity.objects.create(user=found.user, made_account=found.made_account, **_columns(provider, person_claims))
+
+
+def _create(visitor: Visitor, provider: Provider, person_claims: PersonClaims, invitation: str) -> OutsideIdentity:
+    if not provider.sign_up and not invitation:
+        raise NotAdmittedError("no account, and sign-up is off")
+    person: User = User.objects.create_user(
+        free_name(person_claims.name or person_claims.email.partition("@")[0]), email=person_claims.email
+    )
+    record("account created", visitor, person.get_username(), detail=f"with the first sign-in by {provider.key}")
+    if invitation:
+        _accept(visitor, invitation, person)
+    return OutsideIdentity.objects.create(user=person, made_account=True, **_columns(provider, person_claims))
+
+
+def _accept(visitor: Visitor, invitation: str, person: User) -> None:
+    invitation_id, _, token = invitation.partition("/")
+    try:
+        invitations.accept(visitor, invitation_id, token, person)
+    except NotFoundError:
+        raise NotAdmittedError("the invitation is no longer valid") from None
+
+
+def _columns(provider: Provider, person_claims: PersonClaims) -> dict[str, str]:
+    return {
+        "issuer": provider.issuer,
+        "subject": person_claims.subject,
+        "provider": provider.key,
+        "name": person_claims.name,
+        "directory_id": person_claims.directory_id,
+    }
+
+
+def _update(visitor: Visitor, identity: OutsideIdentity, provider: Provider, person_claims: PersonClaims) -> None:
+    """Update the identity. The account's name and e-mail address are updated only if the provider created the account."""
+    person = identity.user
+    if identity.made_account and person_claims.name and person_claims.name != identity.name:
+        name = free_name(person_claims.name, person)
+        if name != person.username:
+            record("account changed", visitor, person.username, detail=f"is called {name} now, says {provider.key}"[:200])
+            person.username = name
+            person.save(update_fields=["username", "name_skeleton", "folded_name_skeleton"])
+    if identity.made_account and person_claims.email and person_claims.email != person.email:
+        record("account changed", visitor, person.username, detail=f"has another e-mail address now, says {provider.key}")
+        person.email = person_claims.email
+        person.save(update_fields=["email"])
+    identity.name, identity.provider, identity.last_used_at = person_claims.name, provider.key, timezone.now()
+    identity.directory_id = person_claims.directory_id
+    identity.save(update_fields=["name", "provider", "last_used_at", "directory_id"])

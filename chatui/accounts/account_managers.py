@@ -1,0 +1,103 @@
+"""Protects the last account manager: somebody must always be able to sign in and manage accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.sign_in_settings import sign_in_file
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.sign_in import OutsideIdentity, Passkey
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+
+REASON = "nobody else could look after accounts"
+
+
+class LastAccountManagerError(Exception):
+    """The change would leave no account manager. ``name``: the affected account."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(REASON)
+        self.name = name
+
+
+def lock(others: Collection[UUID] = ()) -> None:
+    """Lock the rows of all account managers and of ``others``, in a fixed order, so that two changes cannot rely on each other's account.
+
+    Call it in a transaction. Check conditions again afterwards: data read before the lock may be out of date.
+    """
+    list(User.objects.select_for_update(no_key=True).filter(Q(pk__in=_managers()) | Q(pk__in=others)).order_by("pk").values_list("pk"))
+
+
+def lock_for(staff: User, others: Collection[UUID] = ()) -> User:
+    """As ``lock``, for the acting member of staff as well. Returns them as read after locking.
+
+    They may have lost permissions since their request began. Raises NotFoundError if their account is gone or closed.
+    """
+    lock([staff.pk, *others])
+    now: User | None = User.objects.filter(pk=staff.pk, is_active=True).first()
+    if now is None:
+        raise NotFoundError
+    return now
+
+
+def is_last(person: User) -> bool:
+    """Whether this person is an account manager, and the only one who could sign in. Call it in a transaction that holds the locks."""
+    lock([person.pk])
+    return _managers_who_can_sign_in() == [person.pk]
+
+
+@contextmanager
+def keep_last_manager(person: User) -> Iterator[None]:
+    """A context manager around a change to an account's permissions, which is rolled back if it leaves no account manager.
+
+    Raises:
+        LastAccountManagerError: no account manager would be left.
+    """
+    with transaction.atomic():
+        if not _managers().filter(pk=person.pk).exists() or not is_last(person):
+            yield
+            return
+        yield
+        if not _managers().filter(pk=person.pk).exists():
+            raise LastAccountManagerError(person.get_username())
+
+
+@contextmanager
+def require_manager_left(name: str, others: Collection[UUID] = ()) -> Iterator[None]:
+    """As ``keep_last_manager``, around any change on staff pages to the object called ``name``. ``others``: as for ``lock``."""
+    with transaction.atomic():
+        lock(others)
+        before = _managers_who_can_sign_in()
+        yield
+        if before and not _managers_who_can_sign_in():
+            raise LastAccountManagerError(name)
+
+
+def _managers_who_can_sign_in() -> list[UUID]:
+    return [each.pk for each in _managers() if _can_sign_in(each)]
+
+
+def _managers() -> QuerySet[User]:
+    found: QuerySet[User] = User.objects.with_perm("chatui.change_user", backend="django.contrib.auth.backends.ModelBackend")
+    return found.filter(is_staff=True)
+
+
+def _can_sign_in(person: User) -> bool:
+    """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
+    if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+        return True
+    if person.is_superuser or password_use.is_emergency(person.get_username()):
+        return False
+    file = sign_in_file()
+    issuers = [provider.issuer for provider in file.providers] + ([f"header:{file.header.name}"] if file.header else [])
+    return (
+        OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()
+        or ProvisionedAccount.objects.filter(user=person, issuer__in=issuers, deleted_at=None).exists()
+    )

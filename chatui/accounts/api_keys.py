@@ -1,0 +1,391 @@
+"""Checks the API key of a request and finds its owner. Reads the database each time, so that a revoked key stops working at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from chatui.audit_log.aggregation import RepeatedAction
+from chatui.audit_log.record import Visitor, record
+from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
+from chatui.models.programs import ApiKey
+from chatui.models.user import User
+from chatui.permissions import programs as reasoning
+from chatui.permissions.access import NotFoundError
+
+PREFIX_CHARS = 11
+"""The length of a key's prefix, which identifies the key on pages and in the audit log."""
+_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+_PATTERN = re.compile(r"cu_[a-z0-9]{8}_[A-Za-z0-9_-]{43}[0-9a-f]{8}")
+
+
+def new() -> str:
+    """A new key."""
+    name = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    body = f"cu_{name}_{secrets.token_urlsafe(32)}"
+    return body + _check_sum(body)
+
+
+def prefix_of(text: str) -> str | None:
+    """The prefix of a text that looks like a key; None for anything else."""
+    if not _PATTERN.fullmatch(text) or _check_sum(text[:-8]) != text[-8:]:
+        return None
+    return text[:PREFIX_CHARS]
+
+
+def digest_of(text: str) -> str:
+    """The stored form of a key: its SHA-256, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_sum(body: str) -> str:
+    return f"{zlib.crc32(body.encode()):08x}"
+
+
+WAY = "program"
+"""The audit log's value for requests with an API key."""
+WINDOW_SECONDS = 60
+
+# A valid key is never refused because of invalid ones from the same address, so this limit can be strict.
+_invalid_keys = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
+_refusals = RepeatedAction("API key refused", per_key=5, total=200)
+_requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
+
+
+class KeyRefusedError(Exception):
+    """The key does not exist or is no longer valid. The caller cannot tell which."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveKey:
+    """A key that was valid when it was checked, with its owner.
+
+    It does not contain the key itself. ``views_hidden``: the key may read raw reasoning, and its owner had the permission for it.
+    """
+
+    id: UUID
+    prefix: str
+    owner: User
+    models: frozenset[str]
+    for_responses: bool
+    for_chat: bool
+    per_minute: int
+    tools: frozenset[str] = frozenset()
+    views_hidden: bool = False
+    reads_all: bool = False
+
+    @property
+    def only_key(self) -> UUID | None:
+        """The key whose answers it may read: this key's id, or None for all keys of its owner."""
+        return None if self.reads_all else self.id
+
+    def may_use(self, choice: str) -> bool:
+        """Whether the key may use this model."""
+        return not self.models or choice in self.models
+
+
+def admit(text: str, address: str) -> LiveKey:
+    """Check the key of a request, and count the request against the key's rate limit.
+
+    Raises:
+        KeyRefusedError: the key is not valid.
+        MustWaitError: the key is not valid, and too many invalid keys came from this address.
+        ThrottledError: the key is valid, but was used too often within a minute.
+    """
+    row = _row(text)
+    if row is None:
+        _invalid_keys.admit(address)
+        raise KeyRefusedError
+    return _admit(row, address)
+
+
+def admit_again(key: LiveKey, address: str) -> LiveKey:
+    """Check the same key again, for another request over the same connection. Raises as ``admit``."""
+    row = _rows().filter(pk=key.id).first()
+    if row is None:
+        raise KeyRefusedError
+    return _admit(row, address)
+
+
+def valid_among(keys: Iterable[UUID]) -> set[UUID]:
+    """Which of these keys are still valid. One statement for all."""
+    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_valid(row)}
+
+
+def _admit(row: ApiKey, address: str) -> LiveKey:
+    if not is_valid(row):
+        _record_refused(row, address)
+        raise KeyRefusedError
+    if _exceeds_limit(row):
+        raise ThrottledError
+    _store_last_use(row)
+    return LiveKey(
+        id=row.pk,
+        prefix=row.prefix,
+        owner=row.owner,
+        models=frozenset(row.choices),
+        for_responses=row.for_responses,
+        for_chat=row.for_chat,
+        per_minute=row.per_minute,
+        views_hidden=_views_hidden(row),
+        reads_all=row.reads_all,
+        tools=frozenset(row.tools),
+    )
+
+
+def is_still_valid(key: LiveKey) -> bool:
+    """Whether the key is still valid, with all its permissions. Checked again while an answer is sent."""
+    row = _rows().filter(pk=key.id).first()
+    return row is not None and is_valid(row) and (not key.views_hidden or _views_hidden(row))
+
+
+def is_valid(row: ApiKey) -> bool:
+    """Whether the key is valid: neither revoked nor expired, and of an active account."""
+    is_expired = row.expires_at is not None and row.expires_at <= timezone.now()
+    return row.revoked_at is None and not is_expired and row.owner.is_active
+
+
+def _views_hidden(row: ApiKey) -> bool:
+    return row.views_hidden and reasoning.may_read(row.owner)
+
+
+def _row(text: str) -> ApiKey | None:
+    prefix = prefix_of(text)
+    row = _rows().filter(prefix=prefix).first() if prefix else None
+    return row if row is not None and constant_time_compare(row.digest, digest_of(text)) else None
+
+
+def _rows() -> QuerySet[ApiKey]:
+    return ApiKey.objects.select_related("owner")
+
+
+def _exceeds_limit(row: ApiKey) -> bool:
+    try:
+        return _requests.count(str(row.pk)) > row.per_minute
+    except CACHE_ERRORS:
+        return False  # allowed while the cache is unavailable, as for people who are signed in
+
+
+def _record_refused(row: ApiKey, address: str) -> None:
+    why = "revoked" if row.revoked_at else "account closed" if not row.owner.is_active else "expired"
+    _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {why}")
+
+
+def _store_last_use(row: ApiKey) -> None:
+    today = timezone.now().date()
+    if row.last_used_on != today:
+        unused = Q(last_used_on=None) | Q(last_used_on__lt=today)
+        ApiKey.objects.filter(unused, pk=row.pk).update(last_used_on=today)
+
+
+CREATED, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
+CREATED_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
+REVOKED_WITH_ACCOUNT = "revoke API key with the account"
+NAME_CHARS = 60
+MAX_KEYS = 20
+"""The most valid keys that one person may have."""
+MAX_PER_MINUTE = 600
+
+
+class TooManyKeysError(Exception):
+    """The person already has the maximum number of keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewKeyOptions:
+    """The options of a new key.
+
+    ``models``: the model choices that it may use, empty for all. ``tools``: names of the product's tools that models may call for it.
+    ``days`` None: it never expires. ``views_hidden``: it may read raw reasoning. ``reads_all``: it may also read responses that the owner's
+    other keys requested.
+    """
+
+    name: str
+    for_responses: bool
+    for_chat: bool
+    models: tuple[str, ...] = ()
+    per_minute: int = 60
+    days: int | None = 90
+    views_hidden: bool = False
+    reads_all: bool = False
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedKey:
+    """A new key. ``text`` is shown once and never stored."""
+
+    id: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key in its owner's list."""
+
+    id: str
+    name: str
+    prefix: str
+    made_at: datetime
+    ends_at: datetime | None
+    last_used_on: date | None
+    for_responses: bool
+    for_chat: bool
+    models: tuple[str, ...]
+    per_minute: int
+    views_hidden: bool
+    reads_all: bool
+    tools: tuple[str, ...] = ()
+
+    @property
+    def formats(self) -> str:
+        """The names of the API formats that the key may use."""
+        formats = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        return " · ".join(name for name, is_allowed in formats.items() if is_allowed)
+
+
+def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
+    """Create a key for the visitor. Recorded.
+
+    Raises:
+        NotFoundError: nobody is signed in, or the key is to read raw reasoning and the visitor may not.
+        TooManyKeysError: they already have MAX_KEYS.
+    """
+    person = visitor.user
+    if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
+        raise NotFoundError
+    return _create(visitor, person, wanted, CREATED)
+
+
+def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -> CreatedKey:
+    """Create a key for an account that nobody can sign in to. The caller has checked that the visitor may change the account. Recorded.
+
+    Raises:
+        NotFoundError: somebody can sign in to it, the account is closed, or the key is to read raw reasoning and the account or the visitor
+            may not.
+        TooManyKeysError: as for ``create``.
+    """
+    maker = visitor.user
+    if maker is None or not is_service_account(account):
+        raise NotFoundError
+    if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
+        raise NotFoundError
+    return _create(visitor, account, wanted, CREATED_FOR_ACCOUNT)
+
+
+def is_service_account(account: User) -> bool:
+    """Whether nobody can sign in to this account, or ever has.
+
+    Otherwise staff could remove a person's password to get a key to that person's data.
+    """
+    is_nobodys = account.is_active and not account.has_usable_password() and account.last_login is None
+    # A directory creates accounts before people first sign in: a key created before then could read what they write later.
+    return is_nobodys and not account.provisioned_accounts.exists() and not account.outside_identities.exists()
+
+
+def _create(visitor: Visitor, person: User, wanted: NewKeyOptions, action: str) -> CreatedKey:
+    maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
+    text = new()
+    with transaction.atomic():
+        # Locked, so that two simultaneous requests cannot exceed the limit.
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)
+        if _valid_keys(person).count() >= MAX_KEYS:
+            raise TooManyKeysError
+        row = ApiKey.objects.create(
+            owner=person,
+            name=wanted.name[:NAME_CHARS],
+            prefix=text[:PREFIX_CHARS],
+            digest=digest_of(text),
+            choices=list(wanted.models),
+            tools=list(wanted.tools),
+            for_responses=wanted.for_responses,
+            for_chat=wanted.for_chat,
+            per_minute=min(wanted.per_minute, MAX_PER_MINUTE),
+            views_hidden=wanted.views_hidden,
+            reads_all=wanted.reads_all,
+            made_by_name=maker,
+            expires_at=None if wanted.days is None else timezone.now() + timedelta(days=wanted.days),
+        )
+        ends = "without end" if wanted.days is None else f"for {wanted.days} days"
+        reads = ", reads raw reasoning" if wanted.views_hidden else ""
+        with_tools = f", tools: {', '.join(wanted.tools)}" if wanted.tools else ""
+        record(action, visitor, person.get_username(), detail=f"{row.prefix}, {ends}{reads}{with_tools}"[:200])
+    return CreatedKey(str(row.pk), text)
+
+
+def keys_of(person: User) -> list[ListedKey]:
+    """The person's valid keys, the newest first."""
+    return [_listed(row) for row in _valid_keys(person).order_by("-created_at")]
+
+
+def revoke_own(visitor: Visitor, key_id: UUID) -> None:
+    """Revoke one of the visitor's own keys, which stops working at once. Recorded.
+
+    Raises NotFoundError if it is not theirs or no longer valid.
+    """
+    row = _valid_keys(visitor.user).filter(pk=key_id).first() if visitor.user else None
+    if row is None:
+        raise NotFoundError
+    _revoke(visitor, [row], REVOKED)
+
+
+def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
+    """Revoke keys of any owner, and return how many were still valid. The caller has checked the permission. Recorded."""
+    return _revoke(visitor, rows, REVOKED_BY_ADMIN)
+
+
+def revoke_with_password(visitor: Visitor, person: User) -> int:
+    """Revoke all keys of a person whose password has changed, and return how many. Recorded.
+
+    Somebody who knew the old password may have created them.
+    """
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_PASSWORD)
+
+
+def revoke_with_account(visitor: Visitor, person: User) -> int:
+    """Revoke all keys of a person whose account is being closed, and return how many. Recorded."""
+    return _revoke(visitor, list(_valid_keys(person).select_related("owner")), REVOKED_WITH_ACCOUNT)
+
+
+def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
+    revoked = 0
+    with transaction.atomic():
+        for row in rows:
+            if ApiKey.objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=timezone.now()):
+                record(action, visitor, row.owner.get_username(), detail=row.prefix)
+                revoked += 1
+    return revoked
+
+
+def _valid_keys(person: User) -> QuerySet[ApiKey]:
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return ApiKey.objects.filter(not_expired, owner=person, revoked_at=None)
+
+
+def _listed(row: ApiKey) -> ListedKey:
+    return ListedKey(
+        id=str(row.pk),
+        name=row.name,
+        prefix=row.prefix,
+        made_at=row.created_at,
+        ends_at=row.expires_at,
+        last_used_on=row.last_used_on,
+        for_responses=row.for_responses,
+        for_chat=row.for_chat,
+        models=tuple(str(choice) for choice in row.choices),
+        per_minute=row.per_minute,
+        views_hidden=row.views_hidden,
+        reads_all=row.reads_all,
+        tools=tuple(str(name) for name in row.tools),
+    )

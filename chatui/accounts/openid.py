@@ -1,0 +1,448 @@
+"""Fetches a provider's metadata and keys (OpenID Connect Discovery 1.0), and caches them for an hour."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import hashlib
+import json
+import secrets
+import ssl
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import httpx
+from django.core.cache import cache
+from django.utils.crypto import constant_time_compare
+
+from chatui.accounts.sign_in_settings import Provider, is_safe_address
+from chatui.codes import ProductCode
+from chatui.limits import CACHE_ERRORS
+
+if TYPE_CHECKING:
+    from joserfc import jwt
+    from joserfc.jwk import KeySet
+
+
+class SingleSignOnError(Exception):
+    """The sign-in failed. ``why`` is a fixed text for the audit log; it never quotes what the provider or a visitor sent."""
+
+    code = ProductCode.SIGN_IN_FAILED
+    status = 400
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class ProviderUnavailableError(SingleSignOnError):
+    """The provider does not respond, or its response is unusable."""
+
+    code = ProductCode.SIGN_IN_AWAY
+    status = 503
+
+
+class BadSignInError(SingleSignOnError):
+    """The response does not match the request: forged, replayed, expired, or refused by the provider."""
+
+
+class NotAdmittedError(SingleSignOnError):
+    """The provider knows this person, but the operator does not admit them."""
+
+    code = ProductCode.SIGN_IN_REFUSED
+    status = 403
+
+
+class ClosedAccountError(SingleSignOnError):
+    """The account is not active."""
+
+    code = ProductCode.ACCOUNT_CLOSED
+    status = 403
+
+
+class LinkedElsewhereError(SingleSignOnError):
+    """The identity is linked to another account, or the account already has an identity at this provider."""
+
+    code = ProductCode.LINKED_ELSEWHERE
+    status = 409
+
+
+SECONDS = 5.0
+MAX_BYTES = 512 * 1024
+
+
+def get(address: str, *, bearer: str = "") -> dict[str, Any]:
+    """The JSON object at ``address``. Raises ProviderUnavailableError."""
+    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+    status, found = _request("GET", address, headers=headers)
+    if status != 200:
+        raise ProviderUnavailableError(f"the provider responded with status {status}")
+    return found
+
+
+def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
+    """Send a form and return the JSON object in the response.
+
+    Raises ProviderUnavailableError, or BadSignInError if the provider refuses the request.
+    """
+    status, found = _request("POST", address, data=dict(fields), auth=auth)
+    if status in (400, 401, 403):
+        raise BadSignInError("the provider did not accept the code")
+    if status != 200:
+        raise ProviderUnavailableError(f"the provider responded with status {status}")
+    return found
+
+
+def _request(method: str, address: str, **options: Any) -> tuple[int, dict[str, Any]]:
+    if not is_safe_address(address):
+        raise ProviderUnavailableError("the provider's metadata has an address without https")
+    try:
+        with (
+            httpx.Client(timeout=SECONDS, follow_redirects=False, verify=_tls()) as client,
+            client.stream(method, address, **_with_accept(options)) as response,
+        ):
+            return response.status_code, _object(_body(response), response.status_code)
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        # Only the type: the messages of these errors may quote an address with its parameters.
+        raise ProviderUnavailableError(f"the provider cannot be reached ({type(error).__name__})") from None
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """A shared context: reading all certificates takes longer than most requests."""
+    return httpx.create_ssl_context()
+
+
+def _with_accept(options: dict[str, Any]) -> dict[str, Any]:
+    return options | {"headers": {**options.get("headers", {}), "Accept": "application/json"}}
+
+
+def _body(response: httpx.Response) -> bytes:
+    until, body = time.monotonic() + SECONDS, b""
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > MAX_BYTES or time.monotonic() > until:
+            raise ProviderUnavailableError("the provider's response is too long or too slow")
+    return body
+
+
+def _object(body: bytes, status: int) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    if status == 200:
+        raise ProviderUnavailableError("the provider's response is not a JSON object")
+    return {}
+
+
+CACHE_SECONDS = 3600.0
+RETRY_SECONDS = 30.0
+"""How long to wait before fetching again after an unknown key or a failure, so that forged tokens cannot cause unlimited requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A provider's addresses; ``user_info`` is empty if it has none. ``takes_basic``: it accepts HTTP Basic for the client's secret.
+    ``names_issuer``: its responses name the issuer (RFC 9207)."""
+
+    authorization: str
+    token: str
+    keys: str
+    user_info: str
+    takes_basic: bool
+    names_issuer: bool
+
+
+_metadata: dict[str, tuple[float, Metadata]] = {}
+_keys: dict[str, tuple[float, KeySet]] = {}
+_failed: dict[str, float] = {}
+_fetch_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
+def metadata_of(provider: Provider) -> Metadata:
+    """The provider's addresses. Raises ProviderUnavailableError."""
+    cached = _metadata.get(provider.issuer)
+    if cached and time.monotonic() - cached[0] < CACHE_SECONDS:
+        return cached[1]
+    found = _read_metadata(provider, get(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"))
+    _metadata[provider.issuer] = (time.monotonic(), found)
+    return found
+
+
+def keys_of(provider: Provider, key_id: str | None) -> KeySet:
+    """The provider's signing keys, fetched again if ``key_id`` is not among them. Raises ProviderUnavailableError.
+
+    Anybody can send a token, so only one request fetches keys at a time, and none for a while after a failure.
+    """
+    from joserfc.errors import JoseError  # as in ``id_tokens``
+    from joserfc.jwk import KeySet
+
+    if (found := _cached_keys(provider, key_id)) is not None:
+        return found
+    with _fetch_locks[provider.issuer]:
+        # A request that waited finds the keys that the previous one fetched.
+        if (found := _cached_keys(provider, key_id)) is not None:
+            return found
+        if time.monotonic() - _failed.get(provider.issuer, -RETRY_SECONDS) < RETRY_SECONDS:
+            raise ProviderUnavailableError("the provider's keys could not be fetched a moment ago")
+        try:
+            found = KeySet.import_key_set(get(metadata_of(provider).keys))  # type: ignore[arg-type]
+        except ProviderUnavailableError:
+            _failed[provider.issuer] = time.monotonic()
+            raise
+        except (JoseError, KeyError, TypeError, ValueError):
+            _failed[provider.issuer] = time.monotonic()
+            raise ProviderUnavailableError("the provider's keys cannot be read") from None
+        _keys[provider.issuer] = (time.monotonic(), found)
+        return found
+
+
+def _cached_keys(provider: Provider, key_id: str | None) -> KeySet | None:
+    cached = _keys.get(provider.issuer)
+    if cached is None:
+        return None
+    is_known = key_id is None or any(key.kid == key_id for key in cached[1].keys)
+    return cached[1] if time.monotonic() - cached[0] < (CACHE_SECONDS if is_known else RETRY_SECONDS) else None
+
+
+def clear_cache() -> None:
+    """Clear the cache, so that the next sign-in fetches everything again."""
+    _metadata.clear()
+    _keys.clear()
+    _failed.clear()
+
+
+def _read_metadata(provider: Provider, document: dict[str, Any]) -> Metadata:
+    if document.get("issuer") != provider.issuer:
+        raise ProviderUnavailableError("the provider's metadata is of another issuer")
+    addresses = [document.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+    user_info = document.get("userinfo_endpoint") or ""
+    if not all(isinstance(address, str) and is_safe_address(address) for address in (*addresses, user_info or provider.issuer)):
+        raise ProviderUnavailableError("the provider's metadata has an address without https")
+    methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    return Metadata(
+        str(addresses[0]),
+        str(addresses[1]),
+        str(addresses[2]),
+        str(user_info),
+        takes_basic="client_secret_basic" in methods if isinstance(methods, list) else True,
+        names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+"""Signatures with a key pair. With "none" or a shared secret, anybody or any other client could forge a token."""
+
+LEEWAY_SECONDS = 120
+ID_TOKEN_AGE_SECONDS = 600
+MAX_CHARS = 64 * 1024
+
+
+def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
+    """The claims of a valid token. Raises BadSignInError for an invalid one, and ProviderUnavailableError if the keys cannot be fetched."""
+    from joserfc import jwt  # imported late: 7 MB with cryptography, needed only if a provider is configured
+
+    registry = jwt.JWTClaimsRegistry(
+        leeway=LEEWAY_SECONDS,
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
+        nonce={"essential": True, "value": nonce},
+        sub={"essential": True},
+        exp={"essential": True},
+        iat={"essential": True},
+    )
+    claims = signed_claims(provider, token, registry)
+    _check_other_claims(provider, claims)
+    return claims
+
+
+def signed_claims(provider: Provider, token: object, registry: jwt.JWTClaimsRegistry) -> dict[str, Any]:
+    """The claims of a token that this provider has signed, if the registry accepts them. Raises as ``claims_of``."""
+    from joserfc import jws, jwt  # as above
+    from joserfc.errors import JoseError
+
+    if not isinstance(token, str) or not token or len(token) > MAX_CHARS:
+        raise BadSignInError("there is no token")
+    try:
+        key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
+        keys = keys_of(provider, key_id if isinstance(key_id, str) else None)
+        claims: dict[str, Any] = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        registry.validate(claims)
+    except (JoseError, ValueError, TypeError, RecursionError) as error:
+        raise BadSignInError(f"the token is not valid ({type(error).__name__})") from None
+    return claims
+
+
+def _check_other_claims(provider: Provider, claims: dict[str, Any]) -> None:
+    audience = claims["aud"]
+    others = [audience] if isinstance(audience, str) else audience
+    if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
+        raise BadSignInError("the ID token is for another client")
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > ID_TOKEN_AGE_SECONDS + LEEWAY_SECONDS:
+        raise BadSignInError("the ID token is too old")
+    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
+        raise BadSignInError("the ID token has no valid subject")
+
+
+TIMEOUT_SECONDS = 600
+"""How long a sign-in may take at the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSignIn:
+    """A sign-in in progress: stored in the session of the browser that started it, and valid for one response.
+
+    ``after`` is the path to redirect to afterwards. ``connects``: the key of a signed-in person who links the identity to their account,
+    else empty. ``invitation``: the id and token of the invitation that they used, else empty.
+    """
+
+    provider: str
+    after: str = ""
+    connects: str = ""
+    invitation: str = ""
+    state: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)
+    at: float = field(default_factory=time.time)
+
+    def dump(self) -> dict[str, Any]:
+        """The values to store in the session."""
+        return asdict(self)
+
+
+def authorization_url(provider: Provider, pending: PendingSignIn, back: str) -> str:
+    """The address to redirect the browser to. The provider redirects it back to ``back``. Raises ProviderUnavailableError."""
+    digest = hashlib.sha256(pending.verifier.encode()).digest()
+    fields = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": back,
+        "scope": " ".join(provider.scopes),
+        "state": pending.state,
+        "nonce": pending.nonce,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+    }
+    endpoint = metadata_of(provider).authorization
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}"
+
+
+def fetch_claims(provider: Provider, pending: PendingSignIn, response: Mapping[str, str], back: str) -> dict[str, Any]:
+    """The provider's claims about the person, from its response at ``back``. Raises BadSignInError and ProviderUnavailableError."""
+    if pending.provider != provider.key or not constant_time_compare(pending.state, response.get("state", "")):
+        raise BadSignInError("this browser did not start this sign-in")
+    if time.time() - pending.at > TIMEOUT_SECONDS:
+        raise BadSignInError("it took too long")
+    metadata = metadata_of(provider)
+    if response.get("iss", "" if metadata.names_issuer else provider.issuer) != provider.issuer:
+        raise BadSignInError("the response is from another issuer")
+    if "error" in response or not response.get("code"):
+        raise BadSignInError("the provider did not sign the person in")
+    tokens = _tokens(provider, metadata, pending, response["code"], back)
+    signed = claims_of(provider, tokens.get("id_token"), pending.nonce)
+    return _with_user_info(metadata, tokens, signed)
+
+
+def _tokens(provider: Provider, metadata: Metadata, pending: PendingSignIn, code: str, back: str) -> dict[str, Any]:
+    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": pending.verifier}
+    try:
+        secret = provider.secret()
+    except (OSError, UnicodeDecodeError):
+        raise ProviderUnavailableError("the client's secret cannot be read") from None
+    if secret and metadata.takes_basic:
+        # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
+        return post(metadata.token, fields, (quote(provider.client_id, safe=""), quote(secret, safe="")))
+    return post(metadata.token, fields | {"client_id": provider.client_id} | ({"client_secret": secret} if secret else {}), None)
+
+
+def _with_user_info(metadata: Metadata, tokens: dict[str, Any], signed: dict[str, Any]) -> dict[str, Any]:
+    """The claims, completed with those from the user-info address. Signed claims take precedence."""
+    bearer = tokens.get("access_token")
+    if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
+        return signed
+    more = get(metadata.user_info, bearer=bearer)
+    if more.get("sub") != signed["sub"]:
+        # Section 5.3.2: otherwise one person's ID token could be combined with another person's groups.
+        raise BadSignInError("the ID token and the user info are about two people")
+    return {**more, **signed}
+
+
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LOGOUT_TOKEN_AGE_SECONDS = 300
+_RESERVED_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderLogout:
+    """Whom the provider has signed out: everywhere (``subject``), or in one of its sessions (``session``). One of them may be empty."""
+
+    subject: str
+    session: str
+
+
+@contextlib.contextmanager
+def use(provider: Provider, token: object) -> Iterator[ProviderLogout]:
+    """A context manager around the logout, with the content of the token. A token works once; after a failed logout it may be sent again.
+
+    Raises:
+        BadSignInError: the token is not valid, or was used before.
+        ProviderUnavailableError: the keys cannot be fetched.
+    """
+    found, token_id = _read_logout_token(provider, token)
+    digest = hashlib.sha256(f"{provider.issuer} {token_id}".encode()).hexdigest()
+    key = f"chatui:logout:{digest}"
+    # While the cache is unavailable, a replayed token can end sessions again; not ending them at all would be worse.
+    with contextlib.suppress(*CACHE_ERRORS):
+        # Reserved only for a short time at first: if this process dies, the provider's next attempt must still work.
+        if not cache.add(key, 1, _RESERVED_SECONDS):
+            raise BadSignInError("the logout token was used before")
+    try:
+        yield found
+    except BaseException:
+        with contextlib.suppress(*CACHE_ERRORS):
+            cache.delete(key)
+        raise
+    with contextlib.suppress(*CACHE_ERRORS):
+        cache.set(key, 1, LOGOUT_TOKEN_AGE_SECONDS + 2 * LEEWAY_SECONDS)
+
+
+def _read_logout_token(provider: Provider, token: object) -> tuple[ProviderLogout, str]:
+    """The content of the token, and its id."""
+    from joserfc import jwt  # as in ``id_tokens``
+
+    registry = jwt.JWTClaimsRegistry(
+        leeway=LEEWAY_SECONDS,
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
+        iat={"essential": True},
+        jti={"essential": True},
+        events={"essential": True},
+    )
+    claims = signed_claims(provider, token, registry)
+    # An ID token has a nonce and no events: a stolen ID token must not be able to sign its person out.
+    if "nonce" in claims or not isinstance(claims["events"], dict) or not isinstance(claims["events"].get(EVENT), dict):
+        raise BadSignInError("the token is not a logout token")
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > LOGOUT_TOKEN_AGE_SECONDS + LEEWAY_SECONDS:
+        raise BadSignInError("the logout token is too old")
+    found = ProviderLogout(_claim_text(claims.get("sub", "")), _claim_text(claims.get("sid", "")))
+    if not found.subject and not found.session:
+        raise BadSignInError("the logout token has no subject or session")
+    token_id = _claim_text(claims["jti"])
+    if not token_id:
+        raise BadSignInError("the logout token has no id")
+    return found, token_id
+
+
+def _claim_text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > 255:
+        raise BadSignInError("the logout token is malformed")
+    return value

@@ -1,0 +1,372 @@
+"""Account managers' actions: set groups and staff status, end sessions, remove the second factor, invite people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from uuid import UUID
+
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from chatui.accounts import account_managers, invitations
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.account_managers import LastAccountManagerError
+from chatui.accounts.sign_in_settings import sign_in_file
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models.sign_in import Invitation, Passkey, RequiredFactor, SecondFactor
+from chatui.models.usage import UsageEntry
+from chatui.models.user import User
+from chatui.permissions import administration, four_eyes
+from chatui.permissions import administration as catalogue
+from chatui.permissions import administration as inviting
+from chatui.permissions.access import NotFoundError, person_of
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSnapshot:
+    """A snapshot of an account or group: its name, and the names of its states, groups and permissions."""
+
+    name: str
+    states: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    password: str = field(default="", repr=False)
+    address: str | None = field(default=None, repr=False)
+
+
+def snapshot(row: User | Group) -> AccountSnapshot:
+    """A snapshot of the row in the database, without the changes that a form has already made to ``row``."""
+    if isinstance(row, Group):
+        group = Group.objects.get(pk=row.pk)
+        return AccountSnapshot(f"group {group.name}", permissions=_words(group.permissions.all()))
+    user = User.objects.get(pk=row.pk)
+    states = {"active": user.is_active, "staff": user.is_staff, "superuser": user.is_superuser}
+    return AccountSnapshot(
+        user.get_username(),
+        frozenset(name for name, is_so in states.items() if is_so),
+        frozenset(user.groups.values_list("name", flat=True)),
+        _words(user.user_permissions.all()),
+        user.password,
+        user.email,
+    )
+
+
+def record_created(visitor: Visitor, row: User | Group) -> None:
+    """Record a new account or group, and each permission that it starts with."""
+    now = snapshot(row)
+    _record(visitor, row, "created", now, "")
+    for words in _changes(AccountSnapshot(now.name, frozenset({"active"}) & now.states), now):
+        _record(visitor, row, "changed", now, words)
+
+
+def record_changed(visitor: Visitor, row: User | Group, before: AccountSnapshot) -> None:
+    """Record one line for each difference."""
+    now = snapshot(row)
+    for words in _changes(before, now):
+        _record(visitor, row, "changed", before, words)
+
+
+def record_deleted(visitor: Visitor, row: User | Group) -> None:
+    """Record a deletion, before it is carried out."""
+    now = snapshot(row)
+    members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
+    _record(visitor, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
+
+
+def _record(visitor: Visitor, row: User | Group, what: str, about: AccountSnapshot, detail: str) -> None:
+    kind = "group" if isinstance(row, Group) else "account"
+    record(f"{kind} {what}", visitor, about.name, detail=detail)
+    # Changing a group changes what its members may do.
+    changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
+    four_eyes.record_change(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
+
+
+def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
+    if before.name != now.name:
+        yield f"is called {now.name} now"
+    if before.address is not None and before.address != now.address:
+        yield "has another e-mail address now"
+    if before.password and before.password != now.password:
+        yield "has a new password, set by staff"
+    yield from (f"is {state} now" for state in sorted(now.states - before.states))
+    yield from (f"is not {state} any more" for state in sorted(before.states - now.states))
+    yield from (f"joined group {name}" for name in sorted(now.groups - before.groups))
+    yield from (f"left group {name}" for name in sorted(before.groups - now.groups))
+    yield from (f"may now: {words}" for words in sorted(now.permissions - before.permissions))
+    yield from (f"may not any more: {words}" for words in sorted(before.permissions - now.permissions))
+
+
+def _words(permissions: object) -> frozenset[str]:
+    rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
+    return frozenset(catalogue.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)
+
+
+MAX_INVITED = 50
+"""The most people that can be invited at once."""
+
+
+def set_groups(visitor: Visitor, person_id: UUID, chosen: Collection[int], *, is_staff: bool) -> None:
+    """Set somebody's groups, among those that the member of staff may assign, and their staff status. Other groups stay. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``.
+        LastAccountManagerError: no other account manager would be left; recorded, and nothing is changed.
+    """
+    with _changing(visitor, person_id) as person:
+        _set_groups(visitor, person, chosen, is_staff=is_staff)
+
+
+def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) -> User:
+    """Add somebody to a group, or remove them from it. Recorded.
+
+    Raises:
+        NotFoundError: as ``changeable``, and if the member of staff may not assign the group.
+        LastAccountManagerError: as ``set_groups``.
+    """
+    with _changing(visitor, person_id) as person:
+        if not administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).filter(pk=group.pk).exists():
+            raise NotFoundError
+        before = snapshot(person)
+        (person.groups.add if is_in else person.groups.remove)(group)
+        record_changed(visitor, person, before)
+    return person
+
+
+@transaction.atomic
+def end_sessions(visitor: Visitor, person_id: UUID) -> User:
+    """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
+    person = locked(visitor, person_id)
+    session_list.end_all_of(visitor, person)
+    return person
+
+
+def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
+    """Remove the second factor of a person who has lost it. Recorded.
+
+    Raises as ``set_groups``: without a password, a passkey may be the last account manager's only sign-in method.
+    """
+    with _changing(visitor, person_id) as person:
+        enrollment.remove(visitor, person)
+    return person
+
+
+def changeable(visitor: Visitor, person_id: UUID) -> User:
+    """The account with that key, if the visitor may change it now.
+
+    Permissions are read again, not taken from the request. Raises NotFoundError for all others.
+    """
+    person: User | None = User.objects.filter(pk=person_id).first()
+    staff: User | None = User.objects.filter(pk=person_of(visitor).pk).first()
+    if person is None or staff is None or not administration.may_change(staff, person):
+        raise NotFoundError
+    return person
+
+
+def locked(visitor: Visitor, person_id: UUID) -> User:
+    """As ``changeable``, after locking that account and the visitor's, so that neither's permissions change until the transaction ends."""
+    account_managers.lock([person_id, person_of(visitor).pk])
+    return changeable(visitor, person_id)
+
+
+def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: int) -> list[tuple[str, str]]:
+    """Create an invitation for each note, or none at all. Each is recorded.
+
+    Returns the notes with the paths of their links, which are not stored.
+
+    Raises:
+        NotFoundError: the visitor may not invite people, or not into that group.
+        TooManyInvitedError: too many were invited within an hour.
+    """
+    if not inviting.may_invite(person_of(visitor), group):
+        raise NotFoundError
+    invitations.admit(person_of(visitor), len(notes))
+    with transaction.atomic():
+        if not inviting.may_invite(account_managers.lock_for(person_of(visitor)), group):
+            raise NotFoundError
+        return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
+
+
+@transaction.atomic
+def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
+    """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
+    row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
+    if row is None or not inviting.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
+        raise NotFoundError
+    invitations.revoke(visitor, [row])
+
+
+@contextmanager
+def _changing(visitor: Visitor, person_id: UUID) -> Iterator[User]:
+    """The account, locked while it is changed.
+
+    The visitor's permission is checked after locking: meanwhile the account may have gained permissions, or the visitor may have lost
+    theirs.
+    """
+    name = changeable(visitor, person_id).get_username()
+    try:
+        with account_managers.require_manager_left(name, [person_id]):
+            yield changeable(visitor, person_id)
+    except LastAccountManagerError as error:
+        record("account not changed", visitor, error.name, detail=f"by staff: {error}")
+        raise
+
+
+def _set_groups(visitor: Visitor, person: User, chosen: Collection[int], *, is_staff: bool) -> None:
+    before = snapshot(person)
+    given = set(administration.assignable_groups(User.objects.get(pk=person_of(visitor).pk)).values_list("pk", flat=True))
+    others = set(person.groups.values_list("pk", flat=True)) - given
+    person.groups.set(others | (given & set(chosen)))
+    User.objects.filter(pk=person.pk).update(is_staff=is_staff)
+    record_changed(visitor, person, before)
+
+
+PAGE = 50
+FILTERS = ("", "active", "closed", "staff", "debug")
+"""The filters of the list: everybody, people whose account is open or closed, staff, and staff who may see hidden channels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPerson:
+    """A person in the list.
+
+    ``last_seen_on``: the last day (UTC) on which they signed in or asked a question; None for never. ``ways``: the names of the sign-in
+    services that they use. ``has_password``: they can sign in with a password. ``may_debug``: they are staff and may see hidden channels.
+    """
+
+    id: UUID
+    name: str
+    full_name: str
+    groups: tuple[str, ...]
+    ways: tuple[str, ...]
+    has_password: bool
+    has_second_factor: bool
+    needs_second_factor: bool
+    last_seen_on: date | None
+    is_active: bool
+    is_staff: bool
+    is_superuser: bool
+    may_debug: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the list. ``found``: how many people match in total. ``number`` and ``last`` count pages from 1."""
+
+    people: tuple[ListedPerson, ...]
+    found: int
+    number: int
+    last: int
+
+    @property
+    def previous(self) -> int:
+        """The number of the page before."""
+        return self.number - 1
+
+    @property
+    def next(self) -> int:
+        """The number of the page after."""
+        return self.number + 1
+
+
+def page(words: str = "", show: str = "", number: int = 1, group: Group | None = None) -> Page:
+    """A page of 50 people by name, filtered by ``show``, by words in names or e-mail addresses, and by group. Four statements."""
+    rows = _filtered(_matching(words), show)
+    rows = rows.filter(groups=group) if group else rows
+    found = rows.count()
+    last = max(1, -(-found // PAGE))
+    number = min(max(1, number), last)
+    taken = _annotated(rows).order_by("username")[(number - 1) * PAGE : number * PAGE]
+    return Page(tuple(_listed(row) for row in taken), found, number, last)
+
+
+def find_person(person_id: UUID) -> tuple[User, ListedPerson] | None:
+    """The account with that key, and its entry in the list."""
+    row = _annotated(User.objects.all()).filter(pk=person_id).first()
+    return (row, _listed(row)) if row else None
+
+
+def pending_invitations() -> QuerySet[Invitation]:
+    """Invitations that can still be used, the newest first."""
+    pending = Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    return pending.select_related("made_by", "group").order_by("-made_at")
+
+
+def counts() -> dict[str, int]:
+    """The numbers of open accounts, closed accounts and pending invitations."""
+    active, total = User.objects.filter(is_active=True).count(), User.objects.count()
+    return {"active": active, "closed": total - active, "invited": pending_invitations().count()}
+
+
+def debug_groups() -> QuerySet[Group]:
+    """The groups whose members may see hidden channels, if they are staff."""
+    return Group.objects.filter(permissions__in=_debug()).order_by("name")
+
+
+def _matching(words: str) -> QuerySet[User]:
+    found: QuerySet[User] = User.objects.all()
+    for word in words.replace("\0", "").split()[:8]:
+        found = found.filter(
+            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word) | Q(email__icontains=word)
+        )
+    return found
+
+
+def _filtered(rows: QuerySet[User], show: str) -> QuerySet[User]:
+    if show in ("active", "closed"):
+        return rows.filter(is_active=show == "active")
+    if show == "staff":
+        return rows.filter(is_staff=True)
+    if show == "debug":
+        return rows.filter(_may_debug(), is_staff=True, is_active=True)
+    return rows
+
+
+def _annotated(rows: QuerySet[User]) -> QuerySet[User]:
+    used = UsageEntry.objects.filter(person=OuterRef("pk")).order_by("-day").values("day")[:1]
+    return rows.annotate(
+        used_on=Subquery(used),
+        has_app=Exists(SecondFactor.objects.filter(user=OuterRef("pk")).exclude(confirmed_at=None)),
+        has_passkey=Exists(Passkey.objects.filter(user=OuterRef("pk"))),
+        needs_factor=Exists(RequiredFactor.objects.filter(group__user=OuterRef("pk"))),
+        holds_debug=Exists(User.objects.filter(_may_debug(), pk=OuterRef("pk"))),
+    ).prefetch_related(Prefetch("groups", Group.objects.order_by("name")), "outside_identities")
+
+
+def _debug() -> QuerySet[Permission]:
+    return Permission.objects.filter(content_type__app_label="chatui", codename="view_hidden_channels")
+
+
+def _may_debug() -> Q:
+    in_groups = Group.user_set.through.objects.filter(group__permissions__in=_debug(), user=OuterRef("pk"))
+    alone = User.user_permissions.through.objects.filter(permission__in=_debug(), user=OuterRef("pk"))
+    return Q(is_superuser=True) | Q(Exists(in_groups)) | Q(Exists(alone))
+
+
+def _listed(row: User) -> ListedPerson:
+    names = {provider.key: provider.name for provider in sign_in_file().providers}
+    groups = tuple(group.name for group in row.groups.all())
+    signed_in = row.last_login.date() if row.last_login else None
+    used: date | None = row.used_on  # type: ignore[attr-defined]
+    return ListedPerson(
+        row.pk,
+        row.get_username(),
+        row.get_full_name(),
+        groups,
+        tuple(names.get(each.provider, each.provider) for each in row.outside_identities.all()),
+        row.has_usable_password() and password_use.may_use(row),
+        row.has_app or row.has_passkey,  # type: ignore[attr-defined]
+        row.needs_factor or bool(set(environment().second_factor_groups) & set(groups)),  # type: ignore[attr-defined]
+        max((day for day in (signed_in, used) if day), default=None),
+        row.is_active,
+        row.is_staff,
+        row.is_superuser,
+        row.is_staff and row.is_active and row.holds_debug,  # type: ignore[attr-defined]
+    )

@@ -1,1 +1,0 @@
-"""Account management: what account managers see of people, and what they can change."""

@@ -1,1 +1,0 @@
-"""The operator's sign-in settings: the providers, and who may use a password."""

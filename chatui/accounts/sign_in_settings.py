@@ -1,0 +1,284 @@
+"""The operator's settings for a reverse proxy that signs people in and passes their names on in a header."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from chatui.env import environment
+from chatui.models.user import User
+
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{1,60}$", to_lower=True)]
+
+
+class HeaderRule(BaseModel):
+    """The ``[header]`` table. ``docs/accounts.md`` describes each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: HeaderName
+    proxies: tuple[IPvAnyNetwork, ...]
+    secret_name: HeaderName = "x-proxy-secret"  # noqa: S105 - the name of a header
+    secret: SecretStr = SecretStr("")
+    secret_file: Path | None = None
+    sign_up: bool = True
+
+    @model_validator(mode="after")
+    def _check_proxies(self) -> Self:
+        if not self.proxies:
+            raise ValueError("must list the addresses of the proxies")
+        if self.name == self.secret_name:
+            raise ValueError("the secret needs a header of its own")
+        has_secret = bool(self.secret.get_secret_value()) or self.secret_file is not None
+        if not has_secret and not all(network.is_loopback for network in self.proxies):
+            raise ValueError("a proxy on another machine needs a secret")
+        return self
+
+    def is_from_proxy(self, peer: str) -> bool:
+        """Whether the connection itself comes from one of the proxies. Addresses in headers do not count."""
+        try:
+            address = ipaddress.ip_address(peer)
+        except ValueError:
+            return False  # a Unix socket or no address, so the peer is unknown
+        # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in network for network in self.proxies)
+
+    def expected_secret(self) -> str:
+        """The secret; empty if none is needed. Raises OSError if the file cannot be read."""
+        if self.secret_file is not None:
+            return self.secret_file.read_text(encoding="utf-8").strip()
+        return self.secret.get_secret_value()
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=250)]
+Texts = tuple[Text, ...]
+
+
+class Provider(BaseModel):
+    """One ``[[provider]]`` table. ``docs/accounts.md`` describes each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=60)]
+    issuer: Text
+    client_id: Text
+    client_secret: SecretStr = SecretStr("")
+    client_secret_file: Path | None = None
+    scopes: Texts = ("openid", "profile", "email")
+    groups_claim: Text | tuple[Text, ...] = "groups"
+    groups: dict[str, Text | Texts] = Field(default_factory=dict)
+    staff: Texts = ()
+    who_may_enter: Literal["everybody", "listed"] = "listed"
+    enter_groups: Texts = ()
+    enter_domains: Texts = ()
+    sign_up: bool = True
+    addresses_are_verified: bool = False
+    session_hours: Annotated[int, Field(ge=1, le=14 * 24)] = 12
+    logout_closes: bool = False
+    scim_claim: Text = "sub"
+
+    @field_validator("issuer")
+    @classmethod
+    def _check_issuer(cls, value: str) -> str:
+        if not is_safe_address(value) or urlsplit(value).query or urlsplit(value).fragment:
+            raise ValueError("must be an https address; http is allowed only for this machine")
+        return value
+
+    @field_validator("scopes")
+    @classmethod
+    def _check_scopes(cls, value: Texts) -> Texts:
+        if "openid" not in value or any(" " in scope for scope in value):
+            raise ValueError("must be a list that includes openid")
+        return value
+
+    @model_validator(mode="after")
+    def _check_admission(self) -> Self:
+        if (self.who_may_enter == "listed") != bool(self.enter_groups or self.enter_domains):
+            raise ValueError('say who may enter: enter_groups, enter_domains, or who_may_enter = "everybody"')
+        return self
+
+    @property
+    def claim_path(self) -> tuple[str, ...]:
+        """The path of the groups claim: one name, or the names of nested objects."""
+        return (self.groups_claim,) if isinstance(self.groups_claim, str) else self.groups_claim
+
+    @property
+    def managed_groups(self) -> frozenset[str]:
+        """Our groups that this provider manages."""
+        return frozenset(name for names in self.groups.values() for name in ((names,) if isinstance(names, str) else names))
+
+    def groups_for(self, values: frozenset[str]) -> frozenset[str]:
+        """The managed groups that these values map to. Values without a mapping are ignored."""
+        found = (names for value, names in self.groups.items() if value in values)
+        return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
+
+    def secret(self) -> str:
+        """The client secret; empty for a public client. Raises OSError if the file cannot be read."""
+        if self.client_secret_file is not None:
+            return self.client_secret_file.read_text(encoding="utf-8").strip()
+        return self.client_secret.get_secret_value()
+
+
+def is_safe_address(address: str) -> bool:
+    """Whether this is an https address, or an http address on this machine; with a host, and without a password."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:
+        return False
+    if not host or parts.username or parts.password or not address.isprintable() or " " in address:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+EVERYBODY, EMERGENCY = "everybody", "emergency"
+MAX_PROVIDERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SignInFile:
+    """The content of the file.
+
+    ``passwords``: for EVERYBODY, or only for the EMERGENCY accounts. Mistakes make it stricter, never more permissive.
+    """
+
+    providers: tuple[Provider, ...] = ()
+    passwords: str = EVERYBODY
+    emergency_accounts: tuple[str, ...] = ()
+    header: HeaderRule | None = None
+    problems: tuple[str, ...] = ()
+
+
+def sign_in_file() -> SignInFile:
+    """The file of CHATUI_SIGN_IN_FILE, read once. Without a file, everybody may use passwords."""
+    path = environment().sign_in_file
+    return SignInFile() if path is None else read_file(path)
+
+
+@cache
+def read_file(path: Path) -> SignInFile:
+    """The file at ``path``. Never raises for its content."""
+    try:
+        return parsed(path.read_text(encoding="utf-8"), path.parent)
+    except OSError as error:
+        return _unusable(f"the file cannot be read ({os.strerror(error.errno or 0)})")
+    except UnicodeDecodeError:
+        return _unusable("the file is not UTF-8")
+
+
+def parsed(text: str, base: Path) -> SignInFile:
+    """As ``read_file``, from the text of the file. Relative paths are relative to ``base``."""
+    try:
+        settings = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # Only the position: some messages quote the file, which may contain a credential by mistake.
+        return _unusable(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}")
+    known = ("provider", "passwords", "emergency_accounts", "header")
+    problems = [f"{key}: unknown setting; expected one of {', '.join(known)}" for key in settings if key not in known]
+    passwords = settings.get("passwords", EVERYBODY)
+    emergency = _names(settings.get("emergency_accounts", []))
+    if passwords not in (EVERYBODY, EMERGENCY):
+        problems.append(f"passwords: must be {EVERYBODY} or {EMERGENCY}")
+    if emergency is None:
+        problems.append("emergency_accounts: must be a list of names")
+    if passwords != EVERYBODY and not emergency:
+        problems.append("emergency_accounts: without one, nobody gets in while a provider is down")
+    providers, wrong = _providers(settings, base)
+    header, wrong_header = _header(settings, base)
+    allowed = EVERYBODY if passwords == EVERYBODY else EMERGENCY
+    return SignInFile(providers, allowed, emergency or (), header, (*problems, *wrong, *wrong_header))
+
+
+def provider_of(key: str) -> Provider | None:
+    """The provider with that key."""
+    return next((each for each in sign_in_file().providers if each.key == key), None)
+
+
+def _unusable(problem: str) -> SignInFile:
+    # The file's rule for passwords is unknown, so nobody may use one.
+    return SignInFile(passwords=EMERGENCY, problems=(problem,))
+
+
+def _names(value: object) -> tuple[str, ...] | None:
+    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) and name for name in value) else None
+
+
+def _providers(settings: Mapping[str, Any], base: Path) -> tuple[tuple[Provider, ...], list[str]]:
+    tables = settings.get("provider", [])
+    found: dict[str, Provider] = {}
+    problems: list[str] = []
+    for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
+        where = f"[[provider]] {number}"
+        try:
+            provider = Provider.model_validate(table)
+        except ValidationError as error:
+            problems += [f"{where}: {problem}" for problem in _error_texts(error)]
+            continue
+        if provider.key in found or provider.issuer in {each.issuer for each in found.values()}:
+            problems.append(f"{where}: the key or the issuer occurs twice; the first one is used")
+        elif len(found) == MAX_PROVIDERS:
+            problems.append(f"{where}: there are more than {MAX_PROVIDERS} providers")
+        else:
+            file = provider.client_secret_file
+            found[provider.key] = provider.model_copy(update={"client_secret_file": file and base / file})
+    return tuple(found.values()), problems
+
+
+def _header(settings: Mapping[str, Any], base: Path) -> tuple[HeaderRule | None, list[str]]:
+    if "header" not in settings:
+        return None, []
+    try:
+        found = HeaderRule.model_validate(settings["header"])
+    except ValidationError as error:
+        return None, [f"[header]: {problem}" for problem in _error_texts(error)]
+    return found.model_copy(update={"secret_file": found.secret_file and base / found.secret_file}), []
+
+
+def _error_texts(error: ValidationError) -> Iterator[str]:
+    for each in error.errors(include_input=False, include_url=False, include_context=False):
+        place = ".".join(str(part) for part in each["loc"])
+        yield f"{place}: {each['msg']}" if place else each["msg"]
+
+
+def may_use(person: User) -> bool:
+    """Whether this person may sign in with a password, and so may set one."""
+    return is_for_everybody() or is_emergency(person.get_username())
+
+
+def is_for_everybody() -> bool:
+    """Whether everybody may sign in with a password."""
+    return sign_in_file().passwords == EVERYBODY
+
+
+def is_emergency(name: str) -> bool:
+    """Whether this is the name of an emergency account, which no provider or directory may open, rename, link or create."""
+    return name in sign_in_file().emergency_accounts

@@ -1,1 +1,0 @@
-"""Single sign-on with OpenID Connect: the requests to providers, the checks of their tokens, and how a sign-in updates an account."""

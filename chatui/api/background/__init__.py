@@ -1,1 +1,0 @@
-"""Background responses: requested once, then polled or streamed later, also after a lost connection."""

@@ -1,0 +1,97 @@
+"""Writes a chat completion, streamed in chunks or whole: text and calls, without any field for reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from chatui.api.errors import of_code
+from chatui.api.response_object import Head, tool_call
+from chatui.codes import ProductCode
+from chatui.turns.streams.program import Called, Ended, MoreText, Opened, ProgramEvent, Withdrawn
+
+Chunk = dict[str, Any]
+
+BETWEEN = "\n\n"
+"""Separates a preamble from the text after it: the format has only one text."""
+
+
+class ChatChunks:
+    """Writes the chunks of one answer. ``begin`` once, ``feed`` with each event of the turn; ``text`` is the whole text at the end."""
+
+    def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
+        """``is_formatted``: preambles are left out, because they would break the answer's format."""
+        self._head = head
+        self._is_formatted = is_formatted
+        self._is_left_out = False
+        self._wants_usage = wants_usage
+        self._texts: list[str] = []
+        self._calls: list[Chunk] = []
+        self._is_new = False
+        self.ended: Ended | None = None
+
+    def begin(self) -> Iterator[Chunk]:
+        """The first chunk, with the role."""
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def feed(self, event: ProgramEvent) -> Iterator[Chunk]:
+        """The chunks for one event of the turn."""
+        if self.ended is not None:
+            return
+        match event:
+            case Opened(is_preamble=is_preamble):
+                self._is_left_out = is_preamble and self._is_formatted
+                self._is_new = bool(self._texts)
+            case MoreText(text=text) if not self._is_left_out:
+                shown = f"{BETWEEN}{text}" if self._is_new else str(text)
+                self._is_new = False
+                self._texts.append(shown)
+                yield self._chunk({"content": shown})
+            case Called():
+                place = len(self._calls)
+                self._calls.append(tool_call(event))
+                yield self._chunk({"tool_calls": [{"index": place, **self._calls[-1]}]})
+            case Withdrawn():
+                yield from self._end(Ended("failed", ProductCode.WITHHELD))
+            case Ended():
+                yield from self._end(event)
+
+    def whole(self) -> Chunk:
+        """The whole completion, after its end."""
+        text = "".join(self._texts)
+        message: Chunk = {"role": "assistant", "content": text or (None if self._calls else ""), "refusal": None, "annotations": []}
+        if self._calls:
+            message["tool_calls"] = self._calls
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason()}
+        counted = self._usage()
+        return self._head_of("chat.completion") | {"choices": [choice]} | ({"usage": counted} if counted else {})
+
+    def _end(self, ended: Ended) -> Iterator[Chunk]:
+        self.ended = ended
+        if ended.state in ("failed", "interrupted"):
+            yield {"error": of_code(ended.code).body()}
+            return
+        yield self._chunk({}, self._reason())
+        if self._wants_usage:
+            yield self._head_of("chat.completion.chunk") | {"choices": [], "usage": self._usage()}
+
+    def _reason(self) -> str:
+        ended = self.ended
+        if ended is None or ended.state == "completed":
+            return "tool_calls" if self._calls else "stop"
+        return "content_filter" if ended.code is ProductCode.CONTENT_REFUSED else "length"
+
+    def _usage(self) -> Chunk | None:
+        ended = self.ended
+        if ended is None or ended.input_tokens is None or ended.output_tokens is None:
+            return None
+        total = ended.input_tokens + ended.output_tokens
+        return {"prompt_tokens": ended.input_tokens, "completion_tokens": ended.output_tokens, "total_tokens": total}
+
+    def _chunk(self, delta: Chunk, finish_reason: str | None = None) -> Chunk:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return self._head_of("chat.completion.chunk") | {"choices": [choice]}
+
+    def _head_of(self, kind: str) -> Chunk:
+        created = int(self._head.created_at.timestamp())
+        return {"id": f"chatcmpl-{self._head.id.hex}", "object": kind, "created": created, "model": self._head.model}

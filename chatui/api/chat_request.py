@@ -1,0 +1,135 @@
+"""Parses a request to ``/v1/chat/completions``: its fields, which of them are refused, and their conversion for a turn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.api import request_parts as text_format
+from chatui.api.errors import invalid, unsupported
+from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_reply, take_tool_calls, text_of
+from chatui.json_schemas import AnswerFormat
+
+
+class ChatRequest(BaseModel):
+    """The fields of a request that mean something here. Others are hints, and are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    model: str | None
+    messages: list[Any] = Field(repr=False)
+    store: bool | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
+    max_completion_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    n: int | None = None
+    stop: Any = None
+    logit_bias: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    reasoning_effort: str | None = None
+    reasoning: dict[str, Any] | None = None
+    include_reasoning: bool | None = None
+    metadata: Metadata | None = Field(None, repr=False)
+    response_format: dict[str, Any] | None = None
+    modalities: Names | None = None
+    tools: list[Any] | None = Field(None, repr=False)
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    functions: list[Any] | None = None
+    function_call: Any = None
+
+    @property
+    def token_limit(self) -> int | None:
+        """The token limit of the answer."""
+        return self.max_completion_tokens or self.max_tokens
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream ends with the token counts."""
+        return bool((self.stream_options or {}).get("include_usage"))
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort, in gpt-oss's terms."""
+        wished = self.reasoning_effort or (self.reasoning or {}).get("effort")
+        if wished is None:
+            return None
+        if not isinstance(wished, str) or wished not in EFFORTS:
+            raise invalid("The effort has to be low, medium or high.", param="reasoning_effort")
+        return EFFORTS[wished]
+
+    def sampling(self) -> dict[str, float]:
+        """The sampling parameters that the program sets."""
+        wished = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in wished.items() if value is not None}
+
+    def answer_format(self) -> AnswerFormat | None:
+        """The required format of the answer; None for text."""
+        return text_format.of_chat(self.response_format)
+
+    def hidden_asked_for(self) -> list[str]:
+        """Fields that ask for reasoning, which no program gets."""
+        asks = {"include_reasoning": self.include_reasoning, "reasoning.exclude": (self.reasoning or {}).get("exclude") is False}
+        return [name for name, is_asked in asks.items() if is_asked]
+
+    def refuse_what_is_not_served(self) -> None:
+        """Raises ApiError for the first field that asks for something unsupported."""
+        refused = {
+            "n": self.n not in (None, 1) and "One answer is written for each request.",
+            "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
+            "logit_bias": bool(self.logit_bias) and "The tokens of an answer cannot be biased here.",
+            "logprobs": bool(self.logprobs or self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
+            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
+            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+            "modalities": self.modalities not in (None, ["text"]) and "Only text can be asked for here.",
+            "functions": bool(self.functions) and "Functions are offered as tools here.",
+            "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
+        }
+        for param, sentence in refused.items():
+            if sentence:
+                raise unsupported(param, sentence)
+
+    def asked_tools(self) -> ToolFields:
+        """The tool fields."""
+        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
+
+    def read(self) -> ParsedMessages:
+        """Its messages. Reasoning in a message is not sent to the model again, whatever its field is called."""
+        read = ParsedMessages()
+        for index, message in enumerate(self.messages):
+            where = f"messages[{index}]"
+            if not isinstance(message, dict):
+                raise invalid("A message has to be an object.", param=where)
+            if message.get("role") == "function" or message.get("function_call"):
+                raise unsupported(where, "Calls are gone on from by tool_calls, and messages of the role tool.")
+            _take(read, message, where)
+        return read
+
+    def given(self, effort: str) -> dict[str, Any]:
+        """Its settings, as a response would repeat them."""
+        return {
+            "format": "chat",
+            "max_output_tokens": self.token_limit,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "reasoning": {"effort": effort, "summary": None},
+            "metadata": self.metadata or {},
+        }
+
+
+def _take(read: ParsedMessages, message: dict[str, Any], where: str) -> None:
+    content = message.get("content")
+    if message.get("role") == "tool":
+        take_reply(read, message.get("tool_call_id"), content, f"{where}.content")
+        return
+    calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+    # Text beside calls is a preamble.
+    read.take(message.get("role"), text_of(content, f"{where}.content"), where, is_preamble=bool(calls))
+    if calls:
+        take_tool_calls(read, calls, f"{where}.tool_calls")

@@ -1,0 +1,204 @@
+"""The OpenAPI document of the API, generated from its routes, handlers and request models, so that it cannot become outdated."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.urls import URLPattern
+from django.views.decorators.http import require_GET
+from pydantic import BaseModel
+
+from chatui.api import asking, compacting
+from chatui.api import stored_responses as views
+from chatui.api.chat_request import ChatRequest
+from chatui.api.compacting import CompactRequest
+from chatui.api.endpoints import endpoints
+from chatui.api.errors import ApiError
+from chatui.api.guarded import Handler
+from chatui.api.response_object import Head, response_object
+from chatui.api.response_request import ResponsesRequest
+from chatui.env import environment
+
+REFERENCE = "#/components/schemas/"
+BODIES: Mapping[Handler, type[BaseModel]] = {
+    asking.responses: ResponsesRequest,
+    asking.chat: ChatRequest,
+    compacting.compact: CompactRequest,
+}
+"""The request models of handlers."""
+STREAMS = frozenset({asking.responses, asking.chat, views.stored})
+QUERIES: Mapping[Handler, Mapping[str, str]] = {
+    views.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
+    views.input_items: {"order": "string", "limit": "integer", "after": "string"},
+}
+"""The query parameters of handlers."""
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
+    """The document. ``patterns``: the addresses, whose views were made by ``guarded.endpoint``."""
+    models = {model.__name__: model for model in BODIES.values()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Open Responses and Chat Completions", "version": "2026-04-24"},
+        "servers": [{"url": "/v1"}],
+        "security": [{"key": []}],
+        "paths": {f"/{_path(pattern)}": _operations(pattern) for pattern in patterns},
+        "components": {
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "schemas": {**_schemas(models.values()), "Response": _response(), "Error": _error()},
+        },
+    }
+
+
+async def view(request: HttpRequest) -> HttpResponseBase:
+    """Serves the document to everybody: it reveals nothing about this server except that it has this API."""
+    if not environment().api:
+        return ApiError(404, "not_found", "not_found", "There is no such address.").response()
+    return JsonResponse(document(endpoints))
+
+
+def _path(pattern: URLPattern) -> str:
+    return _PARAMETER.sub(r"{\1}", str(pattern.pattern))
+
+
+def _operations(pattern: URLPattern) -> dict[str, Any]:
+    handlers: Mapping[str, Handler] = pattern.callback.handlers  # type: ignore[attr-defined]
+    names = _PARAMETER.findall(str(pattern.pattern))
+    return {method.lower(): _operation(f"{method.lower()}_{pattern.name}", handler, names) for method, handler in handlers.items()}
+
+
+def _operation(name: str, handler: Handler, names: Iterable[str]) -> dict[str, Any]:
+    parameters = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in names]
+    parameters += [{"name": each, "in": "query", "schema": {"type": kind}} for each, kind in QUERIES.get(handler, {}).items()]
+    operation: dict[str, Any] = {
+        "operationId": name,
+        "summary": (handler.__doc__ or "").strip().splitlines()[0],
+        "parameters": parameters,
+        "responses": {"200": _replies(handler), "default": _json("What went wrong.", f"{REFERENCE}Error")},
+    }
+    if body := BODIES.get(handler):
+        operation["requestBody"] = {"required": True, **_content(f"{REFERENCE}{body.__name__}")}
+    return operation
+
+
+def _replies(handler: Handler) -> dict[str, Any]:
+    has_response = handler in (asking.responses, views.stored, views.cancel)
+    replies: dict[str, Any] = {"description": "The answer.", "content": {}}
+    if has_response:
+        replies = _json("The answer.", f"{REFERENCE}Response")
+    if handler in STREAMS:
+        replies["content"]["text/event-stream"] = {"schema": {"type": "string"}}
+    return replies
+
+
+def _json(words: str, reference: str) -> dict[str, Any]:
+    return {"description": words, **_content(reference)}
+
+
+def _content(reference: str) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": {"$ref": reference}}}}
+
+
+def _schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for model in models:
+        schema = model.model_json_schema(ref_template=REFERENCE + "{model}")
+        found |= schema.pop("$defs", {})
+        found[model.__name__] = schema
+    return found
+
+
+def _response() -> dict[str, Any]:
+    example = response_object(Head(UUID(int=0), "", datetime.fromtimestamp(0, UTC), {}), [])
+    return {"type": "object", "required": list(example), "properties": {name: {} for name in example}}
+
+
+def _error() -> dict[str, Any]:
+    names = list(ApiError(400, "", "", "").body())
+    inner = {"type": "object", "required": names, "properties": {name: {"type": ["string", "null"]} for name in names}}
+    return {"type": "object", "required": ["error"], "properties": {"error": inner}}
+
+
+EXAMPLES = {
+    "/responses": {"input": "What is two and two?", "store": False},
+    "/responses/compact": {"model": "", "input": "What is two and two?"},
+    "/chat/completions": {"messages": [{"role": "user", "content": "What is two and two?"}], "store": False},
+}
+"""The request that the page sends unless the reader changes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownField:
+    """A request field or a URL parameter: its name, its type, and whether it is required."""
+
+    name: str
+    kind: str
+    is_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOperation:
+    """One method of an endpoint. ``example``: a body to try it with; None if it takes none."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    fields: tuple[ShownField, ...]
+    example: str | None
+
+
+@require_GET
+@login_required
+def reference(request: HttpRequest) -> HttpResponse:
+    """All endpoints with their fields."""
+    if not environment().api:
+        raise Http404
+    described = document(endpoints)
+    shown = [
+        _shown(method, path, operation, described)
+        for path, operations in described["paths"].items()
+        for method, operation in operations.items()
+    ]
+    context = {"operations": shown, "address": request.build_absolute_uri("/v1"), "document_name": "openapi.json"}
+    return render(request, "api_keys/reference.html", context)
+
+
+def _shown(method: str, path: str, operation: Mapping[str, Any], described: Mapping[str, Any]) -> ShownOperation:
+    fields = [ShownField(each["name"], _kind(each["schema"]), each.get("required", False)) for each in operation["parameters"]]
+    example = None
+    if body := operation.get("requestBody"):
+        name = body["content"]["application/json"]["schema"]["$ref"].removeprefix(REFERENCE)
+        fields += _fields(described["components"]["schemas"][name])
+        example = json.dumps(EXAMPLES.get(path, {}), indent=2)
+    return ShownOperation(operation["operationId"], method.upper(), path, operation["summary"], tuple(fields), example)
+
+
+def _fields(schema: Mapping[str, Any]) -> Iterable[ShownField]:
+    needed = schema.get("required", ())
+    return [ShownField(name, _kind(each), name in needed) for name, each in schema["properties"].items()]
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """The type of a value, in a few words."""
+    if options := schema.get("anyOf"):
+        return " | ".join(kind for each in options if (kind := _kind(each)) != "null")
+    if values := schema.get("enum"):
+        return " | ".join(map(str, values))
+    if reference := schema.get("$ref"):
+        return str(reference).removeprefix(REFERENCE)
+    bounds = [f"{sign} {schema[name]}" for name, sign in _BOUNDS.items() if name in schema]
+    return " ".join([str(schema.get("type", "any")), *bounds])
+
+
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤"}

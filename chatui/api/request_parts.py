@@ -1,0 +1,374 @@
+"""Calls of a program's own functions and their results, as programs send them back, in both formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from chatui.accounts.api_keys import LiveKey
+from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
+from chatui.json_schemas import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, SchemaUnusableError, answer_format
+from chatui.model_servers import choice as model_choice
+from chatui.model_servers.choice import Choice
+from chatui.tools import callers
+from chatui.tools.callers import NAME, model_name
+from chatui.tools.tool import Tool, ToolUnusableError
+from chatui.turns.asks import EarlierCall, EarlierMessage, EarlierReply, Offer
+
+# Without fail_fast, a hundred thousand wrong items would be as many errors, which take seconds, and only the first is reported.
+Metadata = Annotated[dict[str, str], Field(max_length=16, fail_fast=True)]
+"""Up to 16 texts of the program's own."""
+Names = Annotated[list[str], Field(fail_fast=True)]
+"""A list of names."""
+
+
+IMAGE_NOTE = "[an image was attached; this model cannot see images]"
+MAX_MESSAGES = 1000
+"""The most messages in one request. Each is a row, which every later turn reads."""
+_TEXTS = {"text", "input_text", "output_text", "refusal"}
+_IMAGES = {"image_url", "input_image"}
+
+
+@dataclass(slots=True)
+class ParsedMessages:
+    """The parsed messages of a request: the program's instructions (``orders``), the earlier messages, and the question. ``calls``: the
+    ids of calls in the earlier messages."""
+
+    orders: list[str] = field(default_factory=list, repr=False)
+    messages: list[EarlierMessage | EarlierCall | EarlierReply] = field(default_factory=list, repr=False)
+    calls: set[str] = field(default_factory=set)
+
+    def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
+        """One message, in order."""
+        match role:
+            case "user":
+                self.messages.append(EarlierMessage(text, is_person=True))
+            case "assistant":
+                # An answer without text only called tools or reasoned.
+                if text:
+                    self.messages.append(EarlierMessage(text, is_preamble=is_preamble))
+            case "system" | "developer":
+                self.orders.append(text)
+            case _:
+                raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
+
+    def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
+        """Take a sealed token. Other fields of its item are ignored, because anybody could have written them."""
+        if isinstance(token, str) and token:
+            self.messages.append(EarlierMessage("", sealed=token, is_compacted=is_compacted))
+
+    def question(self, where: str, *, goes_on: bool) -> tuple[tuple[EarlierMessage | EarlierCall | EarlierReply, ...], str | None]:
+        """The earlier messages, and the question; None if the last message is a function result.
+
+        ``goes_on``: the request continues a response.
+
+        Raises:
+            ApiError: the last message is something else, there are too many, or a result has no call.
+        """
+        if len(self.messages) > MAX_MESSAGES:
+            raise invalid(f"A request may have {MAX_MESSAGES} messages.", param=where, code="too_many_messages")
+        if not goes_on and any(isinstance(each, EarlierReply) and each.call_id not in self.calls for each in self.messages):
+            raise unknown_call(where)
+        match self.messages[-1:]:
+            case [EarlierMessage(is_person=True, text=text)]:
+                return tuple(self.messages[:-1]), text
+            case [EarlierReply()] if goes_on or any(isinstance(each, EarlierMessage) and each.is_person for each in self.messages):
+                return tuple(self.messages), None
+        raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
+
+
+def unknown_call(where: str) -> ApiError:
+    """The error for a function result without a waiting call."""
+    return invalid(
+        "A function is said to have replied to a call that there is not, or that has its reply.", param=where, code="unknown_call"
+    )
+
+
+def text_of(content: object, where: str) -> str:
+    """The text of a message's content."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise invalid("The content has to be text, or a list of parts.", param=where)
+    return "\n".join(_part(part, f"{where}[{index}]") for index, part in enumerate(content))
+
+
+def _part(part: Any, where: str) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    kind = kind if isinstance(kind, str) else None
+    if kind in _TEXTS:
+        text = part.get("refusal" if kind == "refusal" else "text")
+        if isinstance(text, str):
+            return text
+        raise invalid("The part has to have a text.", param=where)
+    if kind in _IMAGES:
+        return IMAGE_NOTE
+    raise unsupported(f"{where}.type", "Only parts with text can be read here.")
+
+
+CALL_ID_CHARS = 128
+
+
+def take_call(read: ParsedMessages, call_id: object, function: object, where: str) -> None:
+    """A call: ``function`` has its name and its arguments."""
+    name = function.get("name") if isinstance(function, Mapping) else None
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise invalid("A call has to have the name of a function.", param=f"{where}.name")
+    if not isinstance(arguments, str):
+        raise invalid("The arguments of a call have to be JSON as text.", param=f"{where}.arguments")
+    read.calls.add(_id(call_id, where))
+    read.messages.append(EarlierCall(_id(call_id, where), model_name(name), arguments))
+
+
+def take_reply(read: ParsedMessages, call_id: object, output: Any, where: str) -> None:
+    """The output of a function."""
+    read.messages.append(EarlierReply(_id(call_id, where), text_of(output, where)))
+
+
+def take_tool_calls(read: ParsedMessages, calls: object, where: str) -> None:
+    """The calls in an assistant message of Chat Completions."""
+    if not isinstance(calls, list):
+        raise invalid("The calls have to be a list.", param=where)
+    for place, call in enumerate(calls):
+        at = f"{where}[{place}]"
+        if not isinstance(call, Mapping) or call.get("type", "function") != "function":
+            raise unsupported(at, "Only calls of functions can be gone on from.")
+        take_call(read, call.get("id"), call.get("function"), at)
+
+
+def _id(call_id: object, where: str) -> str:
+    if not isinstance(call_id, str) or not 0 < len(call_id) <= CALL_ID_CHARS:
+        raise invalid(f"A call has to have an id of at most {CALL_ID_CHARS} characters.", param=where)
+    return call_id
+
+
+EFFORTS = {"none": "low", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
+"""The efforts that programs may request, with gpt-oss's terms. The response contains the one used."""
+
+
+def choices_of(key: LiveKey) -> tuple[Choice, ...]:
+    """The models that a key may use, its owner's default first. Reads the database."""
+    return tuple(choice for choice in model_choice.choices_for(key.owner) if key.may_use(choice.value))
+
+
+def chosen(choices: Iterable[Choice], model: str | None) -> Choice:
+    """The choice that a program names, by its id, or by the model's name if it is unique. The default if it names none.
+
+    Raises:
+        ApiError: the key may not use such a model.
+    """
+    offered = list(choices)
+    if not model:
+        found = offered[:1]
+    else:
+        found = [choice for choice in offered if choice.value == model]
+        found = found or [choice for choice in offered if choice.value.partition("/")[2] == model]
+    if len(found) != 1:
+        raise ApiError(404, NOT_FOUND, "model_not_found", "This key may ask for no such model; see /v1/models.", param="model")
+    return found[0]
+
+
+TEXT = {"type": "text"}
+
+
+def of_responses(text: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format of a response; None for text. Raises ApiError if it is invalid."""
+    return _read((text or {}).get("format"), "text.format", is_nested=False)
+
+
+def of_chat(response_format: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format of a chat completion; None for text. Raises ApiError if it is invalid."""
+    return _read(response_format, "response_format", is_nested=True)
+
+
+def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The format, as repeated in a response."""
+    wanted = (text or {}).get("format")
+    if not isinstance(wanted, Mapping) or wanted.get("type") not in ("json_schema", "json_object"):
+        return TEXT
+    if wanted["type"] == "json_object":
+        return {"type": "json_object"}
+    described = {name: wanted.get(name) for name in ("name", "description", "schema")}
+    return {"type": "json_schema", **described, "strict": bool(wanted.get("strict"))}
+
+
+def _read(wanted: object, param: str, *, is_nested: bool) -> AnswerFormat | None:
+    if wanted is None:
+        return None
+    if not isinstance(wanted, Mapping):
+        raise invalid("The format has to be an object.", param=param)
+    kind = wanted.get("type", "text")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return AnswerFormat(name="json_object")
+    if kind != "json_schema":
+        raise unsupported(f"{param}.type", "The format has to be text, json_object or json_schema.")
+    place = f"{param}.json_schema" if is_nested else param
+    described = wanted.get("json_schema") if is_nested else wanted
+    if not isinstance(described, Mapping):
+        raise invalid("The schema has to stand in an object.", param=place)
+    return _described(described, place)
+
+
+def _described(described: Mapping[str, Any], param: str) -> AnswerFormat:
+    name, schema, description = described.get("name", DEFAULT_NAME), described.get("schema"), described.get("description") or ""
+    if not isinstance(name, str) or not isinstance(description, str) or len(description) > DESCRIPTION_CHARS:
+        raise invalid(f"Name and description of a format have to be text, of at most {DESCRIPTION_CHARS} characters.", param=param)
+    if not isinstance(schema, Mapping):
+        raise invalid("The schema has to be an object.", param=f"{param}.schema")
+    try:
+        return answer_format(name, schema, description, is_strict=described.get("strict") is True)
+    except SchemaUnusableError as error:
+        raise invalid(f"The format cannot be used: {error}.", param=f"{param}.schema") from None
+
+
+_MODES = ("none", "auto", "required")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFields:
+    """The tool fields of a request. ``is_nested``: functions are described in a nested ``function`` object (Chat Completions)."""
+
+    tools: list[Any] | None
+    choice: Any
+    is_parallel: bool | None
+    max_calls: int | None = None
+    is_nested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTools:
+    """The parsed tools: the ``offer``, and the fields that the response repeats."""
+
+    offer: Offer = field(default_factory=Offer, repr=False)
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def parse_tools(asked: ToolFields, key: LiveKey) -> ParsedTools:
+    """The functions and the choice, checked. ``key``: names the product's tools that may run besides.
+
+    Raises:
+        ApiError: a function, or the choice, cannot be served.
+    """
+    found = [(place, tool) for place, tool in enumerate(asked.tools or ()) if _is_function(tool, place)]
+    if len(found) > callers.MAX_FUNCTIONS:
+        raise invalid(f"A request may bring {callers.MAX_FUNCTIONS} functions.", param="tools")
+    read = [_function(tool, f"tools[{place}]", asked) for place, tool in found]
+    functions = {tool.name: (name, tool) for name, tool in read}
+    if len(functions) != len(read):
+        raise invalid("Two functions have names that the model could not tell apart.", param="tools")
+    choice = _chosen(asked, [name for name, _ in read])
+    allowed = {model: tool for model, (name, tool) in functions.items() if name in choice.names}
+    own = key.tools if choice.mode != "none" and not choice.is_limited else frozenset()
+    if choice.mode == "required" and not (allowed or own):
+        raise invalid("No call can be required where there is nothing to call.", param="tool_choice")
+    offer = Offer(
+        functions=allowed,
+        names={model: name for model, (name, _) in functions.items()},
+        own_tools=own,
+        must_call=choice.mode == "required",
+        is_parallel=asked.is_parallel is not False,
+        max_calls=asked.max_calls,
+    )
+    return ParsedTools(offer, _given(asked, offer, choice, [_shown(name, tool) for name, tool in read]))
+
+
+def _given(asked: ToolFields, offer: Offer, choice: _Choice, shown: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields that the response repeats. ``functions``: those that may be called, to recognize their calls."""
+    return {
+        "tools": shown,
+        "tool_choice": choice.shown,
+        "parallel_tool_calls": offer.is_parallel,
+        "max_tool_calls": asked.max_calls,
+        "functions": [offer.names[name] for name in offer.functions],
+        "must_call": offer.must_call,
+    }
+
+
+def _is_function(tool: Any, place: int) -> bool:
+    """Whether it is a function.
+
+    Libraries add other kinds of tools by default, such as server-side search: those are left out, and the response lists the remaining
+    ones.
+    """
+    if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
+        raise invalid("A tool has to be an object with a type.", param=f"tools[{place}]")
+    return bool(tool["type"] == "function")
+
+
+def _function(tool: Mapping[str, Any], where: str, asked: ToolFields) -> tuple[str, Tool]:
+    """The name, and the tool for the model."""
+    function = tool.get("function") if asked.is_nested else tool
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise invalid("A function has to have a name.", param=where)
+    name, description, parameters = function["name"], function.get("description") or "", function.get("parameters")
+    if not isinstance(description, str) or not (parameters is None or isinstance(parameters, Mapping)):
+        raise invalid("The description has to be text, and the parameters a JSON Schema.", param=where)
+    try:
+        return name, callers.function_of(name, description, parameters, is_strict=function.get("strict") is True)
+    except ToolUnusableError as error:
+        raise invalid(f"This function cannot be offered: {error}.", param=where) from None
+
+
+def _shown(name: str, tool: Tool) -> dict[str, Any]:
+    """A function, as repeated in the response: the model's version, which is limited in size, and can be stored and sent."""
+    parameters = dict(tool.parameters)
+    return {"type": "function", "name": name, "description": tool.description or None, "parameters": parameters, "strict": False}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """``names``: of the functions that may be called.
+
+    ``is_limited``: the program listed them. ``shown``: the choice, as repeated in the response.
+    """
+
+    mode: str
+    names: Iterable[str]
+    shown: str | dict[str, Any]
+    is_limited: bool = False
+
+
+def _chosen(asked: ToolFields, offered: list[str]) -> _Choice:
+    choice = asked.choice
+    if choice is None or isinstance(choice, str):
+        mode = choice or "auto"
+        if mode not in _MODES:
+            raise invalid("The choice has to be none, auto, required, a function, or a list of functions.", param="tool_choice")
+        return _Choice(mode, () if mode == "none" else offered, mode)
+    kind = choice.get("type") if isinstance(choice, Mapping) else None
+    if kind == "function":
+        names = _offered([choice], offered, asked)
+        return _Choice("required", names, {"type": "function", "name": names[0]}, is_limited=True)
+    if kind == "allowed_tools":
+        return _listed(choice.get("allowed_tools") if asked.is_nested else choice, offered, asked)
+    raise unsupported("tool_choice", "Only functions can be chosen here.")
+
+
+def _listed(listed: Any, offered: list[str], asked: ToolFields) -> _Choice:
+    tools = listed.get("tools") if isinstance(listed, Mapping) else None
+    mode = listed.get("mode", "auto") if isinstance(listed, Mapping) else None
+    if not isinstance(tools, list) or not tools or mode not in ("auto", "required"):
+        raise invalid("A list of functions needs its functions, and a mode: auto or required.", param="tool_choice")
+    names = _offered(tools, offered, asked)
+    shown = {"type": "allowed_tools", "mode": mode, "tools": [{"type": "function", "name": name} for name in names]}
+    return _Choice(mode, names, shown, is_limited=True)
+
+
+def _offered(tools: Iterable[Any], offered: list[str], asked: ToolFields) -> list[str]:
+    """The names of these functions, each once. Raises ApiError if the request does not define one of them."""
+    names = []
+    for tool in tools:
+        function = tool.get("function") if asked.is_nested and isinstance(tool, Mapping) else tool
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if name not in offered or tool.get("type", "function") != "function":
+            raise invalid("There is no such function among the tools of the request.", param="tool_choice")
+        names.append(name)
+    return list(dict.fromkeys(names))

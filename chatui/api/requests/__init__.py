@@ -1,1 +1,0 @@
-"""Parses API requests: checks them and converts them into the input of a turn."""

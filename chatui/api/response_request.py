@@ -1,0 +1,163 @@
+"""Parses a request to ``/v1/responses``: its fields, which of them are refused, and their conversion for a turn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.api import request_parts as text_format
+from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
+from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_call, take_reply, text_of
+from chatui.json_schemas import AnswerFormat
+
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+class Reasoning(BaseModel):
+    """How long the model may think, and whether the program wants summaries."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+    generate_summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ResponsesRequest(BaseModel):
+    """The fields of a request that mean something here. Others are hints, and are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    model: str | None
+    input: str | list[Any] = Field(repr=False)
+    instructions: str | None = Field(None, repr=False)
+    previous_response_id: str | None = None
+    conversation: Any = None
+    store: bool | None = None
+    stream: bool | None = None
+    background: bool | None = None
+    max_output_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    top_logprobs: int | None = None
+    reasoning: Reasoning | None = None
+    include: Names | None = None
+    metadata: Metadata | None = Field(None, repr=False)
+    text: dict[str, Any] | None = None
+    tools: list[Any] | None = Field(None, repr=False)
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    max_tool_calls: Annotated[int, Field(gt=0, le=1000)] | None = None
+    prompt: Any = None
+    truncation: Literal["auto", "disabled"] | None = None
+
+    @property
+    def wants_summary(self) -> bool:
+        """Whether the program wants summary lines."""
+        return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort, in gpt-oss's terms."""
+        return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
+
+    def sampling(self) -> dict[str, float]:
+        """The sampling parameters that the program sets."""
+        wished = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in wished.items() if value is not None}
+
+    def answer_format(self) -> AnswerFormat | None:
+        """The required format of the answer; None for text."""
+        return text_format.of_responses(self.text)
+
+    def hidden_asked_for(self) -> list[str]:
+        """Fields that ask for raw reasoning."""
+        return [name for name in self.include or () if name.startswith("reasoning") and name != ENCRYPTED]
+
+    @property
+    def wants_sealed(self) -> bool:
+        """Whether it wants encrypted reasoning, to send back itself."""
+        return ENCRYPTED in (self.include or ())
+
+    def refuse_what_is_not_served(self) -> None:
+        """Raises ApiError for the first field that asks for something unsupported."""
+        refused = {
+            "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
+            "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
+            "prompt": self.prompt is not None and "There are no stored prompts here.",
+            "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
+            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
+            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+        }
+        for param, sentence in refused.items():
+            if sentence:
+                raise unsupported(param, sentence)
+        for name in self.include or ():
+            if not name.startswith("reasoning"):
+                raise unsupported("include", "Nothing can be included here.")
+
+    def asked_tools(self) -> ToolFields:
+        """The tool fields."""
+        return ToolFields(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
+
+    def read(self) -> ParsedMessages:
+        """Its messages."""
+        read = ParsedMessages()
+        if isinstance(self.input, str):
+            read.take("user", self.input, "input")
+            return read
+        for index, item in enumerate(self.input):
+            _take(read, item, f"input[{index}]")
+        return read
+
+    def previous(self) -> UUID | None:
+        """The response that it continues. An invalid id gets the same error as one that does not exist."""
+        if not self.previous_response_id:
+            return None
+        try:
+            return UUID(self.previous_response_id.removeprefix("resp_"))
+        except ValueError:
+            raise no_previous() from None
+
+    def given(self, effort: str) -> dict[str, Any]:
+        """Its settings, as repeated in the response."""
+        wished = self.reasoning.summary or self.reasoning.generate_summary if self.reasoning else None
+        return {
+            "format": "responses",
+            "instructions": self.instructions,
+            "previous_response_id": self.previous_response_id,
+            "max_output_tokens": self.max_output_tokens,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "reasoning": {"effort": effort, "summary": wished},
+            "metadata": self.metadata or {},
+            "store": self.store is not False,
+            "background": bool(self.background),
+            "text": {"format": text_format.given(self.text)},
+            "truncation": self.truncation or "disabled",
+        }
+
+
+def no_previous() -> ApiError:
+    """The error for a previous response that does not exist, belongs to somebody else, or was not stored."""
+    sentence = "There is no such response to go on from, or it is not yours."
+    return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
+
+
+def _take(read: ParsedMessages, item: Any, where: str) -> None:
+    if not isinstance(item, dict):
+        raise invalid("An item has to be an object.", param=where)
+    kind = item.get("type", "message" if "role" in item else None)
+    if kind == "message":
+        text = text_of(item.get("content"), f"{where}.content")
+        read.take(item.get("role"), text, where, is_preamble=item.get("phase") == "commentary")
+    elif kind == "function_call":
+        take_call(read, item.get("call_id"), item, where)
+    elif kind == "function_call_output":
+        take_reply(read, item.get("call_id"), item.get("output"), f"{where}.output")
+    elif kind in ("reasoning", "compaction"):
+        read.take_sealed(item.get("encrypted_content"), is_compacted=kind == "compaction")
+    else:
+        raise unsupported(f"{where}.type", "Items of this type are not known here.")

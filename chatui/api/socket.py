@@ -1,0 +1,315 @@
+"""The WebSocket consumer for programs: one response at a time, streamed as it is written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID, uuid4
+
+from chatui.accounts import api_keys as checking
+from chatui.accounts.api_keys import KeyRefusedError, LiveKey
+from chatui.accounts.sessions import client_address
+from chatui.api import asking, guarded
+from chatui.api.errors import TOO_MANY, ApiError, invalid, of_code
+from chatui.api.guarded import checked, read_json
+from chatui.api.response_events import ResponseEvents
+from chatui.api.response_object import Item, response_id
+from chatui.api.response_request import ResponsesRequest, no_previous
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
+from chatui.env import environment
+from chatui.limits import MustWaitError, ThrottledError
+from chatui.observability.error_reports import log_without_content
+from chatui.wire import bus as groups
+from chatui.wire.bus import Message, bus
+
+MAX_RESPONSE_CHARS = 512 * 1024
+"""Per connection."""
+MAX_CHARS_IN_ALL = 64 * 1024 * 1024
+"""Per process. The least recently used connections are dropped first."""
+
+
+class Chain:
+    """The chain of one connection. ``go_on`` with a request's previous response, then ``remember``, or ``forget`` if it failed."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._items: list[Any] = []
+
+    def knows(self, previous: str) -> bool:
+        """Whether this response is remembered."""
+        return bool(previous) and previous == self._last
+
+    def input_of(self, given: str | list[Any]) -> list[Any]:
+        """The input of a request that continues: everything before, and its own."""
+        return [*self._items, *_items(given)]
+
+    def remember(self, answer_id: UUID, whole_input: str | list[Any], output: list[Item]) -> None:
+        """Remember a response, unless it is too long."""
+        self.forget()
+        items = [*_items(whole_input), *output]
+        size = len(json.dumps(items))
+        if size <= MAX_RESPONSE_CHARS:
+            self._last, self._items = response_id(answer_id), items
+            _sizes[self] = size
+            _evict()
+
+    def forget(self) -> None:
+        """Drop the remembered response."""
+        self._last, self._items = "", []
+        _sizes.pop(self, None)
+
+
+_sizes: dict[Chain, int] = {}
+
+
+def _evict() -> None:
+    while sum(_sizes.values()) > MAX_CHARS_IN_ALL:
+        next(iter(_sizes)).forget()
+
+
+def _items(given: str | list[Any]) -> list[Any]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 10.0
+"""The interval. Each request is also checked when it arrives, and while it is answered."""
+MAX_OF_PERSON = 1000
+MAX_WAITING_CHARS = 16 * 1024 * 1024
+"""The most characters in one person's queued requests, on all connections together."""
+
+End = Callable[[], None]
+
+_open: dict[End, LiveKey] = {}
+_of_person: Counter[UUID] = Counter()
+_waiting_chars: Counter[UUID] = Counter()
+_checking: asyncio.Task[None] | None = None
+
+
+def has_room(key: LiveKey) -> bool:
+    """Whether the person may open one more connection."""
+    return _of_person[key.owner.pk] < MAX_OF_PERSON
+
+
+def add(key: LiveKey, end: End) -> None:
+    """A connection was opened. ``end`` is called if its key stops working."""
+    global _checking
+    _open[end] = key
+    _of_person[key.owner.pk] += 1
+    if _checking is None or _checking.done():
+        _checking = asyncio.create_task(_check_often(), name="keys of open connections")
+
+
+def reserve(key: LiveKey, chars: int) -> bool:
+    """Reserve room for a queued request. False if there is not enough."""
+    if _waiting_chars[key.owner.pk] + chars > MAX_WAITING_CHARS:
+        return False
+    _waiting_chars[key.owner.pk] += chars
+    return True
+
+
+def release(key: LiveKey, chars: int) -> None:
+    """Release the room of a request."""
+    _waiting_chars[key.owner.pk] -= chars
+    if _waiting_chars[key.owner.pk] <= 0:
+        del _waiting_chars[key.owner.pk]
+
+
+def remove(end: End) -> None:
+    """The connection was closed."""
+    key = _open.pop(end)
+    _of_person[key.owner.pk] -= 1
+    if not _of_person[key.owner.pk]:
+        del _of_person[key.owner.pk]
+
+
+async def _check_often() -> None:
+    while _open:
+        await asyncio.sleep(CHECK_SECONDS)
+        try:
+            await _check()
+        except DatabaseBusyError:
+            log.info("the keys of open connections could not be checked in time")
+        except Exception as error:  # noqa: BLE001 - after any error, the next check may succeed
+            log_without_content(log, uuid4(), error)
+
+
+async def _check() -> None:
+    asked = dict(_open)
+    if asked:
+        good = await pools.commands.run(checking.valid_among, {key.id for key in asked.values()})
+        for end, key in asked.items():
+            if key.id not in good and end in _open:
+                end()
+
+
+LIFE_SECONDS = 60 * 60.0
+MAX_WAITING = 8
+"""The most queued requests. They are answered in order."""
+MAX_REQUEST_CHARS = 1024 * 1024
+CLOSE_DONE, CLOSE_POLICY, CLOSE_RESTART = 1000, 1008, 1012
+NOT_HERE = ("stream", "stream_options", "background")
+"""Fields that have no meaning over a connection that always streams."""
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+async def serve(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    """The ASGI application at ``/v1/responses``. A connection needs a valid key."""
+    address = client_address(dict(scope))
+    key = await _key(scope, address)
+    if key is None or not key.for_responses or not has_room(key):
+        await send({"type": "websocket.close"})
+        return
+    await send({"type": "websocket.accept"})
+    await Connection(key, address, send).run(receive)
+
+
+async def _key(scope: dict[str, Any], address: str) -> LiveKey | None:
+    values = [value for name, value in scope.get("headers", []) if name == b"authorization"]
+    kind, _, text = (values[0].decode("latin-1") if len(values) == 1 else "").partition(" ")
+    if kind.lower() != "bearer" or not text or not environment().api:
+        return None
+    try:
+        return await pools.commands.run(checking.admit, text.strip(), address)
+    except (KeyRefusedError, MustWaitError, ThrottledError, DatabaseBusyError):
+        return None
+
+
+class Connection:
+    """One connection from accept to close. ``run`` is its task; requests are answered in another task, one at a time."""
+
+    def __init__(self, key: LiveKey, address: str, send: Send) -> None:
+        self._key = key
+        self._address = address
+        self._send = send
+        self._chain = Chain()
+        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
+        self._ended = asyncio.Event()
+        self._last_words: tuple[ApiError | None, int] = (None, CLOSE_DONE)
+        self._is_busy = False
+
+    async def run(self, receive: Receive) -> None:
+        """Run until the program disconnects, or the connection has to end."""
+        add(self._key, self._revoked)
+        bus().join(groups.OWN_PROCESS, self._process_ends, elsewhere=False)
+        timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
+        tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            while not self._waiting.empty():
+                release(self._key, len(self._waiting.get_nowait() or ""))
+            self._chain.forget()
+            bus().leave(groups.OWN_PROCESS, self._process_ends)
+            remove(self._revoked)
+
+    async def _read(self, receive: Receive) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
+            if message["type"] != "websocket.receive":
+                continue
+            text = message.get("text")
+            if self._waiting.qsize() >= MAX_WAITING or not reserve(self._key, len(text or "")):
+                self._close(ApiError(429, TOO_MANY, "too_many_requests", "Too many requests wait on this connection."), CLOSE_POLICY)
+            else:
+                self._waiting.put_nowait(text)
+
+    async def _answer(self) -> None:
+        while True:
+            text = await self._waiting.get()
+            release(self._key, len(text or ""))
+            self._is_busy = True
+            try:
+                await self._respond(text)
+            except ApiError as error:
+                self._chain.forget()
+                await self._tell(_error(error))
+            except Exception as error:  # noqa: BLE001 - the program gets an error object for any exception, without its text
+                self._chain.forget()
+                await self._tell(_error(guarded.failed(error)))
+            finally:
+                self._is_busy = False
+
+    async def _respond(self, text: str | None) -> None:
+        with guarded.errors():
+            self._key = await pools.commands.run(checking.admit_again, self._key, self._address)
+            wanted = self._wanted(_object(text))
+            whole_input = wanted.input
+            if wanted.previous_response_id and self._chain.knows(wanted.previous_response_id):
+                whole_input = self._chain.input_of(wanted.input)
+                wanted = wanted.model_copy(update={"input": whole_input, "previous_response_id": None})
+            elif wanted.previous_response_id and wanted.store is False:
+                raise no_previous()
+            answer = await asking.begin(self._address, self._key, wanted)
+            events = ResponseEvents(asking.head_of(answer), wants_summary=wanted.wants_summary)
+            for body in events.begin():
+                await self._tell(body)
+            async with aclosing(answer.events()) as following:
+                async for event in following:
+                    for body in events.feed(event) if event is not None else ():
+                        await self._tell(body)
+        if events.ended is not None and events.ended.state == "completed" and wanted.store is False:
+            self._chain.remember(answer.asked.id, whole_input, events.output)
+        else:
+            self._chain.forget()
+
+    def _wanted(self, body: dict[str, Any]) -> ResponsesRequest:
+        if body.pop("type", None) != "response.create":
+            raise invalid("Only response.create is known here.", param="type")
+        for name in NOT_HERE:
+            if name in body:
+                raise invalid("This field has no place in a connection, which always streams.", param=name, code="unsupported_value")
+        wanted = checked(ResponsesRequest, body)
+        wanted.refuse_what_is_not_served()
+        return wanted
+
+    async def _tell(self, body: dict[str, Any]) -> None:
+        await self._send({"type": "websocket.send", "text": json.dumps(body, ensure_ascii=False, separators=(",", ":"))})
+
+    async def _end(self) -> None:
+        await self._ended.wait()
+        error, code = self._last_words
+        if error is not None:
+            await self._tell(_error(error))
+        await self._send({"type": "websocket.close", "code": code})
+
+    def _close(self, error: ApiError | None, code: int) -> None:
+        if not self._ended.is_set():
+            self._last_words = (error, code)
+            self._ended.set()
+
+    def _revoked(self) -> None:
+        self._close(of_code(ProductCode.SIGNED_OUT), CLOSE_POLICY)
+
+    def _too_old(self) -> None:
+        sentence = "A connection lasts an hour. Open another one."
+        self._close(invalid(sentence, code="websocket_connection_limit_reached"), CLOSE_DONE)
+
+    def _process_ends(self, group: str, message: Message) -> None:
+        if not self._is_busy:
+            self._close(None, CLOSE_RESTART)
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    if text is None:
+        raise invalid("A message has to be JSON as text.", code="invalid_json")
+    if len(text) > MAX_REQUEST_CHARS:
+        raise invalid("A message may have 1 MiB.", code="body_too_large", status=413)
+    return read_json(text.encode("utf-8", "surrogatepass"))
+
+
+def _error(error: ApiError) -> dict[str, Any]:
+    return {"type": "error", "status": error.status, "error": error.body()}

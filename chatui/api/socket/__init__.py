@@ -1,1 +1,0 @@
-"""The WebSocket transport of Open Responses: one response after another over one connection."""

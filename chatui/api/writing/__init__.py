@@ -1,1 +1,0 @@
-"""Writes API responses: objects and streams in the formats that programs expect."""

@@ -1,1 +1,0 @@
-"""One back end at several addresses."""

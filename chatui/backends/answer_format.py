@@ -1,0 +1,104 @@
+"""Retries without an output format or a forced call if a server refuses it. The prompt still asks for it, and the answer is checked
+anyway."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from chatui.backends.base import BackendError, SampleEvent, SampleRequest
+from chatui.backends.context_fitting import Sample
+from chatui.backends.context_window import overflow_of
+from chatui.codes import ProductCode
+from chatui.json_schemas import ANY_OBJECT, AnswerFormat
+from renderer.frames import Frame, Header, Role
+from renderer.harmony.prompt import DeveloperMessage, ResponseFormat
+
+_log = logging.getLogger(__name__)
+_REFUSALS = (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND_SETUP)
+"""Servers refuse an unknown field as an invalid request, or as a configuration error ("unsupported_parameter")."""
+_ACCOUNT = re.compile(r"\bHTTP (?:401|402|403|407|429)\b|invalid_api_key|insufficient_quota|billing")
+"""Causes that refuse the account, whatever the request contains."""
+_OWN_FAILURE = re.compile(r"\bHTTP 5[0-9]{2}\b|server_error|internal_error")
+
+
+def sample_in_format(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    """As ``sample``. Raises as ``sample`` does, also if the request is refused without the format and the tool choice."""
+    has_format = request.answer_format is not None or tool_choice(request)
+    return _sample_with_fallback(request, sample) if has_format else sample(request)
+
+
+async def _sample_with_fallback(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    has_begun = False
+    try:
+        async with aclosing(sample(request)) as events:
+            async for event in events:
+                has_begun = True
+                yield event
+        return
+    except BackendError as error:
+        if has_begun or not (_is_refused_format(request, error) or _is_refused_choice(request, error)):
+            raise
+        _log.info("a model server refused a format or a choice of tools (%s): asking without", error.cause or "cause unknown")
+    async with aclosing(sample(replace(request, answer_format=None, must_call=False))) as events:
+        async for event in events:
+            yield event
+
+
+def tool_choice(request: SampleRequest) -> dict[str, str]:
+    """The field that forces a call, if one is required.
+
+    The request lists only the allowed tools, so no name is needed, which some servers do not support.
+    """
+    return {"tool_choice": "required"} if request.must_call and request.tools else {}
+
+
+def _is_refused_format(request: SampleRequest, error: BackendError) -> bool:
+    return request.answer_format is not None and refuses_format(error)
+
+
+def _is_refused_choice(request: SampleRequest, error: BackendError) -> bool:
+    """Some servers fail with an internal error if they do not support ``tool_choice``. A broken connection does not count."""
+    has_failed = error.code is ProductCode.BACKEND and _OWN_FAILURE.search(error.cause) is not None
+    return bool(tool_choice(request)) and (refuses_format(error) or has_failed)
+
+
+def refuses_format(error: BackendError) -> bool:
+    """Whether a request may have been refused for its format."""
+    return error.code in _REFUSALS and _ACCOUNT.search(error.cause) is None and overflow_of(error) is None
+
+
+_ORDERS = (Role.SYSTEM, Role.DEVELOPER)
+
+
+def for_prompt(wanted: AnswerFormat) -> ResponseFormat:
+    """The format for the prompt, as gpt-oss was trained to read it."""
+    return ResponseFormat(wanted.name, ANY_OBJECT if wanted.schema is None else wanted.schema, wanted.description)
+
+
+def in_words(request: SampleRequest) -> SampleRequest:
+    """The request with its format added to the instructions: many servers enforce it without telling the model."""
+    if request.answer_format is None:
+        return request
+    text = DeveloperMessage(response_formats=(for_prompt(request.answer_format),)).text()
+    place = next((index for index, frame in enumerate(request.frames) if frame.header.role not in _ORDERS), len(request.frames))
+    frames = (*request.frames[:place], Frame(Header(Role.DEVELOPER), text), *request.frames[place:])
+    return replace(request, frames=frames)
+
+
+def as_chat(wanted: AnswerFormat) -> dict[str, object]:
+    """The ``response_format`` of Chat Completions."""
+    return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", "json_schema": _named(wanted)}
+
+
+def as_responses(wanted: AnswerFormat) -> dict[str, object]:
+    """The ``text.format`` of Responses."""
+    return {"type": "json_object"} if wanted.schema is None else {"type": "json_schema", **_named(wanted)}
+
+
+def _named(wanted: AnswerFormat) -> dict[str, object]:
+    described = {"description": wanted.description} if wanted.description else {}
+    return {"name": wanted.name, **described, "schema": dict(wanted.schema or ANY_OBJECT), "strict": wanted.is_strict}

@@ -1,0 +1,284 @@
+"""The ``auto`` back end: detects which wire format fits its server, then acts as a back end of that kind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleEvent, SampleRequest
+from chatui.backends.context_window import HasContextWindow
+from chatui.backends.discovery import Discovered, ask
+from chatui.backends.harmony.dialects import DIALECTS, CompletionRequest
+from chatui.backends.http import WHOLE, Upstream, Watchable, Watcher
+from chatui.codes import ProductCode
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
+from renderer.tokens import Token
+
+_MARKERS = (Token.CHANNEL, Token.MESSAGE)
+
+
+async def knows_markers(upstream: Upstream, product: str | None, model: str | None) -> bool | None:
+    """Whether the tokenizer gives the markers the ids of gpt-oss; None if the server does not say, or not in time."""
+    ids = await _ids_of_markers(upstream, product, model)
+    return None if ids is None else ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]
+
+
+async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | None) -> list[int] | None:
+    text = "".join(map(str, _MARKERS))
+    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
+    if product != "llama.cpp":
+        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
+    try:
+        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
+            async for event, *_ in read:
+                body = json.loads(event.data)
+                ids = body.get("tokens") if event.name == WHOLE and isinstance(body, dict) else None
+                return ids if isinstance(ids, list) and all(type(number) is int for number in ids) else None
+    except (BackendError, TimeoutError, ValueError, RecursionError):
+        return None
+    return None
+
+
+AUTO = "auto"
+"""The kind of a back end whose wire format is chosen here."""
+CHAT = "chat"
+KIND_OF = {"llama.cpp": "harmony-llamacpp", "vLLM": "harmony-vllm", "SGLang": "harmony-sglang"}
+"""The kind that uses token ids, by the name of the server."""
+
+_NOT_NOW = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_BUSY)
+_SAMPLE_WAITS = 5
+"""How many times longer a token may take than a description: the model may have to be loaded first."""
+_NOT_ALLOWED = ("HTTP 401", "HTTP 403")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen wire format. ``kind``: a wire format. ``why``: the reason in one sentence without its full stop; it never quotes the
+    server. ``lasts``: whether the choice is kept until an error casts doubt on it; otherwise it is made again soon. ``found``: what the
+    server reported about itself.
+    """
+
+    kind: str
+    why: str
+    lasts: bool = True
+    found: Discovered | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The settings for the choice: the configured ``model`` if there is one, how to load the ``vocabulary``, and whether
+    the server's own summaries are to be shown, which only Chat Completions and Responses provide. ``wants_reasoning``: False to have the
+    server withhold it, which is impossible with token ids.
+    """
+
+    model: str | None
+    vocabulary: Callable[[], Vocabulary]
+    needs_summaries: bool = False
+    wants_reasoning: bool = True
+
+
+async def choose(upstream: Upstream, question: Question) -> Choice:
+    """Query the server at ``upstream``, sampling at most one token.
+
+    Raises:
+        BackendError: it cannot be reached, is busy, or refuses the key. Nothing is chosen then.
+    """
+    try:
+        found = await ask(upstream)
+    except BackendError as error:
+        return _without_an_answer(error)
+    product = found.server
+    if product not in DIALECTS:
+        return Choice(CHAT, f"{product or 'a server that does not say what it is'} is not known to give token ids", found=found)
+    if question.needs_summaries:
+        return Choice(CHAT, "the summaries that this server writes do not come with token ids", found=found)
+    if not question.wants_reasoning:
+        return Choice(CHAT, "with token ids a server cannot keep its reasoning to itself, as is wanted here", found=found)
+    if product == "llama.cpp" and len(found.models) > 1:
+        return Choice(CHAT, "this llama.cpp has several models, and token ids go to one that cannot be named", found=found)
+    return await _by_ids(upstream, question, product, found)
+
+
+async def _by_ids(upstream: Upstream, question: Question, product: str, found: Discovered) -> Choice:
+    model = question.model or next(iter(found.models), None)
+    is_gpt_oss = await knows_markers(upstream, product, model)
+    if is_gpt_oss is None:
+        return Choice(CHAT, f"this {product} did not say how it tokenizes, so its model may not be gpt-oss", lasts=False, found=found)
+    if not is_gpt_oss:
+        return Choice(CHAT, f"the model of this {product} is not gpt-oss, by its tokenizer", found=found)
+    try:
+        vocabulary = await asyncio.to_thread(question.vocabulary)
+    except VocabularyError:
+        why = f"{product} gives token ids, which would be better, but the vocabulary is missing: run python manage.py fetch_vocabulary"
+        return Choice(CHAT, why, lasts=False, found=found)
+    gives_ids = await _gives_ids(upstream, product, model, vocabulary)
+    if gives_ids is None:
+        return Choice(CHAT, f"this {product} did not sample a token in time; it is asked again soon", lasts=False, found=found)
+    if not gives_ids:
+        return Choice(CHAT, f"this {product} does not return the ids of the tokens that it samples", found=found)
+    why = f"{product} with gpt-oss gives token ids, so that preambles and hidden text are certainly apart from the answer"
+    return Choice(KIND_OF[product], why, found=found)
+
+
+def _without_an_answer(error: BackendError) -> Choice:
+    if error.code in _NOT_NOW or error.cause.startswith(_NOT_ALLOWED):
+        raise error
+    if error.code is ProductCode.TIMEOUT:
+        # Some servers answer no other request while they write an answer. The waiting request uses the format that all servers support.
+        return Choice(CHAT, "the server did not say in time what it is; it is asked again soon", lasts=False)
+    return Choice(CHAT, f"the server does not say what it is ({error.cause or 'no answer that can be read'})")
+
+
+async def _gives_ids(upstream: Upstream, product: str, model: str | None, vocabulary: Vocabulary) -> bool | None:
+    """Whether the server returns the id of one sampled token; None if it did not answer in time: everybody's requests wait for this.
+
+    Raises BackendError if the server is busy or gone.
+    """
+    dialect = DIALECTS[product]
+    prompt = [MARKER_IDS[Token.START], *vocabulary.encode("assistant")]
+    chunks = dialect.chunks(vocabulary)
+    try:
+        sampled = upstream.stream(dialect.path, dialect.payload(CompletionRequest(prompt, 1, model)))
+        async with asyncio.timeout(_SAMPLE_WAITS * upstream.limits.discover), aclosing(sampled) as read:
+            async for events in read:
+                for event in events:
+                    chunk = json.loads(event.data) if event.name == WHOLE or event.data.startswith("{") else None
+                    if isinstance(chunk, dict) and chunks.feed(chunk):
+                        return True
+    except BackendError as error:
+        if error.code in _NOT_NOW:
+            raise
+        return None if error.code is ProductCode.TIMEOUT else False
+    except TimeoutError:
+        return None
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+_log = logging.getLogger(__name__)
+
+RECHECK_SECONDS = 60.0
+"""How long a provisional choice is used before the server is asked again."""
+_RECHECK_AFTER = (ProductCode.BACKEND_UNREACHABLE, ProductCode.BACKEND_SETUP)
+"""After these errors, there may be another server at the address, or the same one with other options."""
+
+
+@runtime_checkable
+class AcceptsDiscovery(Protocol):
+    """A back end that accepts what was already discovered about its server, so that it need not ask again."""
+
+    def use_discovery(self, found: Discovered) -> None:
+        """Use this as if the server had just reported it."""
+        ...
+
+
+class AutoBackend:
+    """A Backend that chooses its wire format. It queries the server on first use, and chooses nothing while the server is unreachable."""
+
+    is_demo = False
+
+    def __init__(self, endpoint: Endpoint, question: Question, build: Callable[[str], Backend]) -> None:
+        """``build`` makes the back end of a kind. Raises ValueError if the endpoint's ``url`` is not an http address."""
+        self._endpoint = endpoint
+        self._question = question
+        self._build = build
+        self._place = Upstream(endpoint.url, None, endpoint.limits).place
+        self._choosing = asyncio.Lock()
+        self._chosen: tuple[Choice, Backend] | None = None
+        self._until = float("-inf")
+        self._watcher: Watcher | None = None
+        self._is_closed = False
+
+    @property
+    def kind(self) -> str:
+        """The chosen wire format; ``auto`` before."""
+        return self._chosen[1].kind if self._chosen else AUTO
+
+    @property
+    def name(self) -> str:
+        """See ``base.Backend``."""
+        return self._chosen[1].name if self._chosen else f"Model server at {self._place}"
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``."""
+        _, inner = await self._current()
+        try:
+            async with aclosing(inner.sample(request)) as events:
+                async for event in events:
+                    yield event
+        except BackendError as error:
+            if error.code in _RECHECK_AFTER:
+                self._until = float("-inf")
+            raise
+
+    async def models(self) -> tuple[str, ...]:
+        """See ``base.Backend``."""
+        _, inner = await self._current()
+        return await inner.models()
+
+    async def choice(self) -> Choice:
+        """The current choice, made now if necessary.
+
+        Raises:
+            BackendError: the server cannot be reached, is busy, or refuses the key.
+        """
+        return (await self._current())[0]
+
+    def known_context(self, model: str | None) -> int | None:
+        """See ``context.window.HasContextWindow``."""
+        inner = self._chosen[1] if self._chosen else None
+        return inner.known_context(model) if isinstance(inner, HasContextWindow) else None
+
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``. It does not see the requests that make the choice."""
+        self._watcher = watcher
+        if self._chosen and isinstance(self._chosen[1], Watchable):
+            self._chosen[1].watch(watcher)
+
+    async def aclose(self) -> None:
+        """See ``base.Backend``."""
+        self._is_closed = True
+        if self._chosen:
+            await self._chosen[1].aclose()
+
+    async def _current(self) -> tuple[Choice, Backend]:
+        now = asyncio.get_running_loop().time
+        async with self._choosing:
+            if self._chosen is not None and now() <= self._until:
+                return self._chosen
+            choice = await self._detect()
+            self._chosen = chosen = (choice, await self._backend_for(choice))
+            self._until = float("inf") if choice.lasts else now() + RECHECK_SECONDS
+            return chosen
+
+    async def _detect(self) -> Choice:
+        endpoint = self._endpoint
+        upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits, endpoint.route)
+        try:
+            return await choose(upstream, self._question)
+        finally:
+            await upstream.aclose()
+
+    async def _backend_for(self, choice: Choice) -> Backend:
+        before = self._chosen
+        if before is None or before[0].kind != choice.kind:
+            inner = self._build(choice.kind)
+            if self._watcher is not None and isinstance(inner, Watchable):
+                inner.watch(self._watcher)
+            if self._is_closed:
+                await inner.aclose()  # it may be used once more: it then closes each connection after its request
+            if before is not None:
+                await before[1].aclose()  # a running sample keeps its connection to its end
+        else:
+            inner = before[1]
+        if choice.found is not None and isinstance(inner, AcceptsDiscovery):
+            inner.use_discovery(choice.found)
+        if before is None or (before[0].kind, before[0].why) != (choice.kind, choice.why):
+            _log.info("wire format %s chosen for the model server at %s: %s", choice.kind, self._place, choice.why)
+        return inner

@@ -1,1 +1,0 @@
-"""The ``auto`` back end: detects the wire format from the server."""

@@ -1,0 +1,412 @@
+"""The demo back end: plays scripted Harmony output, token by token.
+
+It goes through the same reader as a real model's output. The scripts are files in ``scripts``: a line of description, then parts. ``===
+sample`` is model output, markers included; ``=== reply NAME`` is the reply of a made-up tool NAME; ``=== tool`` is model output after a
+real tool's reply; ``=== more`` is the rest of a last sample that was cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from chatui import prompts
+from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.codes import ProductCode
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.harmony.prompt import FunctionTool
+from renderer.harmony.reader import Reader
+from renderer.tokens import TOKEN_RUN
+
+SCRIPTED = frozenset({"get_current_weather", "keep_note"})
+"""The tools that the demo's own scripts call."""
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_MAX_DEPTH = 4
+_REPLY_CHARS = 500
+
+
+def script(request: SampleRequest, place: str) -> str | None:
+    """The demo's next output: a call, or an answer made of the replies; None if no function fits.
+
+    ``place``: a city, if one is named. A function fits if a word of its name is in the question, or if a call is required.
+    """
+    functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
+    frames = _since_question(request.frames)
+    replies = [frame for frame in frames[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
+    if replies and not request.must_call:
+        return _answer(replies)
+    question = frames[0].body if frames else ""
+    fitting = [tool for tool in functions if _fits(tool.name, question)]
+    chosen = fitting or (functions if request.must_call else [])
+    return _call(chosen[0], place, question) if chosen else None
+
+
+def _since_question(frames: Sequence[Frame]) -> Sequence[Frame]:
+    last = max((place for place, frame in enumerate(frames) if frame.header.role == Role.USER), default=0)
+    return frames[last:]
+
+
+def _name(reply: Frame) -> str:
+    return (reply.header.name or "").removeprefix("functions.")
+
+
+def _fits(name: str, question: str) -> bool:
+    return any(word.lower() in question.lower() for word in _NAME_WORD.findall(name) if word not in ("get", "set", "the", "and"))
+
+
+def _call(tool: FunctionTool, place: str, question: str) -> str:
+    made = json.dumps(_argument(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
+    return (
+        "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
+        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_escaped(made)}<|call|>"
+    )
+
+
+def _answer(replies: Sequence[Frame]) -> str:
+    lines = "\n".join(f"`{_name(frame)}` replied: {_escaped(frame.body)[:_REPLY_CHARS]}" for frame in replies)
+    return (
+        "<|channel|>analysis<|message|>The function has replied. I say what it said, and where that comes from.<|end|>\n"
+        f"<|start|>assistant<|channel|>final<|message|>{lines}\n\n*(This is a scripted demo: no model has read the reply.)*<|return|>"
+    )
+
+
+def _argument(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: int) -> Any:
+    """A value that fits a schema, as far as the demo understands it: required properties only, and the first of each choice."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    variants = schema.get("anyOf")
+    if isinstance(variants, list) and variants:
+        return _argument(variants[0], name, words, depth)
+    match schema.get("type"):
+        case "object" | None if depth == 0 or "properties" in schema:
+            return _object(schema, words, depth)
+        case "array":
+            fill = range(int(schema.get("minItems", 0)) if depth < _MAX_DEPTH else 0)
+            return [_argument(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
+        case "integer" | "number":
+            return max(1, schema.get("minimum", 1))
+        case "boolean":
+            return True
+    return words[0] if re.search("city|location|place|town", name, re.IGNORECASE) else words[1]
+
+
+def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> dict[str, Any]:
+    properties = schema.get("properties") or {}
+    needed = [name for name in schema.get("required") or () if name in properties and depth < _MAX_DEPTH]
+    return {name: _argument(properties[name], name, words, depth + 1) for name in needed}
+
+
+def _escaped(text: str) -> str:
+    """Without anything that would be parsed as part of a script."""
+    return text.replace("<|", "< |")
+
+
+def sample_answer(schema: Mapping[str, Any]) -> str:
+    """JSON, as a model would write it."""
+    return json.dumps(_sample(schema), indent=2, ensure_ascii=False)
+
+
+def _sample(schema: Any) -> Any:
+    if not isinstance(schema, Mapping):
+        return None
+    if "const" in schema:
+        return schema["const"]
+    for word in ("enum", "examples"):
+        if isinstance(schema.get(word), list) and schema[word]:
+            return schema[word][0]
+    for word in ("anyOf", "oneOf"):
+        if isinstance(schema.get(word), list) and schema[word]:
+            return _sample(schema[word][0])
+    return _typed(schema, schema.get("type", "object" if "properties" in schema else "string"))
+
+
+def _typed(schema: Mapping[str, Any], kind: object) -> Any:
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "object":
+            properties = schema.get("properties")
+            return {name: _sample(each) for name, each in properties.items()} if isinstance(properties, Mapping) else {}
+        case "array":
+            return [_sample(schema.get("items", {}))]
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "null":
+            return None
+    return "This is the demo: no model wrote it."
+
+
+_STEPS: dict[str, tuple[str, ...]] = {
+    "greeting": ("Weighed how to greet somebody new", "Gathered a few things to try"),
+    "day_out": ("Considered what is hard about a group of this size", "Arranged the hours of the day", "Listed what must be arranged"),
+    "recursion": ("Looked for an example that shows the idea", "Followed the example by hand", "Picked a warning worth giving"),
+    "reminder": ("Thought about the right tone", "Collected what the letter needs"),
+    "plan": ("Thought about what a plan depends on", "Put the steps in order", "Noticed a gap worth settling"),
+    "explain": ("Looked for the parts that need words", "Ordered the sections from simple to hard", "Picked one example of each kind"),
+    "note": ("Saw that the person has to decide",),
+    "weather": ("Saw that this must be looked up",),
+    "refuse": ("Considered what can be offered instead",),
+    "cut": ("Began to collect good habits",),
+}
+_ASKED = re.compile(r"\A## Question\n\n(?P<question>.*?)\n\n## Lines shown before\n\n(?P<shown>.*?)\n\n## New notes", re.DOTALL)
+NOTHING = "none"
+
+
+def question_summed_up(request: SampleRequest) -> str | None:
+    """The question whose answer is summarized; None for an ordinary request."""
+    found = _asked(request)
+    return found["question"] if found else None
+
+
+def next_step(script: str, request: SampleRequest) -> str:
+    """The line after those already shown."""
+    found = _asked(request)
+    shown = [line for line in found["shown"].splitlines() if line != "- none"] if found else []
+    steps = _STEPS[script]
+    return steps[len(shown)] if len(shown) < len(steps) else NOTHING
+
+
+def _asked(request: SampleRequest) -> re.Match[str] | None:
+    frames = request.frames
+    is_summary = len(frames) == 2 and frames[0].body == prompts.read("summary")
+    return _ASKED.match(frames[1].body) if is_summary else None
+
+
+MODEL = "demo"
+_FINAL_MARKERS = "<|channel|>final<|message|>"
+_SCRIPTS = Path(__file__).parent / "demo_scripts"
+_KEYWORDS = {
+    # The examples on the welcome page (chatui/pages/examples.md) come first: they contain more than one keyword.
+    "day_out": re.compile(r"\bday out\b", re.IGNORECASE),
+    "recursion": re.compile(r"\brecursi", re.IGNORECASE),
+    "reminder": re.compile(r"\b(?:reminder|invoice)", re.IGNORECASE),
+    "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
+    "note": re.compile(r"\bnote\b", re.IGNORECASE),
+    "weather": re.compile(r"\bweather\b", re.IGNORECASE),
+    "refuse": re.compile(r"\brefus", re.IGNORECASE),
+    "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
+    "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
+}
+# How many paragraphs of each piece of reasoning are played.
+_PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
+
+
+class DemoBackend:
+    """A Backend that needs no network, no vocabulary and no model. Its answers say that they are scripted."""
+
+    name = "Demo"
+    kind = "demo"
+    is_demo = True
+
+    def __init__(self, tokens_per_second: float = 50.0) -> None:
+        """``tokens_per_second`` 0: as fast as possible."""
+        self._tokens_per_second = tokens_per_second
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Play the script that fits the last question."""
+        if request.on_sent is not None:
+            request.on_sent("(nowhere: the demo is a script)", _sent_body(request))
+        player = _Player(self._tokens_per_second, request.max_tokens)
+        script = _played(request)
+        if request.cut_answer:
+            async for event in player.continue_answer(_final_text(script), request.cut_answer):
+                yield event
+        else:
+            for part in _after_replies(script, _replies(request)):
+                async for event in player.play(part, request.effort):
+                    yield event
+        yield player.ended(sum(len(_WORD.findall(frame.body)) for frame in request.frames))
+
+    async def models(self) -> tuple[str, ...]:
+        """The one demo model."""
+        return (MODEL,)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def choose(question: str) -> str:
+    """The name of the script for this question: chosen by the first keyword found, else ``greeting``."""
+    return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
+
+
+def _question(request: SampleRequest) -> str:
+    return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
+
+
+def _sent_body(request: SampleRequest) -> bytes:
+    """The request that a model would have received, so that the debug view of the demo has something to show."""
+    messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
+    return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """``tool`` is None for model output, else the name of the tool that replies ``text``.
+
+    ``is_more``: played only when the answer before it is continued. ``is_after_tool``: another sample, after a real tool's reply.
+    """
+
+    tool: str | None
+    text: str
+    is_more: bool
+    is_after_tool: bool = False
+
+
+_PART = re.compile(r"^=== (sample|tool|more|reply (\S+))\n", re.MULTILINE)
+_CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
+
+
+def _script(question: str) -> tuple[_Part, ...]:
+    """The script for a question, with the city that it names."""
+    city = _city(question)
+    return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
+
+
+def _city(question: str) -> str:
+    found = _CITY.search(question)
+    return found[1] if found else "Tokyo"
+
+
+def _replies(request: SampleRequest) -> int:
+    """The number of tool replies since the last question."""
+    last = max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=-1)
+    return sum(frame.header.role == Role.TOOL for frame in request.frames[last + 1 :])
+
+
+def _after_replies(script: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
+    """The parts for the next sampling: up to the first call of a real tool, or what follows that many replies."""
+    calls = [place for place, part in enumerate(script) if part.is_after_tool]
+    begins = [0, *calls]
+    number = min(replies, len(calls)) if calls else 0
+    return script[begins[number] : begins[number + 1] if number < len(calls) else len(script)]
+
+
+@cache
+def _load(name: str) -> tuple[_Part, ...]:
+    _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
+    parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
+    return tuple(_Part(tool, text.strip(), is_more=kind == "more", is_after_tool=kind == "tool") for kind, tool, text in parts)
+
+
+def _played(request: SampleRequest) -> tuple[_Part, ...]:
+    if (summed_up := question_summed_up(request)) is not None:
+        return _line(next_step(choose(summed_up), request))
+    if made := script(request, _city(_question(request))):
+        return (_Part(None, made, is_more=False),)
+    if request.answer_format:
+        return _line(sample_answer(request.answer_format.checked_schema))
+    return _script(_question(request))
+
+
+def _line(text: str) -> tuple[_Part, ...]:
+    """A script of one short answer."""
+    return (_Part(None, f"{_FINAL_MARKERS}{text}{Terminator.RETURN}", is_more=False),)
+
+
+def _final_text(script: tuple[_Part, ...]) -> str:
+    """The whole answer, including the part after the cut."""
+    written = [part for part in script if part.tool is None]
+    *_, final = next(part.text for part in reversed(written) if not part.is_more).rpartition(_FINAL_MARKERS)
+    text = "".join(word for _, word in _tokens(final))
+    return " ".join([text, *(part.text for part in written if part.is_more)])
+
+
+class _Player:
+    """Plays the parts of one script as one sample, at a steady pace."""
+
+    def __init__(self, tokens_per_second: float, max_tokens: int | None) -> None:
+        self._tokens_per_second = tokens_per_second
+        self._max_tokens = max_tokens
+        self._started = asyncio.get_running_loop().time()
+        self._played = 0
+        self._reason = EndReason.STOP
+        self._call_id = ""
+
+    async def play(self, part: _Part, effort: Effort) -> AsyncGenerator[RawEvent, None]:
+        if self._reason is not EndReason.STOP or part.is_more:
+            return
+        if part.tool:
+            for event in _reply(part.tool, self._call_id, part.text):
+                await self._wait()
+                yield event
+            return
+        async for event in self._write(_shorten(part.text, effort)):
+            yield event
+
+    async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
+        """Passes model text through the reader of real output."""
+        reader = Reader(self._new_call_id)
+        for marker, text in _tokens(script):
+            if self._played == self._max_tokens:
+                break
+            await self._wait()
+            for event in reader.feed_marker(marker) if marker else reader.feed_text(text):
+                yield event
+        rest = reader.finish(ProductCode.LENGTH)
+        if rest:
+            self._reason = EndReason.LENGTH
+        for event in rest:
+            yield event
+
+    async def continue_answer(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
+        """Writes the rest of ``text`` after the part that was already written."""
+        yield FrameOpened(cut.header)
+        for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
+            if self._played == self._max_tokens:
+                self._reason = EndReason.LENGTH
+                yield FrameClosed(None, ProductCode.LENGTH)
+                return
+            await self._wait()
+            yield FrameText(word)
+        yield FrameClosed(Terminator.RETURN)
+
+    def ended(self, prompt_tokens: int) -> SampleEnded:
+        return SampleEnded(self._reason, Usage(prompt_tokens, self._played), MODEL)
+
+    async def _wait(self) -> None:
+        """Wait for the time of one token, measured from the beginning so that the pace does not drift."""
+        self._played += 1
+        pause = 0.0
+        if self._tokens_per_second:
+            pause = self._started + self._played / self._tokens_per_second - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, pause))
+
+    def _new_call_id(self) -> str:
+        self._call_id = f"call_{uuid4().hex}"
+        return self._call_id
+
+
+def _reply(tool: str, call_id: str, text: str) -> list[RawEvent]:
+    header = Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=call_id, name=tool)
+    return [FrameOpened(header), FrameText(text), FrameClosed(Terminator.END)]
+
+
+_ANALYSIS = re.compile(r"(?<=<\|channel\|>analysis<\|message\|>).*?(?=<\|end\|>)", re.DOTALL)
+
+
+def _shorten(script: str, effort: Effort) -> str:
+    return _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), script)
+
+
+_WORD = re.compile(r"\s*(?:\w{1,8}|[^\w\s])|\s+")
+
+
+def _tokens(script: str) -> Iterator[tuple[str, str]]:
+    """Pairs of which one is empty: a control marker, or text about as long as a token. ``<<|end|>`` in a script is text."""
+    position = 0
+    for found in TOKEN_RUN.finditer(script):
+        quoted = found[1][1:] + found[2] if found[1] else ""
+        yield from (("", word) for word in _WORD.findall(script[position : found.start()] + quoted))
+        if not quoted:
+            yield found[2], ""
+        position = found.end()
+    yield from (("", word) for word in _WORD.findall(script[position:]))

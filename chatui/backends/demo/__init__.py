@@ -1,1 +1,0 @@
-"""The built-in demo: scripted answers, to try the product without a model server."""

@@ -1,1 +1,0 @@
-"""Tools that model servers execute themselves."""

@@ -1,0 +1,501 @@
+"""The signs of raw model output in an answer: reasoning tags, special tokens, and the remains of stripped markers.
+
+They are matched in *folded* text, in which look-alike characters are replaced one for one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+HARMONY = ("start", "end", "message", "channel", "constrain", "return", "call")
+TAGS = (
+    *("think", "thinking", "thinks", "thought", "thoughts", "reasoning", "reason", "analysis", "scratchpad", "reflection"),
+    *(
+        "internal",
+        "reflect",
+        "rationale",
+        "deliberation",
+        "commentary",
+        "internal_thoughts",
+        "antthinking",
+        "start_of_thinking",
+        "unused94",
+    ),
+)
+"""Tags around reasoning, as many models write them, besides those whose names contain such a word."""
+_ENDINGS = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
+_OF_REASONING = re.compile(
+    r"(?:.*[_:.|-])?(?:think|thinking|thoughts?|reasoning|reflection|monologue|scratchpad|cot)(?:[_:.|-].*)?", re.IGNORECASE
+)
+_OF_TOOLS = re.compile(
+    r"(?:\w+[_:|])?(?:tool_?calls?|tool_responses?|tool_results?|function_calls?|function_results?)|function=.+|(?:\w+:)?invoke"
+)
+_TOKEN = re.compile(r"(?:start|end)_of_turn|special_\d+|unused\d+")
+
+BRACKETED = ("think", "thinking", "thought", "reasoning", "reason", "analysis")
+_BRACKETED_SMALL = ("think", "thinking", "thought", "reasoning")
+BRACKETED_TOKENS = ("tool_calls", "tool_results", "tool_content", "available_tools", "inst", "system_prompt")
+BRACKETED_ALONE = {"unused16": "OPENING", "unused17": "CLOSING", "begin final response": "ANSWER", "end final response": "WRAPPER"}
+BRACKET_PREFIXES = frozenset(
+    name[:length] for name in (*BRACKETED, *BRACKETED_TOKENS, *BRACKETED_ALONE) for length in range(1, len(name) + 1)
+)
+
+_AROUND_ANSWER = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|solution|answer)")
+_BEGINS_ANSWER = re.compile(
+    r"(?:start|begin|begin_of)_(?:response|solution|answer)|start_text|content(?:_text)?|(?:assistant_)?final|response|solution"
+)
+_ABOUT_REASONING = re.compile(r"think|thought|reasoning|scratchpad|analysis|inner_(?:prefix|suffix)")
+_IS_END = re.compile(r"/|(?:.*[_:.])?(?:end|close|stop|suffix)(?:[_:.].*)?\Z")
+_BEGIN_OR_END = re.compile(r"(?<![a-z])(?:begin|start|open|end|stop|close|of|prefix|suffix)(?![a-z])|[/_:.]")
+
+
+def tag_of_reasoning(name: str) -> str | None:
+    """The name of the opening tag, if ``name`` is a tag around reasoning or a call; else None."""
+    name = _ENDINGS.get(name, name)
+    if name in TAGS or _OF_REASONING.fullmatch(name):
+        return name
+    return _without_value(name) if _OF_TOOLS.fullmatch(name) or name == "function" else None
+
+
+def is_closing_tag(name: str) -> bool:
+    """Whether a tag of that name closes another one, without a slash."""
+    return name in _ENDINGS
+
+
+def may_have_attributes(name: str) -> bool:
+    """Whether tags of that name are signs, so that attributes after the name must be parsed."""
+    return name == "details" or tag_of_reasoning(name) is not None
+
+
+def is_token(name: str) -> bool:
+    """Whether it is a special token in the form of a tag."""
+    return bool(_TOKEN.fullmatch(name)) and name not in TAGS and name not in _ENDINGS
+
+
+def may_be_token(name: str) -> bool:
+    """Whether a token of that name has an effect, so that a bar after the name must be awaited."""
+    return begins_answer(name) or surrounds_answer(name) or bool(token_of_reasoning(name))
+
+
+def begins_answer(name: str) -> bool:
+    """Whether a token of that name begins the answer."""
+    return bool(_BEGINS_ANSWER.fullmatch(name))
+
+
+def surrounds_answer(name: str) -> bool:
+    """Whether a token of that name surrounds the answer."""
+    return bool(_AROUND_ANSWER.fullmatch(name))
+
+
+def token_of_reasoning(name: str) -> str:
+    """The part of the name that opening and closing tokens share; empty if it is not a token around reasoning."""
+    return _BEGIN_OR_END.sub("", name) if _ABOUT_REASONING.search(name) else ""
+
+
+def is_end_name(name: str) -> bool:
+    """Whether a token around reasoning is the closing one."""
+    return bool(_IS_END.match(name))
+
+
+def is_bracketed(name: str) -> bool:
+    """Whether a name in square brackets is a sign: in capitals, or in lower case if it is hardly used otherwise."""
+    if name.isupper():
+        return name.lower() in BRACKETED or name.lower() in BRACKETED_TOKENS
+    return name.lower() in _BRACKETED_SMALL
+
+
+def _without_value(name: str) -> str:
+    return name.partition("=")[0]
+
+
+ZERO = "\u200b"
+"""Replaces invisible characters, and pads longer escapes so that positions stay the same."""
+
+_ANGLES_OPEN = "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770"
+_ANGLES_CLOSE = "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771"
+_BARS = "\u2223\u2502\uffe8\u01c0\u2758"
+_FILLERS = "\u115f\u1160\u3164\uffa0"
+_MAX_CACHED = 20_000
+_CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
+
+
+class _Looks(dict[int, str]):
+    """The character that each character looks like, computed at its first use."""
+
+    def __missing__(self, code: int) -> str:
+        looks = _look(chr(code))
+        if len(self) < _MAX_CACHED:
+            self[code] = looks
+        return looks
+
+
+def _look(character: str) -> str:
+    if character in "\t\n\r":
+        return character
+    if unicodedata.category(character) in ("Cf", "Mn", "Me", "Cc") or character in _FILLERS:
+        return ZERO
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if len(plain) == 1 and plain.isascii() else character
+
+
+_LOOKS = _Looks(
+    {
+        **dict.fromkeys(map(ord, _ANGLES_OPEN), "<"),
+        **dict.fromkeys(map(ord, _ANGLES_CLOSE), ">"),
+        **dict.fromkeys(map(ord, _BARS), "|"),
+        ord("\u2581"): "_",
+    }
+)
+# A letter of another script inside a Latin word; words of that script are not changed.
+_FOREIGN = re.compile(rf"(?<=[A-Za-z])[{''.join(_CYRILLIC)}]+|[{''.join(_CYRILLIC)}]+(?=[A-Za-z])")
+# Neither line ends nor backticks: only literal characters delimit code.
+_UNESCAPED = frozenset(string.ascii_letters + string.digits + "<>|/[]{}_:=\"'-().")
+# Longer names first: the semicolon at the end may be missing.
+_NAMES = "lt|gt|VerticalLine|verbar|vert|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
+_ESCAPE = re.compile(
+    rf"&(?:amp;){{0,4}}(?P<named>{_NAMES}|\#0{{0,6}}\d{{2,3}}|\#x0{{0,6}}[0-9a-f]{{2}});?"
+    r"|\\{1,8}(?:u00|x)(?P<hexadecimal>[2-7][0-9a-f])",
+    re.IGNORECASE,
+)
+BEGUN = re.compile(r"(?:\\+(?:u0{0,2}[2-7]?|x[2-7]?)?|&(?:amp;){0,4}(?:[a-z]{0,12}|\#x?[0-9a-f]{0,9}))\Z", re.IGNORECASE)
+"""The beginning of an escape at the end of a text."""
+_PLAIN = re.compile(r"[^&\\\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+
+
+def folded(text: str) -> str:
+    """``text`` with each look-alike and each escape replaced; positions do not change."""
+    if text.isascii() and _PLAIN.fullmatch(text):
+        return text
+    return _ESCAPE.sub(_unescaped, _FOREIGN.sub(_latin, text.translate(_LOOKS)))
+
+
+def _latin(match: re.Match[str]) -> str:
+    return "".join(_CYRILLIC[letter] for letter in match[0])
+
+
+def beginnings_of(words: Iterable[str]) -> frozenset[str]:
+    """Every beginning of every word, from the empty text to the whole word."""
+    return frozenset(word[:length] for word in words for length in range(len(word) + 1))
+
+
+def bare(text: str) -> str:
+    """Folded text without invisible characters."""
+    return text.replace(ZERO, "")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if named := match["named"]:
+        known = named if named == "VerticalLine" else named.lower()
+        character = html.unescape(f"&{known};")
+    else:
+        character = chr(int(match["hexadecimal"], 16))
+    return character + ZERO * (len(match[0]) - 1) if character in _UNESCAPED else match[0]
+
+
+class Kind(Enum):
+    """The kinds of signs."""
+
+    OPENING = auto()
+    CLOSING = auto()
+    SPECIAL = auto()
+    """A special token, ``<|name|>``, whole or in pieces."""
+    WRAPPER = auto()
+    """Surrounds the answer itself; it is dropped, and hides nothing."""
+    ANSWER = auto()
+    """Begins the answer: the text before it was not part of it."""
+    PLAIN = auto()
+    """Opens an element with the same closing sign as reasoning, without being reasoning."""
+    COLLAPSED = auto()
+    """``assistantfinal`` and the like: the remains of stripped markers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign in folded text, from ``start`` to ``end``. ``name``: the tag's or token's, in lower case."""
+
+    kind: Kind
+    name: str
+    start: int
+    end: int
+
+
+class Wait:
+    """A text that may become a sign when more arrives."""
+
+
+WAIT = Wait()
+
+_Z = "\u200b{0,16}"
+_LT = r"\\{0,8}<"
+_GT = rf"\\{{0,8}}>{_Z}"
+_BAR = r"\\{0,8}\|"
+
+
+def _spread(word: str) -> str:
+    return _Z.join(re.escape(letter) for letter in word)
+
+
+_NAME = r"/?[\w.:/|\u200b-]{1,60}?"
+_KNOWN = "(?:" + "|".join(map(_spread, HARMONY)) + ")"
+_SPECIAL = re.compile(
+    rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<a>{_NAME}) ?{_Z}{_BAR}?{_Z}{_GT}"
+    rf"|{_LT}{_Z} ?(?P<b>{_NAME}) ?{_Z}{_BAR}{_Z}{_GT}"
+    rf"|{_LT}{_Z}{_BAR}{_Z} ?(?P<c>{_KNOWN}) ?{_Z}{_BAR}"
+    rf"|{_BAR}?{_Z}(?P<d>{_KNOWN}){_Z}{_BAR}{_Z}{_GT}",
+    re.IGNORECASE,
+)
+_VALUE = r"(?:\"[^\"\n<>]{0,80}\"|'[^'\n<>]{0,80}'|[^\s<>\"']{1,80})"
+_TAG = re.compile(
+    rf"{_LT}{_Z}\s{{0,2}}(?P<slash>/?){_Z}\s{{0,2}}(?P<name>[a-z][\w.:|\u200b-]{{0,60}}(?:=[\w.:\u200b-]{{1,60}})?)"
+    rf"(?:\s+(?:[\w:-]+\s*=\s*{_VALUE}|open|hidden)){{0,6}}\s{{0,2}}/?{_GT}",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
+_TRIANGLE = re.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
+_COLLAPSED = re.compile(
+    rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
+)
+_CALL = re.compile(
+    rf"(?:assistant|commentary|analysis)\s?to=[\w.]{{1,60}}(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|\s*(?=\{{))",
+    re.IGNORECASE,
+)
+_CALL_MAYBE = re.compile(
+    r"(?:assistant|commentary|analysis)\s?(?:t|to|to=[\w.]{0,60}\s{0,2}(?:j|js|jso|c|co|cod|\\{0,8}<[\u200b|]{0,33}[constrai]{0,8})?)?\Z",
+    re.IGNORECASE,
+)
+_XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
+_XTML_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z\u200b]{0,20}[\s\u200b]{0,17}\\{0,8}(?:<[\\|\u200bsep]{0,90})?\Z", re.IGNORECASE)
+_CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,17}[a-z]{0,10}\Z", re.IGNORECASE)
+_DETAILS_OF_REASONING = re.compile(
+    r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|reasoning|chain of thought|raw reasoning)",
+    re.IGNORECASE,
+)
+_DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)
+
+TRIGGER = re.compile(
+    rf"[\n`]|\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b]|\Z)|(?:commentary|analysis)(?=\s?to=|\s?(?:to?)?\Z)",
+    re.IGNORECASE,
+)
+"""Characters and words where a sign may begin, and those that delimit code."""
+
+_PREFIXES = frozenset(
+    prefix.lower()
+    for word in (
+        *(f"assistant{name}" for name in ("analysis", "commentary", "final")),
+        *(f"{name}|>" for name in HARMONY),
+        "commentary",
+        "analysis",
+    )
+    for prefix in (word[:length] for length in range(1, len(word) + 1))
+)
+_MAX_PREFIX_CHARS = max(map(len, _PREFIXES))
+_MAX_SPREAD_CHARS = 17 * (_MAX_PREFIX_CHARS + 2)
+_MAX_WAITING = 240
+_BETWEEN = frozenset((ZERO, "\\"))
+
+
+def undecided(text: str) -> int:
+    """How many characters at the end of folded text may be the beginning of a sign, before its trigger."""
+    match = BEGUN.search(text[-64:])
+    return max(len(match[0]) if match else 0, _undecided_token(text[-_MAX_SPREAD_CHARS:]))
+
+
+def _undecided_token(end: str) -> int:
+    # Invisible characters may stand between the letters, and a backslash before each bar.
+    places = [place for place, character in enumerate(end) if character not in _BETWEEN]
+    letters = "".join(end[place] for place in places)
+    length = int(letters.endswith("|"))
+    length += undecided_word(letters[: len(letters) - length])
+    if not length:
+        return 0
+    if letters[:-length].endswith("|"):
+        length += 1
+    begin = end[: places[-length]].rstrip("\\")
+    return len(end) - len(begin)
+
+
+def undecided_word(end: str) -> int:
+    """How many characters at the end are the beginning of a word that may begin a sign."""
+    end = end[-_MAX_PREFIX_CHARS:].lower()
+    for length in range(len(end), 0, -1):
+        if end[-length:] in _PREFIXES:
+            return length
+    return 0
+
+
+def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
+    """The sign that begins at a trigger, None if there is none. ``is_end``: no more text comes."""
+    first = text[at]
+    if first == "◁" or first == "[" or text.startswith("\\[", at):
+        return _bracket_at(text, at, is_end=is_end)
+    if first in "aA" and (collapsed := _COLLAPSED.match(text, at)):
+        return Sign(Kind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
+    if first in "aAcC" and (call := _CALL.match(text, at)):
+        return Sign(Kind.COLLAPSED, "to", *call.span())
+    if first in "aAcC" and not is_end and _CALL_MAYBE.match(text, at):
+        return WAIT
+    if first in "aA":
+        return WAIT if not is_end and _is_collapsed_begun(bare(text[at : at + _MAX_SPREAD_CHARS])) else None
+    special = _SPECIAL.match(text, at)
+    if special and not (special["c"] and special.end() == len(text) and not is_end):
+        return _special(text, special, is_end=is_end)
+    tag = _TAG.match(text, at)
+    if tag:
+        return _tag(text, tag, is_end=is_end)
+    return WAIT if not is_end and _may_become_one(text[at : at + _MAX_WAITING]) else None
+
+
+def signs_in(text: str) -> Iterator[Sign]:
+    """All signs in a complete text, in order."""
+    at = 0
+    while trigger := TRIGGER.search(text, at):
+        sign = sign_at(text, trigger.start(), is_end=True)
+        at = trigger.end()
+        if isinstance(sign, Sign):
+            at = sign.end
+            yield sign
+
+
+def _is_collapsed_begun(text: str) -> bool:
+    rest = text[len("assistant") :].lstrip()
+    return len(text) < 60 and any(name.startswith(rest) for name in ("analysis", "commentary", "final"))
+
+
+def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+    written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
+    name = bare(written).lower().strip("_ ")
+    if name in ("open", "close"):
+        return _xtml(text, match, name, is_end=is_end)
+    if match["b"] and name == "channel":
+        return _channel(text, match, is_end=is_end)
+    if name.strip("/") in HARMONY:
+        return Sign(Kind.SPECIAL, name, *match.span())
+    if begins_answer(name):
+        return Sign(Kind.ANSWER, name, *match.span())
+    if surrounds_answer(name):
+        return Sign(Kind.WRAPPER, name, *match.span())
+    if family := token_of_reasoning(name):
+        return Sign(Kind.CLOSING if is_end_name(name) else Kind.OPENING, f"|{family}", *match.span())
+    return Sign(Kind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
+
+
+def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
+    """``<channel|>`` closes Gemma's reasoning, unless a channel name follows."""
+    if _CHANNEL.match(text, match.end()):
+        return Sign(Kind.SPECIAL, "channel", *match.span())
+    if not is_end and _CHANNEL_MAYBE.match(text, match.end()):
+        return WAIT
+    return Sign(Kind.CLOSING, "|channel", *match.span())
+
+
+def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | Wait:
+    """``<|open|>think<|sep|>``: three tokens that form one tag."""
+    whole = _XTML.match(text, match.end())
+    if whole is None:
+        may_grow = not is_end and _XTML_MAYBE.match(text, match.end())
+        return WAIT if may_grow else Sign(Kind.SPECIAL, name, *match.span())
+    inner, span = bare(whole["name"]).lower(), (match.start(), whole.end())
+    if inner == "think":
+        return Sign(Kind.OPENING if name == "open" else Kind.CLOSING, "|open think", *span)
+    if inner in ("response", "message"):
+        return Sign(Kind.ANSWER if name == "open" and inner == "response" else Kind.WRAPPER, inner, *span)
+    return Sign(Kind.SPECIAL, name, *span)
+
+
+def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+    name = bare(match["name"]).lower()
+    if name == "details":
+        return _details(text, match, is_end=is_end)
+    if name == "channel" and not match["slash"]:
+        if _CHANNEL.match(text, match.end()):
+            return Sign(Kind.SPECIAL, name, *match.span())
+        return WAIT if not is_end and _CHANNEL_MAYBE.match(text, match.end()) else None
+    if is_token(name) and not match["slash"]:
+        return Sign(Kind.SPECIAL, name, *match.span())
+    opening = tag_of_reasoning(name)
+    if opening is None:
+        return None
+    is_closing = bool(match["slash"]) or is_closing_tag(name)
+    return Sign(Kind.CLOSING if is_closing else Kind.OPENING, opening, *match.span())
+
+
+def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
+    if match["slash"]:
+        return Sign(Kind.CLOSING, "details", *match.span())
+    if re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end()):
+        return Sign(Kind.OPENING, "details", *match.span())
+    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else Sign(Kind.PLAIN, "details", *match.span())
+
+
+def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
+    if text[at] == "◁":
+        match = _TRIANGLE.match(text, at)
+        name = bare(match["name"]).lower() if match else ""
+        if match and name in BRACKETED:
+            return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"◁{name}", *match.span())
+    elif match := _BRACKET.match(text, at):
+        return _bracket(text, match, is_end=is_end)
+    beginning = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ \t\n")
+    may_grow = not is_end and len(text) - at < 60
+    return WAIT if may_grow and (not beginning or beginning in BRACKET_PREFIXES) else None
+
+
+def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+    name = bare(match["name"])
+    kind = BRACKETED_ALONE.get(name.lower())
+    if kind:
+        # The one that opens and the one that closes have different names, and only the same name closes what was opened.
+        return Sign(Kind[kind], "[alone", *match.span())
+    if not is_bracketed(name):
+        return None
+    if not name.isupper() and not match["slash"]:
+        # ``[thinking](…)`` is a link.
+        if match.end() == len(text):
+            return WAIT if not is_end else None
+        if text[match.end()] in "([:":
+            return None
+    name = name.lower()
+    if name in BRACKETED_TOKENS:
+        return Sign(Kind.SPECIAL, name, *match.span())
+    return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"[{name}", *match.span())
+
+
+_BEGUN = re.compile(r"\\*<\s{0,2}(?P<rest>.*)", re.DOTALL)
+_BEGUN_SPECIAL = re.compile(rf"{_BAR} ?/?[\w.:/|-]{{0,60}} ?(?:{_BAR})?\\{{0,8}}\Z")
+_BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w.:-]*(?:=[\w.:-]*)?)?(?P<more>.*)", re.IGNORECASE | re.DOTALL)
+
+
+def _may_become_one(text: str) -> bool:
+    """Whether a text ends in the beginning of a sign. An unfinished escape may become any character."""
+    if len(text) >= _MAX_WAITING:
+        return False
+    text = BEGUN.sub("", bare(text))
+    beginning = _BEGUN.match(text)
+    if not beginning:
+        # A known word without its bracket: the trigger saw the end of it.
+        return not text or bool(re.fullmatch(rf"{_BAR}?{_KNOWN}{_BAR}?\\?", text, re.IGNORECASE))
+    rest = beginning["rest"]
+    if not rest or _BEGUN_SPECIAL.match(rest):
+        return True
+    name = _BEGUN_NAME.match(rest)
+    if not name or not name["name"]:
+        return rest.strip() in ("", "/")
+    if not name["more"]:
+        word, _, value = name["name"].partition("=")
+        return len(word) <= 61 and len(value) <= 60
+    return _attributes_may_follow(name["name"].lower(), name["more"])
+
+
+def _attributes_may_follow(name: str, more: str) -> bool:
+    if re.fullmatch(r" ?\\{0,8}\|?[\w.:-]{0,60}\\{0,8}", more):
+        return "|" in more or name in HARMONY or may_have_attributes(name) or may_be_token(name)
+    return (
+        may_have_attributes(name) and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+\s*(?:=[^<>]*)?|\s+(?:open|hidden)(?:\s[^<>]*)?", more) is not None
+    )

@@ -1,0 +1,119 @@
+"""Converts a tool call that arrived as JSON into one complete frame, hidden if the call cannot be executed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chatui.backends.speaker import Restorer
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent, hidden
+from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
+from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
+    """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
+
+    If the tool's name is invalid, the frame is not a call, and is stored for staff only. If the arguments are not a JSON object, the call
+    is never executed and the model is told why; its header does not claim that they are JSON.
+    """
+    if not _TOOL_NAME.fullmatch(name):
+        return [FrameOpened(BROKEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
+    recipient = f"functions.{name.removeprefix('functions.')}"
+    is_object = _is_object(arguments)
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json" if is_object else None)
+    return [FrameOpened(header), FrameText(arguments), _end(error, is_object=is_object)]
+
+
+def _end(error: ErrorCode | None, *, is_object: bool) -> FrameClosed:
+    if error is None or (error is ProductCode.LENGTH and is_object):
+        return FrameClosed(Terminator.CALL, None if is_object else Code.CALL_SCHEMA)
+    return FrameClosed(None, error)
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of a frame's text: the item's number, the lane, the header, and the error code, if any."""
+
+    item: int
+    lane: str
+    header: Header
+    fault: ErrorCode | None = None
+
+
+class FrameWriter:
+    """Text in, raw events out. ``restore``: markers in the request were escaped, and echoes of them must be restored."""
+
+    def __init__(self, *, restore: bool) -> None:
+        self._restorer = Restorer() if restore else None
+        self.open: Source | None = None
+
+    def write(self, source: Source, text: str) -> list[RawEvent]:
+        """More text of ``source``; another source's frame is closed first."""
+        if not text:
+            return []
+        events: list[RawEvent] = []
+        if self.open != source:
+            events = [*self.close(Terminator.END), FrameOpened(source.header)]
+            self.open = source
+        if self._restorer:
+            text = self._restorer.feed(text)
+        return [*events, FrameText(text)] if text else events
+
+    def withdraw(self) -> list[RawEvent]:
+        """Hide the open visible frame; it stays open."""
+        if self.open is None or self.open.header not in (ANSWER, PREAMBLE):
+            return []
+        self.open = leak(self.open.item, is_withheld=True)
+        return [FrameWithdrawn()]
+
+    def close(self, terminator: Terminator | None, error: ErrorCode | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
+        """Close the open frame: as incomplete if there is an ``error``, and with ``<|return|>`` only if it is the answer.
+        ``becomes``: its corrected header."""
+        source, self.open = self.open, None
+        if source is None:
+            return []
+        rest = self._restorer.finish() if self._restorer else ""
+        events: list[RawEvent] = [FrameText(rest)] if rest else []
+        if error:
+            return [*events, FrameClosed(None, error, becomes)]
+        is_answer = source.header is ANSWER and becomes is None
+        return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
+
+    def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
+        """A complete call. ``call_id``: already valid in a header."""
+        events = self.close(Terminator.END)
+        if self._restorer:
+            arguments = self._restorer.feed(arguments) + self._restorer.finish()
+        return [*events, *call_frame(call_id, name, arguments, error)]
+
+
+def leak(item: int, *, is_withheld: bool) -> Source:
+    """The source of text that the leak guard hid. ``is_withheld``: the page says so."""
+    return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
+
+
+def after_call(source: Source) -> Source:
+    """The source of text after a call that has no reply yet. The calls themselves are written at the end of a sample."""
+    return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
+
+
+def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:
+    """``call_id`` if it is valid in a header and unique in this sample; else a new one. It is added to ``used``."""
+    if not HEADER_VALUE.fullmatch(call_id) or call_id in used:
+        call_id = new_call_id()
+    used.add(call_id)
+    return call_id

@@ -1,1 +1,0 @@
-"""The management commands for backups."""

@@ -1,1 +1,0 @@
-"""The management commands ``backup``, ``restore`` and ``move_to_postgresql``, one module each."""

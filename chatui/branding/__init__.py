@@ -1,1 +1,0 @@
-"""Branding: the operator's own name, mark and accent colour instead of the product's."""

@@ -1,1 +1,0 @@
-"""The scripted answers of the canary's own model server, with a marker in each hidden place."""

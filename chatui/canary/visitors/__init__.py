@@ -1,1 +1,0 @@
-"""Simulated visitors of a running deployment, over HTTP and WebSocket."""

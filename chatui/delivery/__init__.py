@@ -1,1 +1,0 @@
-"""Messaging between sockets, turns and processes. Read ``groups``, ``bus``, ``relay``."""

@@ -1,0 +1,285 @@
+"""Prepares the files that tools made. They are shown below an answer to its owner only, never through a share link."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatui.documents.kinds import Reason
+from chatui.env import environment
+from chatui.model_servers import choice as model_choice
+from chatui.model_servers.choice import NoSuchModelError
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentPart, DocumentText, DocumentUse, SentDocument, StoredFile
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.store import context_use as budget
+from chatui.store import documents as attached
+from chatui.store import files as reading
+from chatui.store import uploads as pending_uploads
+from chatui.store.documents import FRAME_TOKENS, MARK_TOKENS
+from renderer.frames import Terminator
+
+_VERSION_CHARS = 8
+"""How many characters of the content's digest are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file below an answer. ``size`` in bytes. ``version``: changes with the content, so that no browser shows an old picture from its
+    cache. ``is_picture``: it has a format that is shown in place, and is not too large for a browser."""
+
+    id: str
+    name: str = field(repr=False)
+    size: int
+    version: str
+    is_picture: bool
+
+
+def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, ...]]:
+    """By turn, the files of the turns that wrote these messages. Only calls make files: without a call nothing is read, otherwise this
+    takes one statement."""
+    turns = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
+    return {key: tuple(map(_shown, files)) for key, files in reading.of_turns(turns).items()}
+
+
+def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
+    """The files of a turn in this conversation.
+
+    Raises:
+        NotFoundError: the conversation has no such turn.
+    """
+    turn = access.turn_of(row, turn_id)
+    return tuple(map(_shown, reading.of_turns([turn.pk]).get(turn.pk, ())))
+
+
+def of_ended(turn: Turn, messages: Iterable[Message]) -> tuple[ShownFile, ...]:
+    """The files of an answer that has just ended: those of its last turn, which has these messages, and of the turns that it continued."""
+    found = of_messages(messages)
+    if turn.continued_message is not None and (files := reading.of_question(turn.question_id)):
+        rows = Turn.objects.filter(question=turn.question_id).select_related("continued_message").defer("request")
+        before = list(_before(turn.continued_message, {row.pk: row for row in rows}))
+        return tuple(_shown(file) for key in (*reversed(before), turn.pk) for file in files.get(key, ()))
+    return found.get(turn.pk, ())
+
+
+def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
+    """The turns that wrote an answer up to this message, last one first."""
+    at: Message | None = cut
+    while at is not None and (turn := turns.get(at.turn_id) if at.turn_id else None) is not None:
+        yield turn.pk
+        at = turn.continued_message
+
+
+def _shown(file: StoredFile) -> ShownFile:
+    return ShownFile(str(file.pk), file.name, file.content.size, file.content.sha256[:_VERSION_CHARS], file.content.width is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """A document chip. ``id``: that of its file; empty if its owner has deleted it. ``size`` in bytes. ``use_text``: how much of it the
+    model got, in words."""
+
+    id: str
+    name: str = field(repr=False)
+    size: int = 0
+    use_text: str = ""
+
+
+def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
+    """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, which are not documents; a
+    question directly after one of them has none. At most one statement; none for a branch that was read from its start and has none."""
+    rows = attached.of_questions([question for question in questions if question.parent_id not in loaded])
+    return {key: tuple(map(shown, documents)) for key, documents in rows.items()}
+
+
+def shown(row: SentDocument) -> ShownDocument:
+    """The chip of a document. ``row`` must come with its file and the file's content."""
+    if row.file is None:
+        return ShownDocument("", "")
+    return ShownDocument(str(row.file.pk), row.file.name, row.file.content.size, _use_text(row))
+
+
+def _use_text(row: SentDocument) -> str:
+    tokens = about(row.tokens)
+    match row.use:
+        case DocumentUse.PLACES:
+            return _("%(places)s only, %(tokens)s") % {"places": row.places, "tokens": tokens}
+        case DocumentUse.FIRST:
+            return _("the beginning, %(tokens)s") % {"tokens": tokens}
+        case DocumentUse.SEARCH:
+            return _("search only")
+    return tokens
+
+
+def about(tokens: int) -> str:
+    """The approximate number of tokens, in words."""
+    if tokens >= 1000:
+        # A thousand tokens are many: the form of the word depends on their number, not on the figure before the "k".
+        return ngettext("about %(count)dk token", "about %(count)dk tokens", tokens) % {"count": round(tokens / 1000)}
+    return ngettext("about %(count)d token", "about %(count)d tokens", tokens) % {"count": tokens}
+
+
+_MAX_PLACES = 300
+"""The most pages of one file to list."""
+
+
+_Place = tuple[int, str, int]
+"""Number, label and tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The model that will read the files: its ``room`` for the files of one question, and whether it ``can_search`` in them."""
+
+    room: budget.Room
+    can_search: bool
+
+
+def reader(person: User, choice: str) -> Reader:
+    """The reader for the model that is chosen at the message box."""
+    chosen = _chosen(person, choice)
+    return Reader(budget.room(person, budget.context_of(person, chosen)), budget.can_search(chosen))
+
+
+def are_any(person: User, conversation_id: UUID | None) -> bool:
+    """Whether any files wait at this message box."""
+    return pending_uploads.rows_at(person.pk, conversation_id).exists()
+
+
+def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
+    """The files that wait at a message box, each as in ``as_json``."""
+    files, asked = pending_uploads.at(person.pk, conversation_id), reader(person, choice)
+    return {"ok": True, "files": [chip for chip in _all_as_json(files, asked) if chip is not None]}
+
+
+def of_question(person: User, conversation_id: UUID, question_id: str, choice: str) -> dict[str, Any]:
+    """The files of a question that its owner is editing, without deleted ones. Each is as in ``as_json``, with how the model got it, and
+    cannot be deleted from there.
+
+    Raises:
+        NotFoundError: the person has no such question.
+    """
+    question = access.message_of(access.own_conversation(person, conversation_id), question_id)
+    rows = attached.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
+    asked = reader(person, choice)
+    there = [(row, row.file) for row in rows if row.file is not None]
+    chips = [(row, chip) for (row, _), chip in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
+    return {"ok": True, "files": [{**chip, "delete": "", "use": row.use, "chosen": row.places} for row, chip in chips if chip]}
+
+
+def as_json(file: StoredFile, asked: Reader) -> dict[str, Any] | None:
+    """A file that waits to be sent, for its chip; None if its text was removed, or is not read yet. ``room``: how many tokens the files
+    of one question may have; ``places``: number, label and tokens of each page, if there are several; ``search``: whether it can be
+    searched."""
+    return _all_as_json([file], asked)[0]
+
+
+def _all_as_json(files: Sequence[StoredFile], asked: Reader) -> list[dict[str, Any] | None]:
+    """As ``as_json``, for several files. Three statements, however many files there are."""
+    contents = {file.content_id for file in files}
+    texts = DocumentText.objects.in_bulk(contents)
+    counted = DocumentPart.objects.filter(content__in=contents).values("content_id").annotate(count=Count("pk"))
+    counts: dict[int, int] = dict(counted.values_list("content_id", "count"))
+    places: dict[int, list[_Place]] = defaultdict(list)
+    few = [content for content, count in counts.items() if count <= _MAX_PLACES]
+    rows = DocumentPart.objects.filter(content__in=few).exclude(label="").order_by("content", "number")
+    for content, number, label, tokens in rows.values_list("content_id", "number", "label", "tokens"):
+        places[content].append((number, label, tokens + MARK_TOKENS))
+    found = [(file, texts.get(file.content_id)) for file in files]
+    return [_as_json(file, text, (counts.get(text.pk, 0), places[text.pk]), asked) if text else None for file, text in found]
+
+
+def _as_json(file: StoredFile, text: DocumentText, parts: tuple[int, list[_Place]], asked: Reader) -> dict[str, Any]:
+    count, places = parts
+    room = asked.room
+    tokens = FRAME_TOKENS + text.tokens + MARK_TOKENS * count
+    return {
+        "id": str(file.pk),
+        "name": file.name,
+        "size": file.content.size,
+        "tokens": tokens,
+        "room": room.documents,
+        "description": _size_text(tokens, room),
+        "note": _note(text),
+        "places": places if len(places) > 1 else [],
+        "search": asked.can_search,
+        "text": reverse("file_text", args=[file.pk]),
+        "delete": reverse("file_delete", args=[file.pk]),
+    }
+
+
+def earlier_as_json(file: StoredFile) -> dict[str, Any]:
+    """A file that was sent before, for the list of earlier files. ``again``: the address that attaches it again."""
+    day = formats.date_format(timezone.localtime(file.created_at), "DATE_FORMAT")
+    return {
+        "name": file.name,
+        "description": f"{filesizeformat(file.content.size)} · {day}",
+        "again": reverse("file_again", args=[file.pk]),
+    }
+
+
+def sentence(why: str, places: int = 0) -> str:
+    """The sentence that tells a person why a file is refused."""
+    if why == Reason.SCANNED and places:
+        words = ngettext(
+            "No text on %(count)d of %(count)d page: it is a picture.",
+            "No text on %(count)d of %(count)d pages: they are pictures.",
+            places,
+        )
+        return words % {"count": places}
+    return _SENTENCES.get(why, _broken)()
+
+
+def _size_text(tokens: int, room: budget.Room) -> str:
+    values = {"tokens": about(tokens), "percent": room.percent(tokens)}
+    if not room.fits(tokens):
+        return _("%(tokens)s, over the limit") % values
+    return _("%(tokens)s, %(percent)d%% of the limit") % values
+
+
+def _note(text: DocumentText) -> str:
+    values = {"count": text.places_without_text, "all": text.places}
+    if text.is_cut:
+        return _("The file is too long to be read completely: its end is missing.")
+    return _("No text on %(count)d of %(all)d pages.") % values if text.places_without_text else ""
+
+
+def _chosen(person: User, choice: str) -> str:
+    try:
+        return model_choice.validated(person, choice)
+    except NoSuchModelError:
+        return ""
+
+
+def _broken() -> str:
+    return _("This file could not be read. It may be damaged.")
+
+
+_SENTENCES: dict[str, Callable[[], str]] = {
+    Reason.PICTURE: lambda: _("The model reads text only, and cannot see pictures."),
+    Reason.TYPE: lambda: _("Files of this type cannot be read, or the file does not match its name."),
+    Reason.BLANK: lambda: _("There is no text in this file."),
+    Reason.SCANNED: lambda: _("Its pages are pictures and contain no text."),
+    Reason.ENCRYPTED: lambda: _("This file is protected by a password."),
+    Reason.LIMIT: lambda: _("Reading this file would take too much time or memory."),
+    Reason.UNAVAILABLE: lambda: _("Files of this type cannot be read at the moment."),
+    Reason.TOO_LONG: lambda: _("The file is larger than %(count)d MB.") % {"count": environment().file_mb},
+    "quota": lambda: _("Your files already use your limit of %(count)d MB.") % {"count": environment().files_of_person_mb},
+    "gone": lambda: _("This file was removed while it was being read."),
+    "busy": lambda: _("Too many of your files are being read at the moment. Try again when some are done."),
+    "infected": lambda: _("This site's scanner found harmful content in this file."),
+    "unchecked": lambda: _("This file could not be checked for harmful content, so it was not accepted. Try again in a moment."),
+}

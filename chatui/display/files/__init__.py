@@ -1,1 +1,0 @@
-"""Prepares files for pages."""

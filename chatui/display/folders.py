@@ -1,0 +1,217 @@
+"""An owner's actions on folders: create, change and delete a folder, and move a conversation into or out of it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import transaction
+
+from chatui.database.short_transactions import short_transaction
+from chatui.display.conversation_list import ShownList, shown_list
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import access as temporary
+from chatui.store import transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFolder:
+    """A folder in the sidebar. ``conversations``: a page of them if the folder is open; otherwise None, and a script or link fetches them.
+
+    ``has_news``: an answer ended in one of its conversations that the person has not seen.
+    """
+
+    id: str
+    name: str
+    has_news: bool = False
+    conversations: ShownList | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderText:
+    """A folder's name and instructions, for the page on which a person changes them."""
+
+    id: str
+    name: str
+    instructions: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """All of a person's folders by name, and the folder that the page is in, if any."""
+
+    all: Sequence[ShownFolder]
+    here: ShownFolder | None = None
+
+
+def shown_folders(person: User, row: Conversation | None, asked: str = "", start: str = "") -> Folders:
+    """The folders for the page of the conversation ``row``, or of a new one in the folder ``asked``. The page's folder is open, from the
+    cursor ``start`` on.
+
+    Raises:
+        NotFoundError: the person has no such folder, or ``start`` is not a cursor.
+    """
+    here = row.folder_id if row else access.own_folder(person, asked).pk if asked else None
+    found = [_shown(person, folder, here, row.pk if row else None, start) for folder in access.own_folders(person)]
+    return Folders(found, next((folder for folder in found if folder.id == str(here)), None))
+
+
+def _shown(person: User, folder: Folder, here: UUID | None, current: UUID | None, start: str) -> ShownFolder:
+    inside = shown_list(person, current, start, folder.pk) if folder.pk == here else None
+    return ShownFolder(str(folder.pk), folder.name, vars(folder)["has_news"], inside)
+
+
+def names(person: User) -> list[ShownFolder]:
+    """The person's folders by name."""
+    return [ShownFolder(str(folder.pk), folder.name) for folder in access.own_folders(person)]
+
+
+def folder_of(row: Conversation) -> str:
+    """The id of the folder that a conversation is in; empty for none."""
+    return str(row.folder_id or "")
+
+
+def text_of(person: User, folder_id: object) -> FolderText:
+    """A folder's name and instructions.
+
+    Raises:
+        NotFoundError: the person has no such folder.
+    """
+    row = access.own_folder(person, folder_id)
+    return FolderText(str(row.pk), row.name, row.instructions)
+
+
+def next_folder_id(row: Folder, person: User) -> str:
+    """The id of the folder that follows this one in the list; empty at the end."""
+    keys = [str(folder.pk) for folder in access.own_folders(person)]
+    place = keys.index(str(row.pk)) if str(row.pk) in keys else len(keys)
+    return next(iter(keys[place + 1 :]), "")
+
+
+_JOINERS = "\u200c\u200d"
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters, marks and symbols that are invisible."""
+
+
+def one_line(text: str) -> str:
+    """``text`` in one line, without control and invisible format characters. Joiners stay between two visible characters, because some
+    languages and emoji need them."""
+    line = transcripts.storable(text)
+    line = "".join(each for each in " ".join(line.split()) if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf"))
+    around = zip(f" {line}", line, f"{line[1:]} ", strict=False)
+    characters = (each for before, each, after in around if each not in _JOINERS or (_joins(before) and _joins(after)))
+    return " ".join("".join(characters).split())
+
+
+def is_seen(text: str) -> bool:
+    """Whether at least one character of ``text`` is visible by itself."""
+    return any(unicodedata.category(each)[0] not in "CZM" and each not in _BLANKS for each in text)
+
+
+def _joins(character: str) -> bool:
+    """Whether a joiner may be next to this character: it is visible, or a mark on a visible character."""
+    return is_seen(character) or unicodedata.category(character) in ("Mn", "Mc")
+
+
+NAME_CHARS, INSTRUCTION_CHARS = 60, 4_000
+MAX_FOLDERS = 200
+"""The most folders of one person."""
+
+_BATCH_SIZE = 500
+
+
+class TooManyFoldersError(Exception):
+    """The person already has the most folders that are allowed."""
+
+
+class NoNameError(Exception):
+    """The folder's name is empty after cleaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFields:
+    """A folder's validated fields: a name, which is one visible line, and instructions without control characters."""
+
+    name: str
+    instructions: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, name: str, instructions: str) -> FolderFields:
+        """Clean the submitted fields.
+
+        Raises:
+            NoNameError: the name is empty after cleaning.
+        """
+        found = one_line(name)[:NAME_CHARS].strip()
+        if not is_seen(found):
+            raise NoNameError
+        return cls(found, clean_instructions(instructions))
+
+
+def clean_instructions(text: str) -> str:
+    """A text for models as it is stored: at most INSTRUCTION_CHARS, without control characters."""
+    return "\n".join(_written(line).rstrip() for line in text.splitlines()).strip()[:INSTRUCTION_CHARS]
+
+
+def _written(text: str) -> str:
+    """The text without control characters, which nobody sees and no model needs. Tabs stay."""
+    return "".join(char for char in transcripts.storable(text) if char == "\t" or unicodedata.category(char) != "Cc")
+
+
+def create(person: User, wanted: FolderFields) -> Folder:
+    """Create a folder.
+
+    Raises:
+        TooManyFoldersError: the person has MAX_FOLDERS already.
+    """
+    with transaction.atomic():
+        # Locked, because two simultaneous requests could otherwise both create the last folder.
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)
+        if is_full(person):
+            raise TooManyFoldersError
+        return Folder.objects.create(owner=person, name=wanted.name, instructions=wanted.instructions)
+
+
+def is_full(person: User) -> bool:
+    """Whether the person may not create another folder."""
+    return Folder.objects.filter(owner=person).count() >= MAX_FOLDERS
+
+
+def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
+    """Change a folder's name and instructions. The instructions apply from the next question on."""
+    with transaction.atomic():
+        row = access.own_folder(person, folder_id, locked=True)
+        row.name, row.instructions = wanted.name, wanted.instructions
+        row.save(update_fields=["name", "instructions"])
+    return row
+
+
+def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
+    """Put a conversation into a folder, or into the list if ``folder_id`` is empty. It is then neither pinned nor archived."""
+    with transaction.atomic():
+        row = temporary.own_permanent(person, conversation_id)
+        # Locked, so that nobody deletes the folder before the conversation is in it.
+        row.folder = access.own_folder(person, folder_id, locked=True) if folder_id else None
+        row.is_pinned, row.archived_at = False, None
+        row.save(update_fields=["folder", "is_pinned", "archived_at"])
+    return row
+
+
+def delete(person: User, folder_id: object) -> Folder:
+    """Delete a folder with its instructions. Its conversations go back to the list; those in the archive and the bin stay there.
+
+    This runs in short transactions, so that others can write in between. If it is interrupted, it can simply be repeated.
+    """
+    row = access.own_folder(person, folder_id)
+    while keys := list(row.conversations.values_list("pk", flat=True)[:_BATCH_SIZE]):
+        with short_transaction():
+            row.conversations.filter(pk__in=keys).update(folder=None)
+    with transaction.atomic():
+        # The lock waits for moves into the folder; those conversations then go back to the list too.
+        Folder.objects.select_for_update().filter(pk=row.pk).first()
+        Folder.objects.filter(pk=row.pk).delete()
+    return row

@@ -1,1 +1,0 @@
-"""A person's folders: how pages show them, and their owner's actions."""

@@ -1,1 +1,0 @@
-"""Prepares the admin pages about failed answers and model servers. They contain no conversation text."""

@@ -1,0 +1,212 @@
+"""The status of the model servers for the admin pages: whether each responds, its load, and its recent failures."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.core.cache import cache
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+
+from chatui.backends.base import BackendError
+from chatui.backends.discovery import discover
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, find
+from chatui.codes import ProductCode
+from chatui.env import environment
+from chatui.limits import CACHE_ERRORS
+from chatui.model_servers import configured, connected
+from chatui.models.keys import first_key_at
+from chatui.models.turn import Turn, TurnState
+
+ASK_SECONDS = 2.0
+"""How long a page waits for the model servers; all are asked at the same time."""
+_SPARE_SECONDS = 0.5
+KEEP_SECONDS = 10
+"""How long a result is cached, so that reloading the page does not add to a server's load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """How often a code occurred in the last hour, and in the last day."""
+
+    code: str
+    hour: int
+    day: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One model server. ``place``: host and port of each of its addresses. ``problem``: a code or a sentence of ours if it did not respond,
+    or if some of its addresses did not, in which case ``is_alive`` is still true. ``milliseconds``: its response time. ``running``: how
+    many answers are being written now or wait for it."""
+
+    name: str
+    label: str
+    kind: str
+    place: str
+    source: str
+    is_demo: bool
+    is_alive: bool
+    problem: str
+    milliseconds: int
+    models: tuple[str, ...]
+    running: int
+    answered: int
+    last_answer: datetime | None
+    errors: tuple[Errors, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    is_alive: bool
+    problem: str = ""
+    milliseconds: int = 0
+    models: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Work:
+    running: int = 0
+    answered: int = 0
+    last_answer: datetime | None = None
+    errors: dict[str, list[int]] | None = None
+
+
+def all_of_them() -> list[Server]:
+    """Every back end in use, the default first. Queries those without a cached result, for about two seconds at most."""
+    specs = connected.specs()
+    statuses, work = _ask(specs), _work(specs)
+    outside = {spec.name for spec in configured.operator_backends(environment())}
+    return [_server(spec, statuses[spec.name], work.get(spec.name, _Work()), is_outside=spec.name in outside) for spec in specs]
+
+
+def _server(spec: BackendSpec, status: _Status, work: _Work, *, is_outside: bool) -> Server:
+    errors = tuple(Errors(code, hour, day) for code, (hour, day) in sorted((work.errors or {}).items(), key=lambda item: -item[1][1]))
+    place = ", ".join(_place(url) for url in (spec.url, *spec.more_urls) if url)
+    source = "" if spec.is_demo else "file" if is_outside and environment().backends_file else "environment" if is_outside else "admin"
+    return Server(
+        spec.name,
+        spec.label,
+        spec.kind,
+        place,
+        source,
+        spec.is_demo,
+        status.is_alive,
+        status.problem,
+        status.milliseconds,
+        status.models or spec.models,
+        work.running,
+        work.answered,
+        work.last_answer,
+        errors,
+    )
+
+
+def _work(specs: Sequence[BackendSpec]) -> dict[str, _Work]:
+    """The work of each in the last day, by name. Two statements: one for answers that have ended, one for running ones."""
+    now = timezone.now()
+    day, hour = now - timedelta(days=1), now - timedelta(hours=1)
+    found: dict[str, _Work] = {}
+    running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=now).values_list("choice").annotate(Count("pk")).order_by()
+    for choice, count in running:
+        _work_of(found, specs, choice).running += count
+    ended = Turn.objects.filter(pk__gte=first_key_at(day), started_at__gte=day).exclude(state=TurnState.RUNNING)
+    sums = ended.values("choice", "error_code").annotate(
+        day=Count("pk"), hour=Count("pk", filter=Q(started_at__gte=hour)), last=Max("finished_at")
+    )
+    for row in sums.order_by():
+        code, last = row["error_code"], row["last"]
+        work = _work_of(found, specs, row["choice"])
+        if code:
+            work.errors = work.errors or {}
+            before = work.errors.setdefault(code, [0, 0])
+            work.errors[code] = [before[0] + row["hour"], before[1] + row["day"]]
+        else:
+            work.answered += row["day"]
+            work.last_answer = max((each for each in (work.last_answer, last) if each), default=None)
+    return found
+
+
+def _work_of(found: dict[str, _Work], specs: Sequence[BackendSpec], choice: str) -> _Work:
+    spec = find(specs, choice)
+    return found.setdefault(spec.name if spec else "", _Work())
+
+
+def _ask(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
+    statuses = _cached(specs) | {spec.name: _Status(is_alive=True, models=spec.models) for spec in specs if spec.is_demo}
+    unknown = [spec for spec in specs if spec.name not in statuses]
+    if not unknown:
+        return statuses
+    found: dict[str, _Status] = {}
+    # In a thread that the page does not have to wait for: a DNS lookup that hangs would block the closing of the event loop.
+    asking = threading.Thread(target=lambda: asyncio.run(_ask_all(unknown, found)), name="model servers of a page", daemon=True)
+    asking.start()
+    asking.join(ASK_SECONDS + _SPARE_SECONDS)
+    results = {spec.name: found.get(spec.name, _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)) for spec in unknown}
+    with contextlib.suppress(*CACHE_ERRORS):  # then the next page queries them again
+        cache.set_many({_cache_key(spec): results[spec.name] for spec in unknown}, KEEP_SECONDS)
+    return statuses | results
+
+
+def _cached(specs: Sequence[BackendSpec]) -> dict[str, _Status]:
+    try:
+        cached = cache.get_many([_cache_key(spec) for spec in specs])
+    except CACHE_ERRORS:
+        return {}
+    return {spec.name: cached[_cache_key(spec)] for spec in specs if _cache_key(spec) in cached}
+
+
+async def _ask_all(specs: Sequence[BackendSpec], found: dict[str, _Status]) -> None:
+    async def ask(spec: BackendSpec) -> None:
+        found[spec.name] = await _ask_one(spec)
+
+    await asyncio.gather(*(ask(spec) for spec in specs))
+
+
+async def _ask_one(spec: BackendSpec) -> _Status:
+    """A server is alive if one of its addresses responds; those that do not are named in ``problem``."""
+    try:
+        key = connected.key_of(spec)
+    except KeyUnusableError as error:
+        return _Status(is_alive=False, problem=str(error))
+    urls = (spec.url, *spec.more_urls)
+    answers = await asyncio.gather(*(_ask_address(spec, url, key) for url in urls))
+    if len(urls) == 1:
+        return answers[0]
+    problems = "; ".join(f"{_place(url)}: {each.problem}" for url, each in zip(urls, answers, strict=True) if not each.is_alive)
+    alive = next((each for each in answers if each.is_alive), answers[0])
+    return replace(alive, problem=problems)
+
+
+async def _ask_address(spec: BackendSpec, url: str, key: str | None) -> _Status:
+    started = time.monotonic()
+    limits = spec.limits(discover=ASK_SECONDS, connect=ASK_SECONDS)
+    try:
+        async with asyncio.timeout(ASK_SECONDS):
+            found = await discover(url, key, limits, spec.route)
+    except BackendError as error:
+        return _Status(is_alive=False, problem=error.code.value)
+    except TimeoutError:
+        return _Status(is_alive=False, problem=ProductCode.TIMEOUT.value)
+    except (OSError, ValueError):  # an unreadable certificate, or an invalid address
+        return _Status(is_alive=False, problem=ProductCode.BACKEND_SETUP.value)
+    return _Status(is_alive=True, milliseconds=round((time.monotonic() - started) * 1000), models=found.models[:20])
+
+
+def _place(url: str) -> str:
+    """Host and port. The rest of an address is left out, because it may contain a name, a password or a private path."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+
+
+def _cache_key(spec: BackendSpec) -> str:
+    return "server-status:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()

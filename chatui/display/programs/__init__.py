@@ -1,1 +1,0 @@
-"""Stored answers for the API. All their text has passed the gate."""

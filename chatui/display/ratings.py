@@ -1,0 +1,87 @@
+"""A person rates an answer, with a reason, or removes their rating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.codes import ProductCode
+from chatui.models import ratings as table
+from chatui.models.conversation import Conversation
+from chatui.models.ratings import DOWN, Rating
+from chatui.models.turn import TurnState
+from chatui.permissions import access, ratings
+from chatui.store import transcripts
+
+MAX_CHARS = table.NOTE_CHARS
+VERDICTS, REASONS = table.VERDICTS, table.REASONS
+"""The choices, with their labels."""
+
+
+class NoRatingError(Exception):
+    """The submitted form is invalid or incomplete: a rating of "down" needs a reason, and a note has a maximum length."""
+
+    code = ProductCode.COMMAND
+
+
+@dataclass(frozen=True, slots=True)
+class RatingInput:
+    """A submitted rating. An empty ``verdict`` removes the rating."""
+
+    verdict: str
+    reason: str = ""
+    note: str = field(default="", repr=False)
+
+
+def current(visitor: Visitor, conversation_id: object, message_id: object) -> RatingInput:
+    """This person's current rating of the answer. Raises the errors of ``ratings.ratable``."""
+    message = ratings.ratable(visitor, conversation_id, message_id)
+    row = Rating.objects.filter(message=message, person=visitor.user).first()
+    return RatingInput(row.verdict, row.reason, row.note) if row else RatingInput("")
+
+
+def rate(visitor: Visitor, conversation_id: object, message_id: object, given: RatingInput) -> None:
+    """Store a rating in place of an earlier one, or remove it.
+
+    Raises:
+        NotFoundError: see ``ratings.ratable``.
+        NoRatingError: the rating is invalid.
+    """
+    message, person = ratings.ratable(visitor, conversation_id, message_id), access.person_of(visitor)
+    if not given.verdict:
+        Rating.objects.filter(message=message, person=person).delete()
+        return
+    note = transcripts.storable(given.note.strip())
+    has_reason = given.verdict != DOWN or given.reason in dict(REASONS)
+    if given.verdict not in dict(VERDICTS) or len(note) > MAX_CHARS or not has_reason:
+        raise NoRatingError
+    reason = given.reason if given.verdict == DOWN else ""
+    values = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}
+    Rating.objects.update_or_create(message=message, person=person, defaults=values)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRating:
+    """The message that can be rated, and its rating: ``up``, ``down`` or empty."""
+
+    message_id: str
+    verdict: str = ""
+
+
+def unrated(row: Conversation, turn_id: str, state: str, finals: Sequence[str]) -> ShownRating | None:
+    """The buttons of an answer without a rating; they rate its last final message. None while the answer is being written, for an import,
+    without an answer, and in a temporary conversation."""
+    if row.temporary_until is not None or not turn_id or state == TurnState.RUNNING or not finals:
+        return None
+    return ShownRating(finals[-1])
+
+
+def verdicts_of(row: Conversation, messages: Iterable[str]) -> dict[str, str]:
+    """The owner's ratings of these answers, by message. One statement; none without messages."""
+    keys = [UUID(message) for message in messages]
+    found = Rating.objects.filter(message__in=keys, person=row.owner_id).values_list("message_id", "verdict") if keys else ()
+    return {str(message): verdict for message, verdict in found}

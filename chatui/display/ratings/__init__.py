@@ -1,1 +1,0 @@
-"""Ratings of answers: how pages show them, and how a person gives one."""

@@ -1,1 +1,0 @@
-"""The required format of answers, for pages."""

@@ -1,0 +1,393 @@
+"""The approval cards of tool calls, for the conversation's owner only: no share link, search, event or file contains them."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatui.audit_log.record import Visitor, record
+from chatui.database import connections as clock
+from chatui.env import environment
+from chatui.model_servers import choice as model_choice
+from chatui.models.conversation import Conversation
+from chatui.models.tools import Decision, ToolApproval, ToolRule
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions.tools import own_approval, server_tools_combine_with, tools_in
+from chatui.tools import catalogue as available
+from chatui.tools import catalogue as combinations
+from chatui.tools import catalogue as switches
+from chatui.tools.catalogue import Combination
+from chatui.tools.tool import Tool
+from renderer.gate import VisibleText, approval_text
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+_MARKS = {"Mn", "Me"}
+MAX_MARKS = 5
+"""More than any language puts on one letter."""
+_INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+
+
+def visible(text: str) -> str:
+    """The text with every invisible character as a JSON escape, such as ``\\u202e``. Line breaks and tabs stay.
+
+    A browser would obey such characters: text could be shown in another order than it runs in, and a name could contain hidden text
+    (Trojan Source, CVE-2021-42574; tags and variation selectors can carry whole texts). Many marks on one letter would cover the lines
+    around it, so only the first MAX_MARKS stay.
+    """
+    shown, marks = [], 0
+    for char in text:
+        marks = marks + 1 if unicodedata.category(char) in _MARKS else 0
+        shown.append(_escape(char) if marks > MAX_MARKS or _is_hidden(char) else char)
+    return "".join(shown)
+
+
+def _is_hidden(char: str) -> bool:
+    if char in " \n\t":
+        return False
+    return unicodedata.category(char) in _HIDDEN or char in _INVISIBLE_LETTERS or any(ord(char) in each for each in _SELECTORS)
+
+
+def _escape(char: str) -> str:
+    return json.dumps(char)[1:-1] if ord(char) > 0x7E else f"\\u{ord(char):04x}"
+
+
+MAX_CHARS = 20_000
+"""The limit for all arguments of a call together. Nobody reads more, and a page with a hundred thousand escaped characters is slow."""
+NAME_CHARS = 100
+_CLOCK_DIFFERENCE = timedelta(seconds=1)
+"""How much two clocks may differ: that of the waiting process, and that of the database, which sets the times."""
+_IN_LINES = json.JSONEncoder(ensure_ascii=False, indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArgument:
+    """One argument of a call: a text as it is, and any other value as JSON, which is always shown from left to right."""
+
+    name: VisibleText = field(repr=False)
+    text: VisibleText = field(repr=False)
+    is_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCard:
+    """The card of a call. ``outcome``: the decision, in words; empty while it waits. ``left_out``: how many characters of the arguments are
+    not shown. ``has_escapes``: invisible characters are shown as escapes. ``hint``: what happens without a decision."""
+
+    id: str
+    title: VisibleText
+    outcome: str
+    arguments: tuple[ShownArgument, ...]
+    left_out: int
+    has_escapes: bool
+    hint: str
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the call still waits for a decision."""
+        return not self.outcome
+
+
+def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[ShownCard]]:
+    """The cards of these turns, oldest first, by the key of the turn. One statement; none if there are no turns."""
+    wanted = set(keys)
+    found: dict[UUID, list[ShownCard]] = {}
+    rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
+    for row in rows.order_by("asked_at", "pk") if wanted else ():
+        found.setdefault(row.turn_id, []).append(card(row))
+    return found
+
+
+def of_turn(conversation: Conversation, turn_id: object) -> list[ShownCard]:
+    """The cards of one turn of a conversation."""
+    turn = access.turn_of(conversation, turn_id)
+    return of_turns([turn.pk]).get(turn.pk, [])
+
+
+def decisions_of(conversation: Conversation) -> dict[tuple[UUID | None, str], str]:
+    """The decision about each call of a conversation, in words for staff, by turn and call id. Contains no arguments."""
+    rows = ToolApproval.objects.filter(turn__conversation=conversation).only("turn", "call_id", "decision", "asked_at", "decided_at")
+    return {(row.turn_id, row.call_id): _for_staff(row) for row in rows}
+
+
+def _for_staff(row: ToolApproval) -> str:
+    words = str(Decision(row.decision).label)
+    if row.decided_at is None:
+        return words
+    seconds = number_format((row.decided_at - row.asked_at).total_seconds(), 1)
+    return _("%(decision)s, after %(seconds)s s") % {"decision": words, "seconds": seconds}
+
+
+def card(row: ToolApproval) -> ShownCard:
+    """The card of one call. ``row`` must come with its turn."""
+    values = json.loads(row.arguments)
+    arguments, left_out, has_escapes = _arguments(values)
+    decision = Decision(row.decision)
+    return ShownCard(
+        id=str(row.pk),
+        title=approval_text(visible(row.title)),
+        outcome=_ending(row.turn.state) if _is_cut_off(row, decision) else _outcome(decision),
+        arguments=arguments,
+        left_out=left_out,
+        has_escapes=has_escapes,
+        hint=_hint(environment().tool_approval_seconds),
+    )
+
+
+def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
+    room, left_out, has_escapes = MAX_CHARS, 0, False
+    shown = []
+    for name, value in values.items():
+        written = value if isinstance(value, str) else _json(value, room)
+        # Cut before it is escaped, so that a long argument costs no more than the part that is shown.
+        shown_text, label = written[:room], name[:NAME_CHARS]
+        left_out += len(written) - len(shown_text) + len(name) - len(label)
+        room -= len(shown_text)
+        text, title = visible(shown_text), visible(label)
+        has_escapes = has_escapes or (text, title) != (shown_text, label)
+        shown.append(ShownArgument(approval_text(title), approval_text(text), isinstance(value, str)))
+        if len(shown) == NAME_CHARS:
+            # Names count too: a tool may accept any names, so they can carry data as well.
+            left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
+            break
+    return tuple(shown), left_out, has_escapes
+
+
+def _json(value: object, room: int) -> str:
+    """A value on several lines, or on one if that would not fit: the indentation of deep lists can be a thousand times their length."""
+    pieces, length = [], 0
+    for piece in _IN_LINES.iterencode(value):
+        length += len(piece)
+        if length > room:
+            return json.dumps(value, ensure_ascii=False)
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _is_cut_off(row: ToolApproval, decision: Decision) -> bool:
+    """Whether the answer ended while there was time to decide."""
+    if decision is Decision.WAITING:
+        return row.turn.state != TurnState.RUNNING
+    return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOCK_DIFFERENCE < row.lapses_at
+
+
+def _ending(state: str) -> str:
+    """The outcome of a call that was not decided when the answer ended. A turn that is being stopped may still be running."""
+    if state in (TurnState.STOPPED, TurnState.RUNNING):
+        return _("The answer was stopped before you decided, so the call was not made.")
+    return _("The answer ended before you decided, so the call was not made.")
+
+
+def _outcome(decision: Decision) -> str:
+    return {
+        Decision.ONCE: _("You allowed this call."),
+        Decision.ALWAYS: _("You allowed this tool for the whole conversation."),
+        Decision.DECLINED: _("You declined this call."),
+        Decision.NEVER: _("You declined this call, and switched the tool off in this conversation."),
+        Decision.LAPSED: _("Nobody decided in time, so the call was declined."),
+    }.get(decision, "")
+
+
+def _hint(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    words = ngettext(
+        "Without a decision, the call is declined after %(count)d minute.",
+        "Without a decision, the call is declined after %(count)d minutes.",
+        minutes,
+    )
+    return words % {"count": minutes}
+
+
+_BY_WORD = {each.value: each for each in (Decision.ONCE, Decision.ALWAYS, Decision.DECLINED, Decision.NEVER)}
+_FOR_ALL = (Decision.ALWAYS, Decision.NEVER)
+
+
+class NotWaitingError(Exception):
+    """The call no longer waits, or does not allow this decision. Nothing has changed."""
+
+
+def decide(visitor: Visitor, conversation_id: UUID, approval_id: UUID, word: str) -> Turn:
+    """Decide about a call in the person's own conversation. Returns its turn, whose process must be notified.
+
+    Raises:
+        NotFoundError: the call is not in one of their conversations.
+        NotWaitingError: it was already decided, its turn has ended, its time is over, or there is no such decision.
+    """
+    row = own_approval(visitor, conversation_id, approval_id)
+    decision = _BY_WORD.get(word)
+    # A call that was not shown in full cannot be always allowed.
+    if decision is None or (decision is Decision.ALWAYS and card(row).left_out):
+        raise NotWaitingError
+    with transaction.atomic():
+        _decide(row, decision)
+        record("tool call decided", visitor, row.turn.conversation, detail=f"{row.tool}: {decision.value}")
+    return row.turn
+
+
+def _decide(row: ToolApproval, decision: Decision) -> None:
+    """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
+    which PostgreSQL checks again after it has waited for a lock."""
+    running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
+    waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=clock.now())
+    decided = {"decision": decision, "decided_at": clock.now()}
+    if not waiting.filter(pk=row.pk).update(**decided):
+        raise NotWaitingError
+    if decision not in _FOR_ALL:
+        return
+    is_allowed = decision is Decision.ALWAYS
+    ToolRule.objects.update_or_create(
+        conversation=row.turn.conversation,
+        tool=row.tool,
+        defaults={"is_allowed": is_allowed, "fingerprint": row.fingerprint if is_allowed else ""},
+    )
+    # The decision also applies to the other waiting calls of that tool in the turn.
+    same = waiting.filter(turn=row.turn, tool=row.tool, fingerprint=row.fingerprint)
+    same.update(**decided)
+
+
+def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
+    """The name and title of each tool, sorted by title. At most one statement."""
+    if not available.has_any(is_demo=is_demo):
+        return []
+    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.needs_approval(tool)]
+    return sorted(((tool.name, visible(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())
+
+
+STATES = ("on", "off", "ask")
+"""The choices for a tool: switch it on or off, or be asked again before each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTool:
+    """A tool in the menu. ``note``: a remark about it. ``is_allowed``: it runs without approval, because the person always allowed it in
+    this conversation."""
+
+    name: str
+    title: str
+    is_on: bool
+    is_allowed: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTools:
+    """All tools that a person is offered, by title. ``count``: how many of them the model may call. ``by_server``: the tools that the model
+    server may use by itself, in words; they cannot be switched here."""
+
+    all: tuple[ShownTool, ...]
+    count: int
+    by_server: str = ""
+
+
+def has_tools(person: User, *, is_demo: bool) -> bool:
+    """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
+    if model_choice.any_server_tools(person):
+        return True
+    return available.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The settings at the message box: the model, and, for a new conversation, the names of the tools that are ``off``."""
+
+    choice: str = ""
+    off: Collection[str] = ()
+
+
+def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(), *, is_demo: bool) -> ShownTools:
+    """The tools for a conversation, or for a new one if ``row`` is None."""
+    known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
+    by_server = model_choice.server_tools(person, chosen.choice or (row.choice if row else ""))
+    if not known:
+        return ShownTools((), 0, _by_server(by_server, (), row))
+    rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row else {}
+    if row is not None:
+        off = {name for name, rule in rules.items() if not rule.is_allowed}
+        together = tools_in(person, row, is_demo=is_demo)
+    else:
+        together = combinations.combine({name: tool for name, tool in known.items() if name not in off})
+    shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
+    return ShownTools(
+        tuple(sorted(shown, key=lambda each: each.title.casefold())),
+        len(together.offered),
+        _by_server(by_server, together.offered.values(), row),
+    )
+
+
+def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversation | None) -> str:
+    """The hosted tools in words; empty if there are none, or they may not be combined with the other tools of the conversation."""
+    if not kinds or not server_tools_combine_with(tools, row):
+        return ""
+    known = {
+        "web_search": _("web search"),
+        "web_search_preview": _("web search"),
+        "browser_search": _("web search"),
+        "file_search": _("file search"),
+        "code_interpreter": _("code execution"),
+        "image_generation": _("image generation"),
+    }
+    return ", ".join(dict.fromkeys(known.get(kind) or visible(kind.replace("_", " ")) for kind in kinds))
+
+
+def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
+    is_on = tool.name not in off
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.needs_approval(tool)
+    note = ""
+    if is_on and tool.name in together.left_out:
+        note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
+    elif is_on and is_allowed:
+        note = _("Runs without asking you in this conversation.")
+    elif is_on and available.needs_approval(tool):
+        note = _("You are asked before each call.")
+    return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
+
+
+def _why(tool: Tool, others: list[str]) -> str:
+    if not others:
+        return _(
+            "Not available: this conversation has private data or text by others (a file, an import), and this tool could send data out."
+        )
+    named = {"others": ", ".join(others)}
+    if tool.sends_outside and not tool.reads_private_data:
+        return _("Not available together with %(others)s: private data could be sent out. Switch that off to use this.") % named
+    return _("Not available together with %(others)s: one could send out what the other reads. Switch that off to use this.") % named
+
+
+def _title(tool: Tool) -> str:
+    return visible(tool.shown_title)
+
+
+def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
+    """Switch a tool on or off in the person's own conversation, or have them asked again.
+
+    Raises:
+        NotFoundError: they have no such conversation, or the name or state is invalid.
+    """
+    row = access.own_conversation(person, conversation_id)
+    # Any valid name is accepted: the tool may have been available when the page was rendered.
+    if state not in STATES or not _is_name(name):
+        raise access.NotFoundError
+    rules = ToolRule.objects.filter(conversation=row, tool=name)
+    if state == "off":
+        ToolRule.objects.update_or_create(conversation=row, tool=name, defaults={"is_allowed": False, "fingerprint": ""})
+    elif state == "on":
+        rules.filter(is_allowed=False).delete()
+    else:
+        rules.filter(is_allowed=True).delete()
+    return row
+
+
+def _is_name(name: str) -> bool:
+    return bool(switches.names_of(name)) and "," not in name

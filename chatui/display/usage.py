@@ -1,0 +1,178 @@
+"""Usage tables and charts: formatted numbers, labels, and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext, gettext_lazy
+
+from chatui.env import environment
+from chatui.models.usage import UsageKind
+from chatui.models.user import User
+from chatui.usage import limits as limit_status
+from chatui.usage import reports
+from chatui.usage.reports import By, Days, Row
+
+BAR_WIDTH = 100
+DAY_WIDTH, DAY_GAP, PLOT_HEIGHT = 10, 2, 100
+MAX_ROWS = 500
+"""The most rows on a page. The downloaded file has all of them."""
+
+WORDS = {
+    By.DAY: gettext_lazy("Day (UTC)"),
+    By.PERSON: gettext_lazy("Person"),
+    By.GROUP: gettext_lazy("Group"),
+    By.MODEL: gettext_lazy("Model"),
+    By.KEY: gettext_lazy("Used through"),
+    By.KIND: gettext_lazy("Purpose"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row of a table. ``bar``: its share of the largest row, of BAR_WIDTH. ``is_named``: ``name`` is a name, not a label of ours."""
+
+    name: str
+    is_named: bool
+    turns: str
+    input: str
+    cached: str
+    output: str
+    estimated: str
+    cost: str
+    bar: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of sums. ``heading``: that of the first column. ``left_out``: how many rows the page does not show."""
+
+    heading: str
+    rows: tuple[ShownRow, ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A day in the plot, in units of its view box. ``words``: its label."""
+
+    x: int
+    y: int
+    height: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Tokens by day. ``most``: how many tokens the highest bar means."""
+
+    width: int
+    bars: tuple[Bar, ...]
+    most: str
+    first: date
+    last: date
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLimit:
+    """One limit. ``bar``: how much of it is used, out of BAR_WIDTH."""
+
+    words: str
+    of: str
+    until: datetime
+    bar: int
+    is_near: bool
+
+
+def table(rows: Sequence[Row], by: By) -> Table:
+    """The table for these sums."""
+    named = _namer(rows, by)
+    most = max((row.tokens for row in rows), default=0)
+    shown = tuple(_shown(row, named, most) for row in rows[:MAX_ROWS])
+    return Table(str(WORDS[by]), shown, max(len(rows) - MAX_ROWS, 0))
+
+
+def total(row: Row) -> ShownRow:
+    """The row with the sum of everything."""
+    return _shown(row, lambda name: gettext("Total"), row.tokens)
+
+
+def plot(rows: Sequence[Row], days: Days) -> Plot:
+    """A bar for each day, including days without usage."""
+    by_day = {row.name: row for row in rows}
+    most = max((row.tokens for row in rows), default=0)
+    bars = []
+    for number in range((days.last - days.first).days + 1):
+        day = days.first + timedelta(days=number)
+        tokens = by_day[day].tokens if day in by_day else 0
+        height = -(-tokens * PLOT_HEIGHT // most) if most else 0
+        words = gettext("%(day)s: %(tokens)s tokens") % {"day": date_format(day, "SHORT_DATE_FORMAT"), "tokens": _number(tokens)}
+        bars.append(Bar(number * DAY_WIDTH + DAY_GAP // 2, PLOT_HEIGHT - height, height, words))
+    return Plot(len(bars) * DAY_WIDTH, tuple(bars), _number(most), days.first, days.last)
+
+
+def limits_of(person: User) -> list[ShownLimit]:
+    """The limits in force for a person, with how much of each is used."""
+    return [_limit(line) for line in limit_status.status_of(person)]
+
+
+def unpriced(row: Row) -> str:
+    """How many tokens have no price, if prices are shown; empty for none."""
+    return _number(row.unpriced) if environment().currency and row.unpriced and row.cost is not None else ""
+
+
+def _limit(line: limit_status.Line) -> ShownLimit:
+    names = {"used": _number(line.used), "limit": _number(line.limit)}
+    words = gettext("%(used)s of %(limit)s tokens") if line.of == "tokens" else gettext("%(used)s of %(limit)s answers")
+    of = gettext("Today") if line.is_of_day else gettext("This month")
+    return ShownLimit(words % names, of, line.until, line.percent * BAR_WIDTH // 100, line.percent >= limit_status.WARN_PERCENT)
+
+
+def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:
+    """A function that gives the name of a row."""
+    keys = reports.key_names([row.name for row in rows if isinstance(row.name, UUID)]) if by is By.KEY else {}
+    nobody = str(_NOBODY.get(by, gettext("unknown")))
+
+    def name(value: object) -> str:
+        if isinstance(value, date):
+            return date_format(value, "SHORT_DATE_FORMAT")
+        if isinstance(value, UUID):
+            return keys.get(value, str(value))
+        return str(UsageKind(str(value)).label) if by is By.KIND else str(value or "") or nobody
+
+    return name
+
+
+_NOBODY = {
+    By.PERSON: gettext_lazy("erased people"),
+    By.GROUP: gettext_lazy("people in no group"),
+    By.KEY: gettext_lazy("this site"),
+}
+
+
+def _shown(row: Row, named: Callable[[object], str], most: int) -> ShownRow:
+    return ShownRow(
+        name=named(row.name),
+        is_named=isinstance(row.name, str | UUID) and bool(row.name),
+        turns=_number(row.turns),
+        input=_number(row.input),
+        cached=_number(row.cached),
+        output=_number(row.output),
+        estimated=_number(row.estimated) if row.estimated else "",
+        cost=_money(row),
+        bar=-(-row.tokens * BAR_WIDTH // most) if most else 0,
+    )
+
+
+def _number(number: int) -> str:
+    return number_format(number, force_grouping=True)
+
+
+def _money(row: Row) -> str:
+    """The cost with its currency; empty without a currency, or if nothing has a price."""
+    currency = environment().currency
+    return f"{number_format(round(row.cost, 2), 2, force_grouping=True)} {currency}" if currency and row.cost is not None else ""

@@ -1,1 +1,0 @@
-"""Prepares usage figures for pages."""

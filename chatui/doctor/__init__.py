@@ -1,1 +1,0 @@
-"""The doctor: tests a live model server with a few questions and reports known faults. Nothing here imports Django."""

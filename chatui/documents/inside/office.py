@@ -1,0 +1,244 @@
+"""Finds the parts of an Office document by its relationships. External targets are never loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.documents.inside import xml
+from chatui.documents.inside.text_collector import RefusedError, TextCollector
+from chatui.documents.inside.xml import Archive, resolve_name
+from chatui.documents.kinds import Reason
+
+
+@dataclass(slots=True)
+class Relations:
+    """A listener for the relationships of a part. ``by_id``: the type of each (the last segment of its URI), and its target entry."""
+
+    part: str
+    by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Read a relationship."""
+        if name == "Relationship" and attributes.get("TargetMode") != "External":
+            kind = attributes.get("Type", "").rpartition("/")[2]
+            self.by_id[attributes.get("Id", "")] = kind, resolve_name(self.part, attributes.get("Target", ""))
+
+    def end(self, name: str) -> None:
+        """Ignored."""
+
+    def data(self, text: str) -> None:
+        """Ignored."""
+
+    def of_kind(self, kind: str) -> str:
+        """The target of the first relationship of a type; empty if there is none."""
+        return next((target for each, target in self.by_id.values() if each == kind), "")
+
+
+def relations(archive: Archive, part: str = "") -> Relations:
+    """The relationships of a part, or of the whole document."""
+    folder, _, name = part.rpartition("/")
+    place = f"{folder}/_rels/{name}.rels" if folder else f"_rels/{name}.rels"
+    found = Relations(part)
+    if place in archive:
+        xml.parse(archive.blocks(place), found)
+    return found
+
+
+def main_part(archive: Archive) -> str:
+    """The main entry of the document.
+
+    Raises:
+        RefusedError: there is none.
+    """
+    if found := relations(archive).of_kind("officeDocument"):
+        return found
+    raise RefusedError(Reason.BROKEN)
+
+
+@dataclass(slots=True)
+class Paragraphs:
+    """A listener for text in ``t`` elements. Subclasses handle the start of elements in ``begin``, and prefixes in ``put``."""
+
+    collector: TextCollector
+    _skipped: int = 0
+    _is_text: bool = False
+    _cells: int = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        # The second version of a drawing is for programs that do not support the first one.
+        if self._skipped or name == "Fallback":
+            self._skipped += 1
+        elif name == "tc":
+            self._cells += 1
+        else:
+            self.begin(name, attributes)
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif name == "t":
+            self._is_text = False
+        elif name in ("p", "tr"):
+            # A table row is one line, whatever its cells contain.
+            self.collector.put(" " if name == "p" and self._cells else "\n")
+        elif name == "tc":
+            self._cells -= 1
+            self.collector.put("\t")
+        else:
+            self.finish(name)
+
+    def data(self, text: str) -> None:
+        if self._is_text and not self._skipped:
+            self.put(text)
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Called for the start of an element that is not a cell. Sets ``_is_text`` if it contains text."""
+
+    def finish(self, name: str) -> None:
+        """Called for the end of any other element."""
+
+    def put(self, text: str) -> None:
+        """Called for each piece of text."""
+        self.collector.put(text)
+
+
+_HEADING = re.compile(r"heading ([1-9])\Z", re.IGNORECASE)
+_MAX_DEPTH = 6
+_OFF = ("0", "false", "off", "none")
+_PUTS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+
+
+def read_word(data: bytes, collector: TextCollector) -> None:
+    """Read the whole document as one part."""
+    archive = Archive(data)
+    main = main_part(archive)
+    related = relations(archive, main)
+    styles = _Styles()
+    if (place := related.of_kind("styles")) in archive:
+        xml.parse(archive.blocks(place), styles)
+    collector.begin()
+    for place in (main, related.of_kind("footnotes"), related.of_kind("endnotes")):
+        if place == main or place in archive:
+            xml.parse(archive.blocks(place), _Text(collector, depths=styles.depths))
+
+
+@dataclass(slots=True)
+class _Styles:
+    """``depths``: the levels of heading styles, by style id. The id may be in any language; the style's name is always in English."""
+
+    depths: dict[str, int] = field(default_factory=dict)
+    _id: str = ""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "style":
+            self._id = xml.attribute(attributes, "styleId")
+        elif name == "name":
+            title = xml.attribute(attributes, "val")
+            if heading := _HEADING.match(title):
+                self.depths[self._id] = min(int(heading[1]), _MAX_DEPTH)
+            elif title.lower() == "title":
+                self.depths[self._id] = 1
+
+    def end(self, name: str) -> None:
+        """Ignored."""
+
+    def data(self, text: str) -> None:
+        """Ignored."""
+
+
+@dataclass(slots=True)
+class _Text(Paragraphs):
+    depths: Mapping[str, int] = field(default_factory=dict)
+    _is_hidden: bool = False
+    _before: str = ""
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "t":
+            self._is_text = not self._is_hidden
+        elif name == "p":
+            self._is_hidden, self._before = False, ""
+        elif name in _PUTS and not self._is_hidden:
+            # The same element name also defines tab stops.
+            self.collector.put("" if name == "tab" and attributes else _PUTS[name])
+        else:
+            self._property(name, attributes)
+
+    def finish(self, name: str) -> None:
+        if name in ("pPr", "r"):
+            # In a paragraph's properties, "vanish" hides only the paragraph mark.
+            self._is_hidden = False
+
+    def put(self, text: str) -> None:
+        self.collector.put(self._before + text)
+        self._before = ""
+
+    def _property(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "r":
+            self._is_hidden = False
+        elif name == "vanish":
+            self._is_hidden = xml.attribute(attributes, "val").lower() not in _OFF
+        elif name == "pStyle":
+            depth = self.depths.get(xml.attribute(attributes, "val"), 0)
+            self._before = f"{'#' * depth} " if depth else self._before
+        elif name == "numPr":
+            self._before = self._before or "- "
+
+
+_TITLES = ("title", "ctrTitle")
+_OF_LAYOUT = ("sldNum", "ftr", "dt", "hdr", "sldImg")
+"""Placeholders that repeat on every slide, and the slide's picture on its notes page."""
+
+
+def read_slides(data: bytes, collector: TextCollector) -> None:
+    """Read each slide as one part, in the order of the presentation."""
+    archive = Archive(data)
+    main = main_part(archive)
+    order = _Order()
+    xml.parse(archive.blocks(main), order)
+    related = relations(archive, main)
+    slides = [related.by_id[each][1] for each in order.ids if each in related.by_id]
+    collector.places = len(slides)
+    for number, slide in enumerate(slides, 1):
+        collector.begin(f"slide {number}", is_place=True)
+        xml.parse(archive.blocks(slide), _Shapes(collector))
+        if (notes := relations(archive, slide).of_kind("notesSlide")) in archive:
+            xml.parse(archive.blocks(notes), _Shapes(collector, before="Notes: "))
+
+
+@dataclass(slots=True)
+class _Order:
+    ids: list[str] = field(default_factory=list)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sldId":
+            self.ids.append(xml.attribute(attributes, "id", "relationships"))
+
+    def end(self, name: str) -> None:
+        """Ignored."""
+
+    def data(self, text: str) -> None:
+        """Ignored."""
+
+
+@dataclass(slots=True)
+class _Shapes(Paragraphs):
+    before: str = ""
+    _is_title: bool = False
+    _is_of_layout: bool = False
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sp":
+            self._is_title = self._is_of_layout = False
+        elif name == "ph":
+            kind = attributes.get("type", "")
+            self._is_title, self._is_of_layout = kind in _TITLES, kind in _OF_LAYOUT
+        elif name == "t":
+            self._is_text = not self._is_of_layout
+        elif name == "br":
+            self.collector.put("\n")
+
+    def put(self, text: str) -> None:
+        self.collector.put(f"{self.before}{'# ' if self._is_title else ''}{text}")
+        self.before, self._is_title = "", False

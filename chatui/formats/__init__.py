@@ -1,1 +1,0 @@
-"""The date and time formats of each language, always with the time zone."""

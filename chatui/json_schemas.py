@@ -1,0 +1,324 @@
+"""The required output format of an answer: JSON that fits a schema, as a person or a program requests it."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from renderer import strict_json
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+
+MAX_PATTERN_BYTES = 2**18
+"""The largest size of one compiled expression, in bytes."""
+MAX_SCHEMA_BYTES = 2**19
+"""The largest size of all compiled expressions of a schema, in bytes."""
+MAX_PATTERNS = 100
+_SMALLEST = 2**10
+
+
+def size_of(schema: Any) -> int | None:
+    """The approximate size of a schema's compiled expressions, in bytes; None if it is too large."""
+    found = list(_patterns(schema))
+    if len(found) > MAX_PATTERNS:
+        return None
+    size = sum(map(_size, found))
+    return size if size <= MAX_SCHEMA_BYTES else None
+
+
+def _patterns(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _patterns(each)
+    elif isinstance(value, dict):
+        if isinstance(pattern := value.get("pattern"), str):
+            yield pattern
+        if isinstance(named := value.get("patternProperties"), dict):
+            # Twice, because ``additionalProperties`` compiles them again.
+            yield from (*named, *named)
+        for each in value.values():
+            yield from _patterns(each)
+
+
+def options() -> jsonschema_rs.RegexOptions:
+    """The limits for compiling a schema's expressions."""
+    import jsonschema_rs  # see ``checking.fault``
+
+    return jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES, dfa_size_limit=2**15)
+
+
+def _size(pattern: str) -> int:
+    """The size of one compiled expression in bytes; 0 if it cannot be used, which is reported when the whole schema is compiled."""
+    import jsonschema_rs  # see ``checking.fault``
+
+    size = _SMALLEST
+    while size <= MAX_PATTERN_BYTES:
+        try:
+            jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(size_limit=size))
+        except (jsonschema_rs.ValidationError, ValueError):
+            size *= 2
+        else:
+            return size
+    return 0
+
+
+SCHEMA_CHARS = 16_000
+SCHEMA_DEPTH = 32
+MAX_WORK = 500_000_000
+"""Characters of the schema times those of the value: in the worst case, each part of one is compared with each of the other. This much work
+takes 0.1 seconds.
+"""
+MAX_EXPLAINED_WORK = 10_000_000
+"""The same limit for finding out what is wrong: the error of each variant of a schema copies the value, and copies of a long one fill the
+memory.
+"""
+MESSAGE_CHARS = 300
+BYTES_PER_CHAR = 8
+"""How many bytes of compiled regular expressions count as one character of a schema."""
+_REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
+_UNEVALUATED = ('"unevaluatedProperties"', '"unevaluatedItems"')
+
+
+class SchemaUnusableError(Exception):
+    """The schema is invalid, not supported or too large. The message says why, and quotes nothing."""
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Check that values can be validated against a schema.
+
+    Raises:
+        SchemaUnusableError: they cannot.
+    """
+    _validator(_as_text(schema))
+
+
+def fault(schema: Mapping[str, Any], value: Any, whole: str = "arguments") -> str | None:
+    """What is wrong with a JSON value, as a message for the model that may quote the value; None if it fits the schema. ``whole``: what the
+    message calls the value.
+
+    Raises:
+        SchemaUnusableError: values cannot be validated against this schema.
+    """
+    import jsonschema_rs  # 3 MB, and only some answers and tool calls have a schema
+
+    written = _as_text(schema)
+    checker, weight = _validator(written)
+    work = weight * len(json.dumps(value))
+    if work > MAX_WORK:
+        return f"{whole}: too long to be checked"
+    if checker.is_valid(value):
+        return None
+    if work > MAX_EXPLAINED_WORK:
+        return f"{whole}: it does not fit the schema"
+    try:
+        checker.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        place = ".".join(map(str, error.instance_path))
+        return f"{place or whole}: {error.message}"[:MESSAGE_CHARS]
+    return None
+
+
+def _as_text(schema: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(schema, sort_keys=True)
+    except (RecursionError, TypeError, ValueError):
+        raise SchemaUnusableError("its schema is not JSON") from None
+
+
+@lru_cache(maxsize=100)
+def _validator(schema: str) -> tuple[jsonschema_rs.Draft202012Validator, int]:
+    """The validator for a schema, and the schema's size in characters for MAX_WORK."""
+    import jsonschema_rs  # see ``fault``
+
+    if len(schema) > SCHEMA_CHARS or _depth(schema) > SCHEMA_DEPTH:
+        raise SchemaUnusableError("its schema is too large")
+    if any(word in schema for word in _REFERENCES):
+        raise SchemaUnusableError("its schema has references")
+    if any(word in schema for word in _UNEVALUATED):
+        raise SchemaUnusableError("its schema has unevaluatedProperties or unevaluatedItems")
+    read = json.loads(schema)
+    if (size := size_of(read)) is None:
+        raise SchemaUnusableError("its patterns are too large")
+    try:
+        checker = jsonschema_rs.Draft202012Validator(read, offline=True, pattern_options=options())
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+        raise SchemaUnusableError("its schema is not a JSON Schema that can be checked here") from None
+    return checker, max(len(schema), size // BYTES_PER_CHAR)
+
+
+def _depth(text: str) -> int:
+    """The deepest nesting of braces and brackets. Those inside strings count as well, which can only make it larger."""
+    deepest = depth = 0
+    for char in text:
+        depth += (char in "{[") - (char in "}]")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+MAX_VALUES = 4000
+MAX_EXPANDED_CHARS = 1_000_000
+"""The most values and characters of a schema with its references inlined: each level of references can double them."""
+_LEFT_OUT = ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
+
+
+def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with its references inlined, and without the keys that only they need.
+
+    Raises:
+        SchemaUnusableError: a reference is to another document, to nothing or to itself, or the result is too large.
+    """
+    written = _Inliner(schema).inline(schema, 0, ())
+    return dict(written) if isinstance(written, Mapping) else {}
+
+
+class _Inliner:
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._left, self._chars_left = MAX_VALUES, MAX_EXPANDED_CHARS
+
+    def inline(self, value: Any, depth: int, trail: tuple[str, ...]) -> Any:
+        """A copy of ``value`` with its references inlined. ``trail``: the references that led here."""
+        self._left -= 1
+        self._chars_left -= len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, Mapping) else 0
+        if min(self._left, self._chars_left) < 0 or depth > 2 * SCHEMA_DEPTH:
+            raise SchemaUnusableError("its schema is too large when its references are inlined")
+        if isinstance(value, list):
+            return [self.inline(each, depth + 1, trail) for each in value]
+        if not isinstance(value, Mapping):
+            return value
+        target = value.get("$ref")
+        if isinstance(target, str):
+            if target in trail:
+                raise SchemaUnusableError("its schema refers to itself")
+            beside = {name: each for name, each in value.items() if name != "$ref"}
+            found = self._target_of(target)
+            return self.inline({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
+        left_out = _LEFT_OUT if _is_schema(value) else ()
+        return {name: self.inline(each, depth + 1, trail) for name, each in value.items() if name not in left_out}
+
+    def _target_of(self, target: str) -> Any:
+        if not target.startswith("#"):
+            raise SchemaUnusableError("its schema refers to another document")
+        place: Any = self._document
+        for part in target[1:].split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            if not isinstance(place, Mapping) or name not in place:
+                raise SchemaUnusableError("its schema refers to something that does not exist")
+            place = place[name]
+        return place
+
+
+def _is_schema(schema: Mapping[str, Any]) -> bool:
+    """Whether this mapping is a schema rather than the value of ``properties``, where ``definitions`` could be the name of a property."""
+    return any(isinstance(schema.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))
+
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+DEFAULT_NAME = "answer"
+DESCRIPTION_CHARS = 1000
+MAX_CHARS = 4 * SCHEMA_CHARS
+"""The longest schema as it is given, which may include definitions that it does not use."""
+ANY_OBJECT: dict[str, Any] = {"type": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """A required JSON format. ``schema`` has no references; None means any JSON object. ``is_strict``: whether a server is asked to enforce
+    it, which some do only for simple schemas. The answer is checked here in either case.
+    """
+
+    name: str = DEFAULT_NAME
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    description: str = field(default="", repr=False)
+    is_strict: bool = True
+
+    @property
+    def checked_schema(self) -> Mapping[str, Any]:
+        """The schema against which an answer is validated."""
+        return ANY_OBJECT if self.schema is None else self.schema
+
+    def fault(self, answer: str) -> str | None:
+        """What is wrong with an answer, as a message for the model that may quote the answer; None if nothing is."""
+        try:
+            value = strict_json.loads(answer)
+        except strict_json.JsonError as error:
+            return f"it is not JSON (character {error.position}): {error}"
+        try:
+            return fault(self.checked_schema, value, "the answer")
+        except SchemaUnusableError as error:
+            return str(error)
+
+    def stored(self) -> dict[str, Any]:
+        """The format as it is stored in a database row."""
+        return {"name": self.name, "schema": self.schema, "description": self.description, "strict": self.is_strict}
+
+
+def answer_format(name: str, schema: Any, description: str = "", *, is_strict: bool = True) -> AnswerFormat:
+    """A format from untrusted input. ``schema``: None for any JSON object.
+
+    Raises:
+        SchemaUnusableError: the name or the schema cannot be used.
+    """
+    if not NAME.fullmatch(name):
+        raise SchemaUnusableError("its name must have 1 to 64 letters, digits, _ and -")
+    if schema is not None:
+        if not isinstance(schema, Mapping):
+            raise SchemaUnusableError("its schema is not an object")
+        if len(json.dumps(schema)) > MAX_CHARS:
+            raise SchemaUnusableError("its schema is too large")
+        schema = inlined(schema)
+        check_schema(schema)
+        _check_storable(schema)
+    return AnswerFormat(name, schema, _one_line(description)[:DESCRIPTION_CHARS], is_strict)
+
+
+def _check_storable(schema: Mapping[str, Any]) -> None:
+    written = json.dumps(schema, ensure_ascii=False)
+    if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
+        raise SchemaUnusableError("it has characters that cannot be stored")
+
+
+class NotJsonError(SchemaUnusableError):
+    """The text is not a JSON object. ``line`` and ``column`` count from 1."""
+
+    def __init__(self, text: str, position: int) -> None:
+        super().__init__("it is not a JSON object")
+        before = text[:position]
+        self.line, self.column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+
+
+def schema_of(text: str) -> dict[str, Any]:
+    """The schema that a person wrote. Raises SchemaUnusableError if it is not a JSON object."""
+    if len(text) > MAX_CHARS:
+        raise SchemaUnusableError("its schema is too large")
+    try:
+        value = strict_json.loads(text, exact=True)
+    except strict_json.JsonError as error:
+        raise NotJsonError(text, error.position) from None
+    if not isinstance(value, dict):
+        raise NotJsonError(text, 0)
+    return value
+
+
+def from_stored(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format that a database row stores (see ``AnswerFormat.stored``)."""
+    if not stored:
+        return None
+    strict = stored.get("strict") is not False
+    return AnswerFormat(str(stored["name"]), stored.get("schema"), str(stored.get("description", "")), is_strict=strict)
+
+
+def as_text(schema: Mapping[str, Any] | None) -> str:
+    """The schema as a person edits it."""
+    return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(char if unicodedata.category(char)[0] != "C" else " " for char in text).split())

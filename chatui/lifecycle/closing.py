@@ -1,0 +1,197 @@
+"""Closes and reopens accounts, for staff, the operator, directories, sign-in services and people themselves."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatui.accounts import account_managers, sessions
+from chatui.accounts import api_keys as management
+from chatui.accounts import people as account_actions
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts.openid import ProviderLogout
+from chatui.accounts.sign_in_settings import Provider
+from chatui.audit_log.record import Visitor, record
+from chatui.models.sign_in import BegunSession, Invitation, OutsideIdentity, PasswordLink
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import Cause, ClosedAccount, User
+from chatui.permissions import debug_requests, four_eyes
+from chatui.permissions.access import person_of
+from chatui.turns import running
+from chatui.turns import temporary as visits
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
+
+
+def end_access(person: User, by: Visitor) -> None:
+    """End all access: sessions, keys, invitations, password links and open debug views. Share links need no step: they do not work while
+    their creator's account is closed.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        sessions.end_all(person)
+        BegunSession.objects.filter(user=person).delete()
+        management.revoke_with_account(by, person)
+        Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
+        PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
+        debug_requests.close_all_of(person)
+
+
+def end_running_work(person: User) -> None:
+    """Close sockets, and stop answers and their waiting tool calls. Best effort: both also check the account within a minute."""
+    send_from_thread(groups.person(person.pk), {"type": "session.check"})
+    turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
+    for key, process in list(turns.values_list("pk", "lease_owner")):
+        running.stop_from_thread(running.Place(key, process))
+
+
+CLOSED, REOPENED, REFUSED = "account closed", "account reopened", "account not closed"
+
+_PROTECTED = "no directory or sign-in service may close this account"
+
+
+class CannotCloseError(Exception):
+    """The account must stay open. ``why`` is a fixed text; ``name`` and ``detail`` are for the audit log."""
+
+    def __init__(self, why: str, name: str, detail: str) -> None:
+        super().__init__(why)
+        self.why, self.name, self.detail = why, name, detail
+
+
+def close_account(person: User, cause: Cause, by: Visitor, *, source: str = "") -> bool:
+    """Close an account, and end all of its access and running answers. Recorded. Returns whether that changed anything.
+
+    Its data is kept until ``erasure.closed_accounts`` transfers or erases it, as the operator's settings say. ``source``: the key of the
+    provider that requested this.
+
+    Raises:
+        CannotCloseError: it is the last account manager, or no provider or directory may close it. The refusal is recorded.
+        NotFoundError: a member of staff requested it who may not change the account.
+    """
+    try:
+        with transaction.atomic():
+            is_new = _close(person, cause, by, source)
+    except CannotCloseError as error:
+        record(REFUSED, by, error.name, detail=error.detail)
+        raise
+    return is_new
+
+
+def close_by_staff(person: User, by: Visitor) -> bool:
+    """``close_account`` for a member of staff. Raises the same errors."""
+    return close_account(person, Cause.STAFF, by)
+
+
+def reopen_account(person: User, by: Visitor) -> bool:
+    """Reopen a closed account. Recorded. Returns whether it was reopened: not if it was open, or is being erased.
+
+    Sessions, keys and invitations that have ended are not restored. Raises NotFoundError if ``by`` may not change the account.
+    """
+    with transaction.atomic():
+        _check_permission(person, by)
+        locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+        if ClosedAccount.objects.filter(user=locked, is_going=True).exists():
+            return False
+        person.is_active = True
+        ClosedAccount.objects.filter(user=locked).delete()
+        if locked.is_active:
+            return False
+        record(REOPENED, by, locked.get_username())
+        four_eyes.record_change(by.user, [locked.pk], REOPENED)
+        locked.is_active = True
+        locked.save(update_fields=["is_active"])
+    return True
+
+
+def closed_by(person: User) -> tuple[Cause, str] | None:
+    """Why an account is closed, and the key of the provider that requested it; None if it is open, or no reason was stored."""
+    row = ClosedAccount.objects.filter(user=person).first()
+    return (Cause(row.cause), row.source) if row else None
+
+
+def _check_permission(person: User, by: Visitor) -> None:
+    """Check permissions after locking the account: the visitor may have lost permissions since, or the account may have gained some.
+
+    The operator, directories and sign-in services have no account and need no permission.
+    """
+    if by.user is not None and by.user != person:
+        account_actions.locked(by, person.pk)
+
+
+def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
+    if cause is Cause.STAFF:
+        _check_permission(person, by)
+    if why := _why_not_closable(person, cause):
+        raise CannotCloseError(why, person.get_username(), f"{_cause_text(cause, source)}: {why}")
+    locked = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    defaults = {"cause": cause, "source": source, "by_name": by.user.get_username() if by.user and by.user != locked else ""}
+    row, is_new = ClosedAccount.objects.get_or_create(user=locked, defaults=defaults)
+    before = "" if is_new else f", before: {_cause_text(Cause(row.cause), row.source)}"
+    # The first closing remains recorded: a directory that closes the account again does not replace an admin's decision. But an admin's
+    # decision replaces a directory's, because otherwise the directory could reopen the account.
+    if not is_new and cause in (Cause.STAFF, Cause.OPERATOR) and Cause(row.cause).is_from_outside:
+        is_new = bool(ClosedAccount.objects.filter(pk=row.pk).update(**defaults))
+    if is_new:
+        record(CLOSED, by, locked.get_username(), detail=f"{_cause_text(cause, source)}{before}")
+        four_eyes.record_change(by.user, [locked.pk], CLOSED)
+    locked.is_active = person.is_active = False
+    locked.save(update_fields=["is_active"])
+    end_access(locked, by)
+    # Sent after the commit: a socket that checks earlier would still find an open account.
+    transaction.on_commit(partial(end_running_work, locked))
+    return is_new
+
+
+def _why_not_closable(person: User, cause: Cause) -> str:
+    if cause is Cause.OPERATOR:
+        return ""
+    if cause.is_from_outside and (person.is_superuser or password_use.is_emergency(person.get_username())):
+        return _PROTECTED
+    return account_managers.REASON if account_managers.is_last(person) else ""
+
+
+def _cause_text(cause: Cause, source: str) -> str:
+    texts = {
+        Cause.STAFF: "by staff",
+        Cause.OPERATOR: "by the operator",
+        Cause.OWN: "by the account's owner",
+        Cause.PROVISIONING: f"says the directory of {source}",
+        Cause.LOGOUT: f"says {source}",
+    }
+    return texts[cause]
+
+
+def close_own(visitor: Visitor) -> None:
+    """Close the visitor's own account. The caller must have verified their identity. Raises CannotCloseError like ``close_account``."""
+    close_account(person_of(visitor), Cause.OWN, visitor)
+
+
+SIGNED_OUT = "signed out by provider"
+
+
+def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -> int:
+    """End the sessions that began with this provider. Returns how many. Recorded for each person. ``visitor``: not signed in, with the
+    provider's address. If nobody matches, that is no error, so that the provider cannot tell.
+    """
+    person = _person(provider, logged_out.subject)
+    if logged_out.subject and person is None:
+        return 0
+    ended = session_list.end_provider_sessions(provider.key, person, logged_out.session)
+    for whose, count in ended.items():
+        record(SIGNED_OUT, visitor, whose.get_username(), detail=f"{count} sessions, says {provider.key}")
+        visits.sign_out(whose)
+        send_from_thread(groups.person(whose.pk), {"type": "session.check"})
+    # A logout of one session is an ordinary sign-out; without a session id, it ends all of the person's sessions at the provider.
+    if provider.logout_closes and person is not None and not logged_out.session:
+        with contextlib.suppress(CannotCloseError):
+            close_account(person, Cause.LOGOUT, visitor, source=provider.key)
+    return sum(ended.values())
+
+
+def _person(provider: Provider, subject: str) -> User | None:
+    found = OutsideIdentity.objects.filter(issuer=provider.issuer, subject=subject).select_related("user").first() if subject else None
+    return found.user if found else None

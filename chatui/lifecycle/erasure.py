@@ -1,0 +1,256 @@
+"""Erases a person and all of their data. The erasure is recorded first, and its steps can be repeated after an interruption."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.utils import timezone
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation import ngettext, pgettext
+
+from chatui.accounts import account_managers
+from chatui.audit_log import aggregation
+from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.record import Visitor, record
+from chatui.database.short_transactions import short_transaction
+from chatui.lifecycle import closing as access_removal
+from chatui.models.audit import AttemptWarning
+from chatui.models.conversation import ActiveLeaf, Conversation, Folder
+from chatui.models.debug_requests import DebugRequest
+from chatui.models.files import StoredFile
+from chatui.models.message import Message
+from chatui.models.programs import ApiKey
+from chatui.models.ratings import Rating
+from chatui.models.shares import ShareLink
+from chatui.models.sign_in import Invitation, PasswordLink
+from chatui.models.turn import Turn
+from chatui.models.user import AccountChange, ClosedAccount, User
+from chatui.permissions import administration, four_eyes
+from chatui.permissions.access import NotFoundError
+from chatui.store import erasure, search_index
+from chatui.store import files as storage
+from chatui.tools.python import tool as python_tool
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The number of rows of each kind, including conversations in the bin."""
+
+    conversations: int
+    folders: int
+    messages: int
+    turns: int
+    files: int
+    share_links: int
+    debug_requests: int
+
+    def __str__(self) -> str:
+        return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
+
+    def in_words(self) -> str:
+        """The counts for a page, in the reader's language."""
+        words = (
+            ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
+            ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},
+            ngettext("%(count)d message", "%(count)d messages", self.messages) % {"count": self.messages},
+            ngettext("%(count)d turn", "%(count)d turns", self.turns) % {"count": self.turns},
+            ngettext("%(count)d file", "%(count)d files", self.files) % {"count": self.files},
+            ngettext("%(count)d share link", "%(count)d share links", self.share_links) % {"count": self.share_links},
+            ngettext("%(count)d debug request", "%(count)d debug requests", self.debug_requests) % {"count": self.debug_requests},
+        )
+        return pgettext("between the things of a list", ", ").join(words)
+
+
+def contents_of(person: User) -> Contents:
+    """Count a person's rows. Counts debug requests by them and about their conversations."""
+    own = Conversation.objects.filter(owner=person)
+    asked = DebugRequest.objects.filter(person=person)
+    return Contents(
+        conversations=own.count(),
+        folders=Folder.objects.filter(owner=person).count(),
+        messages=Message.objects.filter(conversation__owner=person).count(),
+        turns=Turn.objects.filter(conversation__owner=person).count(),
+        files=StoredFile.objects.filter(owner=person).count(),
+        share_links=ShareLink.objects.filter(created_by=person).count(),
+        debug_requests=asked.count() + DebugRequest.objects.filter(conversation__owner=person).exclude(person=person).count(),
+    )
+
+
+_TRIES = 3
+
+BUSY = noop(
+    "The write-ahead log could not be emptied, because a reader still uses an earlier state of the database, so it still contains "
+    "erased text. manage.py purge tries again."
+)
+POSTGRESQL = noop(
+    "PostgreSQL keeps deleted rows in its files until VACUUM has run and their space is reused; VACUUM FULL rewrites the files."
+)
+
+
+def wipe(*, vacuum: bool = False) -> str:
+    """Remove deleted data from the database's files. Returns a sentence for the operator if that failed; else an empty text.
+
+    SQLite overwrites deleted data with zeros (``secure_delete`` in the settings). What remains are words in the search index, until it is
+    merged, and pages in the write-ahead log. ``vacuum`` also rewrites the whole file: that frees space and removes data that was deleted
+    before the setting existed, but blocks all writes meanwhile.
+    """
+    if connection.vendor != "sqlite":
+        return POSTGRESQL
+    search_index.tidy()
+    if connection.in_atomic_block:
+        return BUSY
+    with connection.cursor() as cursor:
+        if vacuum:
+            cursor.execute("VACUUM")
+        # Waits for readers as long as the setting "timeout", and returns 1 if they did not finish.
+        is_empty = any(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(_TRIES))
+    return "" if is_empty else BUSY
+
+
+ACTION = "account erased"
+"""The action in the audit log. Its detail begins with the person's id, and the line has the name."""
+
+
+_INTERPRETER_LIFETIME = timedelta(days=1)
+"""A Python interpreter that was idle for longer has ended by itself, even with the longest timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """The result: the name of the account, and the counts. ``warning``: what the operator still has to do; empty if nothing."""
+
+    name: str
+    contents: Contents
+    warning: str
+
+
+def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
+    """Erase a person and all of their data. This may take a while; others can write to the database meanwhile.
+
+    Raises:
+        NotFoundError: the visitor may not erase this account.
+        DatabaseError: the audit line cannot be written; nothing is deleted.
+    """
+    name, contents = person.get_username(), contents_of(person)
+    with short_transaction():
+        _check_permission(visitor, person)
+        record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
+        four_eyes.record_change(visitor.user, [person.pk], ACTION)
+        _lock_out(visitor, person)
+    # If Redis is down and the message is lost, turns go on for some seconds: one whose conversation is deleted cannot write, and stops.
+    access_removal.end_running_work(person)
+    aggregation.close_all_of(person)
+    conversations = Conversation.objects.filter(owner=person)
+    recent = conversations.filter(active_at__gt=timezone.now() - _INTERPRETER_LIFETIME)
+    python_tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
+    for key in list(conversations.values_list("pk", flat=True)):
+        erasure.erase_conversation(key)
+    storage.delete_files(person.pk, StoredFile.objects.filter(owner=person))
+    with short_transaction():
+        _erase_rows(person, name)
+        person.delete()
+    return Erased(name, contents, wipe(vacuum=vacuum))
+
+
+def _check_permission(visitor: Visitor, person: User) -> None:
+    """Check permissions after locking both accounts. The operator has no account, and may always erase."""
+    if visitor.user is None:
+        return
+    staff = account_managers.lock_for(visitor.user, [person.pk])
+    if not administration.may_erase(staff, User.objects.get(pk=person.pk)):
+        raise NotFoundError
+
+
+def _lock_out(visitor: Visitor, person: User) -> None:
+    """End all access, and keep the person from signing in."""
+    person.is_active = False
+    person.set_unusable_password()
+    person.save(update_fields=["is_active", "password"])
+    access_removal.end_access(person, visitor)
+
+
+def _erase_rows(person: User, name: str) -> None:
+    """Delete rows and names of the person outside their own conversations. Only the audit log keeps the name."""
+    for theirs in (
+        ActiveLeaf.objects.filter(person=person),
+        ShareLink.objects.filter(created_by=person),
+        Rating.objects.filter(person=person),
+    ):
+        erasure.delete_rows(theirs)
+    erasure.delete_rows(Folder.objects.filter(owner=person))
+    erasure.delete_rows(DebugRequest.objects.filter(person=person))
+    AttemptWarning.objects.filter(person_name=name).delete()
+    AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
+    for made in (PasswordLink, ApiKey):
+        made.objects.filter(made_by_name=name).update(made_by_name="")
+    ClosedAccount.objects.filter(by_name=name).update(by_name="")
+    Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
+    # Which account changed which is kept for a while, by key: otherwise an account in between could defeat the four-eyes rule. The names in
+    # it are deleted.
+    AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)
+    LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()
+
+
+_ID = re.compile(r"id ([0-9a-f-]{36}):")
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """An erased person: the id and the last name of the account, and the time of the erasure (ISO 8601, UTC)."""
+
+    id: str
+    name: str
+    at: str
+
+    def line(self) -> str:
+        """The JSON line for a file."""
+        return json.dumps(asdict(self), ensure_ascii=False) + "\n"
+
+
+class BadListError(Exception):
+    """A file is not a list of erasures; ``number`` is the line, from 1."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"line {number} is not an erasure")
+        self.number = number
+
+
+def recorded() -> Iterator[Erasure]:
+    """The erasures in the audit log, oldest first, one for each person."""
+    found = rows(Filters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
+    return erasures_of((detail, name, at.isoformat()) for detail, name, at in found.iterator())
+
+
+def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
+    """The erasures from audit lines about them: the detail, name and time of each."""
+    seen: set[str] = set()
+    for detail, name, at in lines:
+        if (match := _ID.match(detail)) and match[1] not in seen:
+            seen.add(match[1])
+            yield Erasure(match[1], name, at)
+
+
+def read(lines: Iterable[str]) -> list[Erasure]:
+    """Parse the lines of a file. Raises BadListError."""
+    return [_erasure(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def restored(erasures: Iterable[Erasure]) -> list[User]:
+    """The erased people whose accounts exist again. Found by id alone: somebody else may have the name by now."""
+    return list(User.objects.filter(pk__in=[erasure.id for erasure in erasures]).order_by("date_joined"))
+
+
+def _erasure(number: int, line: str) -> Erasure:
+    try:
+        values = json.loads(line)
+        return Erasure(str(UUID(values["id"])), str(values["name"]), str(values["at"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise BadListError(number) from None

@@ -1,0 +1,176 @@
+"""Stores a directory's groups and their members. Only the operator's table maps them to groups of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from chatui.accounts import account_linking as group_sync
+from chatui.accounts import account_managers
+from chatui.accounts.account_linking import PersonClaims
+from chatui.accounts.sign_in_settings import Provider
+from chatui.audit_log.record import Visitor, record
+from chatui.lifecycle import scim_patches as patches
+from chatui.lifecycle.scim_patches import Change
+from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
+from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
+from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
+from chatui.models.user import User
+from chatui.wire import bus as message_groups
+from chatui.wire.bus import send_from_thread
+
+
+def values_of(account: ProvisionedAccount) -> frozenset[str]:
+    """The names and directory ids of a person's groups. The operator's table may use either."""
+    return frozenset(word for group in account.groups.all() for word in (group.name, group.external_id) if word)
+
+
+def sync_members(visitor: Visitor, provider: Provider, keys: Collection[UUID]) -> None:
+    """Add and remove our groups according to the directory groups of these accounts.
+
+    Call it in the transaction that changed them. Raises LastAccountManagerError.
+    """
+    rows = changeable_accounts(provider).filter(pk__in=keys)
+    # Memberships are read only after locking, so that the second of two changes for one person sees the first.
+    account_managers.lock(list(rows.values_list("user_id", flat=True)))
+    for account in rows.prefetch_related("groups"):
+        _sync(visitor, provider, account.user, values_of(account))
+
+
+def remove_from_all(visitor: Visitor, provider: Provider, user: User) -> None:
+    """Remove an account from all groups that a directory has put it into. Raises LastAccountManagerError."""
+    _sync(visitor, provider, user, frozenset())
+
+
+def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
+    if group_sync.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
+        transaction.on_commit(partial(send_from_thread, message_groups.person(user.pk), {"type": "session.check"}))
+
+
+MAX_GROUPS = 5000
+"""The most groups of one provider. More would be a mistake of the directory, and each takes a row."""
+
+
+def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
+    """The groups that match a filter; all if it is empty. Raises ScimError for an unsupported filter."""
+    rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
+    if not filter_text:
+        return rows
+    attribute, value = patches.parse_filter(filter_text, "displayName", "externalId", "id")
+    if attribute == "id":
+        return rows.filter(pk__in=_uuids([value]))
+    return rows.filter(external_id=value) if attribute == "externalid" else rows.filter(name=value)
+
+
+def get(provider: Provider, key: str) -> ProvisionedGroup:
+    """The group with that id. Raises NoSuchResourceError."""
+    row = search(provider, "").filter(pk__in=_uuids([key])).first()
+    if row is None:
+        raise NoSuchResourceError
+    return row
+
+
+def members_of(provider: Provider, row: ProvisionedGroup) -> QuerySet[ProvisionedAccount]:
+    """The members that the directory may see."""
+    return changeable_accounts(provider).filter(groups=row)
+
+
+def create(visitor: Visitor, provider: Provider, body: Mapping[str, Any]) -> ProvisionedGroup:
+    """Create a group with its members. Recorded. Raises TakenError and ScimError."""
+    changes = _of_resource(body)
+    if ProvisionedGroup.objects.filter(issuer=provider.issuer).count() >= MAX_GROUPS:
+        raise ScimError("There are too many groups.", "tooMany")
+    with all_or_nothing(visitor, provider):
+        name = next((change.value for change in changes if change.attribute == "displayname"), None)
+        row = ProvisionedGroup.objects.create(issuer=provider.issuer, name=_text(name))
+        _apply(visitor, provider, row, changes)
+        record("directory group", visitor, detail=f"made: {row.name}, by {provider.key}"[:200])
+    return row
+
+
+def replace(visitor: Visitor, provider: Provider, key: str, body: Mapping[str, Any]) -> ProvisionedGroup:
+    """Apply a PUT. Without ``members``, the members are not changed. Raises the errors of ``patch``."""
+    return patch(visitor, provider, key, _of_resource(body))
+
+
+def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedGroup:
+    """Apply all changes or none. Recorded. Raises NoSuchResourceError, TakenError, ForbiddenAccountError and ScimError."""
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
+        _apply(visitor, provider, row, changes)
+    return row
+
+
+def delete(visitor: Visitor, provider: Provider, key: str) -> None:
+    """Delete a group; its members lose the groups mapped to it. Recorded. Raises NoSuchResourceError and ForbiddenAccountError."""
+    with all_or_nothing(visitor, provider):
+        row = get(provider, key)
+        members = set(row.members.values_list("pk", flat=True))
+        detail = f"deleted: {row.name}, by {provider.key}"[:200]
+        row.delete()
+        sync_members(visitor, provider, members)
+        record("directory group", visitor, detail=detail)
+
+
+def _of_resource(body: Mapping[str, Any]) -> list[Change]:
+    return [Change("replace", str(name).lower(), value) for name, value in body.items() if value is not None]
+
+
+def _apply(visitor: Visitor, provider: Provider, row: ProvisionedGroup, changes: Iterable[Change]) -> None:
+    ProvisionedGroup.objects.select_for_update().get(pk=row.pk)
+    before = set(row.members.values_list("pk", flat=True))
+    for change in changes:
+        _apply_change(provider, row, change)
+    after = set(row.members.values_list("pk", flat=True))
+    is_renamed = ProvisionedGroup.objects.exclude(name=row.name, external_id=row.external_id).filter(pk=row.pk).exists()
+    row.save()
+    # A new name may map to other groups of the product, which affects all members.
+    sync_members(visitor, provider, before | after if is_renamed else before ^ after)
+
+
+def _apply_change(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+    if change.attribute == "members":
+        _change_members(provider, row, change)
+    elif change.kind == "remove":
+        raise ScimError("Only members can be removed from a group.", "mutability")
+    elif change.attribute == "displayname":
+        row.name = _text(change.value)
+    elif change.attribute == "externalid":
+        row.external_id = _text(change.value)
+
+
+def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -> None:
+    if change.selector is not None:
+        if change.kind != "remove" or change.selector[0] != "value":
+            raise ScimError('A filter of members must look like members[value eq "id"], and can only remove them.', "invalidPath")
+        row.members.remove(*row.members.filter(pk__in=_uuids([change.selector[1]])))
+        return
+    if change.kind == "remove":
+        removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.member_ids(change.value)))
+        row.members.remove(*removed)
+        return
+    # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
+    members = changeable_accounts(provider).filter(pk__in=_uuids(patches.member_ids(change.value)))
+    row.members.set(members) if change.kind == "replace" else row.members.add(*members)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= 255 or not value.isprintable():
+        raise ScimError("displayName and externalId must be one line of text, and not too long.", "invalidValue")
+    return value.strip()
+
+
+def _uuids(keys: Iterable[str]) -> list[UUID]:
+    """The valid ids."""
+    good = []
+    for key in keys:
+        try:
+            good.append(UUID(key))
+        except ValueError:
+            continue
+    return good

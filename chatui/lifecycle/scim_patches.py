@@ -1,0 +1,212 @@
+"""Parses PATCH requests, in all the forms that directories send, into a list of Changes (RFC 7644, section 3.5.2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from chatui.lifecycle.scim_resources import ScimError
+
+MAX_OPERATIONS = 1000
+MAX_MEMBERS = 10_000
+
+_FILTER = re.compile(r'\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE)
+_PATH = re.compile(r"(?P<attribute>[A-Za-z$]\w*)(?:\[(?P<filter>.*)\])?(?:\.(?P<part>[A-Za-z$]\w*))?", re.DOTALL)
+_EXTENSION = re.compile(r"urn:[\w.:-]+", re.IGNORECASE)
+_CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. ``kind`` is add, replace or remove. ``attribute`` is in lower case, with a sub-attribute after a full stop.
+    ``selector``: the attribute, in lower case, and the value by which the path selects one of several; None if it selects all.
+    """
+
+    kind: str
+    attribute: str
+    value: Any = field(default=None, repr=False)
+    selector: tuple[str, str] | None = None
+
+
+def changes(body: Mapping[str, Any]) -> list[Change]:
+    """The changes in a PATCH, in order. Raises ScimError for anything unsupported: if a removal were ignored, access would remain."""
+    operations = {name.lower(): value for name, value in body.items()}.get("operations")
+    if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
+        raise ScimError("Operations must be a list that is neither empty nor too long.", "invalidSyntax")
+    return [change for operation in operations for change in _changes_of(operation)]
+
+
+def parse_filter(text: str, *attributes: str) -> tuple[str, str]:
+    """The attribute, in lower case, and the value of a filter such as ``userName eq "ada"``. Raises ScimError for any other form."""
+    match = _FILTER.fullmatch(text)
+    if match is None or match[1].lower() not in {name.lower() for name in attributes}:
+        raise ScimError(f'A filter must look like {attributes[0]} eq "value", with one of: {", ".join(attributes)}.', "invalidFilter")
+    try:
+        value = str(json.loads(match[2]))
+    except ValueError:
+        raise ScimError("The value of the filter is not a JSON string.", "invalidFilter") from None
+    if not is_storable(value):
+        raise ScimError("The value of the filter has invalid characters.", "invalidFilter")
+    return match[1].lower(), value
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database can store the text: it has no NUL and no lone surrogate."""
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def boolean(value: object) -> bool:
+    """A boolean. Entra ID also writes it as a string. Raises ScimError."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ScimError("active must be true or false.", "invalidValue")
+
+
+def member_ids(value: object) -> list[str]:
+    """The ids of members: a list of objects with a value, or one such object. Raises ScimError."""
+    listed = value if isinstance(value, list) else [value]
+    if len(listed) > MAX_MEMBERS:
+        raise ScimError("There are too many members in one request.", "tooMany")
+    values = [each.get("value") if isinstance(each, dict) else None for each in listed]
+    if not all(isinstance(each, str) for each in values):
+        raise ScimError("members must be a list of objects with a value.", "invalidValue")
+    return [str(each) for each in values]
+
+
+def _changes_of(operation: object) -> Iterator[Change]:
+    fields = {str(name).lower(): value for name, value in operation.items()} if isinstance(operation, dict) else {}
+    kind, path, value = str(fields.get("op")).lower(), fields.get("path"), fields.get("value")
+    if kind not in ("add", "replace", "remove") or not isinstance(path, str | None):
+        raise ScimError("The op of an operation must be add, replace or remove, and its path a text.", "invalidSyntax")
+    if path and _CORE.sub("", path.strip()).lower() == "name" and kind != "remove":
+        yield from _parts(kind, "name", value)
+    elif path:
+        yield _change(kind, path, value)
+    elif kind == "remove":
+        raise ScimError("A removal needs a path.", "noTarget")
+    elif not isinstance(value, dict):
+        raise ScimError("Without a path, the value must be an object.", "invalidValue")
+    else:
+        for name, each in value.items():
+            yield from _parts(kind, str(name), each)
+
+
+def _parts(kind: str, name: str, value: object) -> Iterator[Change]:
+    """``{"name": {"givenName": …}}`` is equivalent to ``name.givenName``."""
+    if name.lower() == "name" and isinstance(value, dict):
+        for part, each in value.items():
+            yield _change(kind, f"name.{part}", each)
+    else:
+        yield _change(kind, name, value)
+
+
+def _change(kind: str, path: str, value: object) -> Change:
+    plain = _CORE.sub("", path.strip())
+    if _EXTENSION.match(plain):
+        return Change(kind, "extension", value)  # such as a department, which is not stored here
+    match = _PATH.fullmatch(plain)
+    if match is None:
+        raise ScimError("The path is not supported.", "invalidPath")
+    part = f".{match['part'].lower()}" if match["part"] else ""
+    selector = _selector(match["filter"]) if match["filter"] is not None else None
+    return Change(kind, match["attribute"].lower() + part, value, selector)
+
+
+def _selector(text: str) -> tuple[str, str]:
+    name, value = parse_filter(text, "value", "type", "primary") if "primary" not in text.lower() else ("primary", "true")
+    return name, value
+
+
+_MAX_CHARS = {"user_name": 255, "external_id": 255, "given_name": 150, "family_name": 150}
+_COLUMNS = {"username": "user_name", "externalid": "external_id", "name.givenname": "given_name", "name.familyname": "family_name"}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAttributes:
+    """The fields of ``ProvisionedAccount`` that a directory may set, and whether the account is open."""
+
+    user_name: str | None = None
+    external_id: str | None = None
+    given_name: str | None = None
+    family_name: str | None = None
+    email: str | None = None
+    active: bool | None = None
+
+    def columns(self) -> dict[str, str]:
+        """The attributes that were sent, except ``active``."""
+        found = {name: getattr(self, name) for name in (*_MAX_CHARS, "email")}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def of_resource(body: Mapping[str, Any]) -> PersonAttributes:
+    """The attributes in a POST or PUT. Raises ScimError if a field is invalid, or userName is missing."""
+    fields = {str(name).lower(): value for name, value in body.items()}
+    name = fields.pop("name", None)
+    parts = {f"name.{str(part).lower()}": value for part, value in name.items()} if isinstance(name, dict) else {}
+    attributes = of_changes(Change("replace", attribute, value) for attribute, value in {**fields, **parts}.items() if value is not None)
+    if not attributes.user_name:
+        raise ScimError("userName is required.", "invalidValue")
+    return attributes
+
+
+def of_changes(changes: Iterable[Change]) -> PersonAttributes:
+    """The attributes in a PATCH. Attributes that are not stored here are ignored. Raises ScimError."""
+    attributes = PersonAttributes()
+    for change in changes:
+        attributes = _applied(attributes, change)
+    return attributes
+
+
+def _applied(attributes: PersonAttributes, change: Change) -> PersonAttributes:
+    is_removed = change.kind == "remove"
+    if change.attribute == "active":
+        if is_removed:
+            raise ScimError("active cannot be removed.", "mutability")
+        return replace(attributes, active=boolean(change.value))
+    if change.attribute in ("emails", "emails.value"):
+        return attributes if _is_of_another_kind(change) else replace(attributes, email="" if is_removed else _email(change))
+    column = _COLUMNS.get(change.attribute)
+    if column is None:
+        return attributes
+    if is_removed and column in ("user_name", "external_id"):
+        # Without it, the account could no longer be identified.
+        raise ScimError("userName and externalId cannot be removed.", "mutability")
+    text: dict[str, Any] = {column: "" if is_removed else _text(column, change.value)}
+    return replace(attributes, **text)
+
+
+def _text(column: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_CHARS[column] or not value.isprintable():
+        raise ScimError("A name or id must be one line of text, and not too long.", "invalidValue")
+    if column == "user_name" and not value.strip():
+        raise ScimError("userName is required.", "invalidValue")
+    return value.strip()
+
+
+def _is_of_another_kind(change: Change) -> bool:
+    """Whether the path selects an address that is not stored here, such as a home address."""
+    return change.selector is not None and change.selector[0] == "type" and change.selector[1].lower() != "work"
+
+
+def _email(change: Change) -> str:
+    """The work or primary address; empty if there is no well-formed one."""
+    value = [change.value] if isinstance(change.value, dict) else change.value
+    if isinstance(value, list):
+        listed = [each for each in value if isinstance(each, dict)]
+        best = sorted(listed, key=lambda each: (str(each.get("primary")).lower() != "true", each.get("type") != "work"))
+        value = best[0].get("value") if best else ""
+    if not isinstance(value, str) or len(value) > 254 or not is_storable(value):
+        return ""
+    try:
+        validate_email(value)
+    except ValidationError:
+        return ""
+    return value

@@ -1,0 +1,60 @@
+"""``manage.py backup``: copies a SQLite database while it is in use, checks the copy, and encrypts it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.operations.backups import creation
+from chatui.operations.backups import creation as encryption
+from chatui.operations.backups.sqlite_files import BackupError
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 a backup was created; 1 none was created, or its audit log is broken."""
+
+    help = "Back up the SQLite database while it is in use. The backup is verified, and only its owner can read it."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Adds the destination and the recipients."""
+        parser.add_argument(
+            "place", metavar="PLACE", nargs="?", help="a new file, or a directory in which to create one named after the time"
+        )
+        parser.add_argument(
+            "--to",
+            metavar="KEY",
+            action="append",
+            default=[],
+            help="encrypt for this public key: age1…, ssh-…, or a file with one per line; may be repeated",
+        )
+        parser.add_argument("--new-key", metavar="FILE", help="only create a key in a new file, and print its public key")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Create the key or the backup, and print the result."""
+        if options["new_key"]:
+            self._make_key(Path(options["new_key"]))
+            return
+        if not options["place"]:
+            raise CommandError("Name the destination of the backup: a new file, or a directory.")
+        try:
+            backup = creation.create(Path(options["place"]), encryption.recipients(options["to"]))
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        head = backup.report.head
+        self.stdout.write(f"{backup.path}: {backup.counts}.")
+        if not backup.report.is_intact:
+            self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify shows where. The backup contains it unchanged.")
+            sys.exit(1)
+        self.stdout.write(f"The log is intact. Head: --number {head.number} --head {head.hash}" if head else "The log is empty.")
+
+    def _make_key(self, path: Path) -> None:
+        try:
+            public = encryption.new_key(path)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be created: {error.strerror}.") from error
+        self.stdout.write(public)
+        self.stderr.write(f"Store {path} away from this machine: without it, nobody can read backups for this key; with it, anybody can.")

@@ -1,0 +1,33 @@
+"""``manage.py close_account NAME``: closes an account, or reopens it with ``--reopen``. Recorded in the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.audit_log.record import SHELL
+from chatui.lifecycle import closing
+from chatui.models.user import Cause, User
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, or there was nothing to do; 1 there is no such account."""
+
+    help = "Close an account and end its sessions, sockets, answers, API keys, invitations and debug views. Erases nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The account."""
+        parser.add_argument("name", metavar="NAME", help="account name")
+        parser.add_argument("--reopen", action="store_true", help="open a closed account again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Close or reopen the account, and print the result."""
+        person = User.objects.filter(username=options["name"]).first()
+        if person is None:
+            raise CommandError("There is no such account.")
+        if options["reopen"]:
+            was_open = "It was open." if person.is_active else "It is being erased."
+            self.stdout.write("Opened." if closing.reopen_account(person, SHELL) else was_open)
+        else:
+            self.stdout.write("Closed." if closing.close_account(person, Cause.OPERATOR, SHELL) else "It was closed.")

@@ -1,0 +1,70 @@
+"""``manage.py restore``: replaces the SQLite database with a backup, and erases the people again who were erased since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.lifecycle import erasure as erasure_list
+from chatui.lifecycle.erasure import BadListError, Erasure
+from chatui.operations.backups import creation as encryption
+from chatui.operations.backups import restoring
+from chatui.operations.backups.restoring import RestoreOptions
+from chatui.operations.backups.sqlite_files import BackupError
+
+
+class Command(BaseCommand):
+    """Restores everything, or leaves the database unchanged."""
+
+    help = "Restore a backup of the SQLite database. No server may be running; the current database is kept beside it."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The backup, its key, and the people erased since."""
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
+        parser.add_argument(
+            "--erasures", metavar="FILE", action="append", help="list of erasures, from manage.py erasures export; may be repeated"
+        )
+        parser.add_argument(
+            "--without-erasures", action="store_true", help="restore without a list; people erased since the backup come back"
+        )
+        parser.add_argument("--accept-broken-log", action="store_true", help="restore even if its audit log is not intact")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Restore the backup, and print the result."""
+        lists = options["erasures"]
+        try:
+            restore_options = RestoreOptions(
+                encryption.identities(Path(options["identity"])) if options["identity"] else (),
+                None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
+                options["without_erasures"],
+                options["accept_broken_log"],
+            )
+            restored = restoring.restore(Path(options["file"]), restore_options)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        again = f" People erased again, because they were erased since the backup: {restored.erased}." if restored.erased else ""
+        self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
+        if restored.revoked_again is None:
+            self.stdout.write("Accounts that were closed, and keys and share links that were revoked since the backup, are valid again.")
+        elif restored.revoked_again:
+            self.stdout.write(
+                f"Accounts, keys and share links closed or revoked again, as they were since the backup: {restored.revoked_again}."
+            )
+        if restored.former:
+            self.stdout.write(
+                f"The former database is {restored.former}. Delete it when you no longer need it: it still contains all its data."
+            )
+
+
+def _read(path: Path) -> list[Erasure]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return erasure_list.read(file)
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
+    except (BadListError, UnicodeDecodeError) as error:
+        raise BackupError(f"{path}: {error}.") from error

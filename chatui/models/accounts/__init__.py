@@ -1,1 +1,0 @@
-"""The tables about sign-in and account states, beside the account itself."""

@@ -1,1 +1,0 @@
-"""The tables about files."""

@@ -1,0 +1,75 @@
+"""An API key, with which a program acts for its owner. The key itself is not stored."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, Value
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn
+
+
+class ApiKey(models.Model):
+    """An API key. ``prefix`` is the beginning of the key, for lookups and for people to recognize it; ``digest`` the SHA-256 of the whole,
+    in hexadecimal.
+
+    ``choices`` are the models that it may use; empty: all of its owner's. ``tools``: names of the product's tools that models may call
+    for it; empty: none. ``for_responses`` and ``for_chat``: the API formats that it may use. ``per_minute``: the limit of requests.
+    ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it may also read answers that its
+    owner's other keys requested. ``made_by_name``: who created it, if not its owner. ``last_used_on`` is a day (UTC). The key is valid
+    while it is neither revoked nor past ``expires_at``, and its owner's account is active.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, verbose_name=_("owner"), on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(_("name"), max_length=60)
+    prefix = models.CharField(_("prefix"), max_length=11, unique=True)
+    digest = models.CharField(max_length=64, unique=True)
+    choices = models.JSONField(_("models"), default=list, blank=True)
+    for_responses = models.BooleanField(_("may use Responses"), default=True, db_default=True)
+    for_chat = models.BooleanField(_("may use Chat Completions"), default=True, db_default=True)
+    tools = models.JSONField(_("tools"), default=list, blank=True, db_default=Value([], models.JSONField()))
+    per_minute = models.PositiveIntegerField(_("requests per minute"), default=60, db_default=60)
+    views_hidden = models.BooleanField(_("may read raw reasoning"), default=False, db_default=False)
+    reads_all = models.BooleanField(_("may read responses of other keys"), default=False, db_default=False)
+    made_by_name = models.CharField(_("created by"), max_length=150, blank=True, default="", db_default="")
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    last_used_on = models.DateField(_("last used"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        indexes = [models.Index(fields=["owner", "-created_at"], name="api_key_by_owner")]
+        constraints = [
+            models.CheckConstraint(condition=Q(for_responses=True) | Q(for_chat=True), name="api_key_speaks_a_format"),
+            models.CheckConstraint(condition=Q(per_minute__gt=0), name="api_key_may_ask"),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix
+
+
+class ProgramAnswer(models.Model):
+    """An answer to a program. ``key`` is the API key of the request. Without ``is_kept`` the conversation is erased as soon as the turn has
+    ended. ``orders``: the text of the program's system and developer messages, which is sent again in later turns; ``given``: the settings
+    of the request, in its API format. Both may contain text that the program wrote.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, related_name="program_answer")
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    is_kept = models.BooleanField(default=True, db_default=True)
+    orders = models.TextField(blank=True, default="", db_default="")
+    given = models.JSONField(default=dict)
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["id"], name="program_answer_to_erase", condition=models.Q(is_kept=False))]
+
+    def __str__(self) -> str:
+        return f"Answer {self.id} to a program"

@@ -1,1 +1,0 @@
-"""The tables of the API: keys, and the answers that programs received."""

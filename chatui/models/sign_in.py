@@ -1,0 +1,182 @@
+"""Where and when a session began, so that its person can recognize it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+
+
+class BegunSession(models.Model):
+    """The start of a session. ``key`` is the key of Django's session, and is valid as long as that session. ``device``: browser and system,
+    in a few words; ``way``: how the person signed in, empty for a password; ``outside_id``: the session's id (``sid``) at the provider, if
+    it sent one."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="begun_sessions")
+    key = models.CharField(max_length=40, unique=True)
+    begun_at = models.DateTimeField(auto_now_add=True)
+    address = models.CharField(max_length=64, blank=True)
+    device = models.CharField(max_length=60, blank=True)
+    way = models.CharField(max_length=60, blank=True)
+    outside_id = models.CharField(max_length=255, blank=True, default="", db_default="")
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Session {self.id}"
+
+
+class OutsideIdentity(models.Model):
+    """Looked up by ``issuer`` and ``subject`` alone: names and addresses may pass to other people.
+
+    As of the last sign-in: ``provider`` is the provider's key in the operator's file, ``name`` the person's name at the service, and
+    ``directory_id`` their id in the provider's directory (``scim_claim``). ``made_account``: the first sign-in created the account, so its
+    name follows the service's.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="outside_identities")
+    issuer = models.CharField(max_length=250)
+    subject = models.CharField(max_length=255)
+    provider = models.CharField(max_length=40)
+    name = models.CharField(max_length=150, blank=True)
+    directory_id = models.CharField(max_length=255, blank=True, default="", db_default="")
+    made_account = models.BooleanField(default=False, db_default=False)
+    made_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_per_identity"),
+            models.UniqueConstraint(fields=["user", "issuer"], name="one_identity_per_issuer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Identity {self.id}"
+
+
+class Passkey(models.Model):
+    """A passkey's public data. ``digest`` is the SHA-256 of ``credential_id``, in hexadecimal; ``public_key`` a COSE key (RFC 9052).
+    ``site``: the host it is for.
+
+    ``sign_count`` is the authenticator's counter at the last use; many always report 0.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="passkeys")
+    name = models.CharField(max_length=60)
+    site = models.CharField(max_length=253)
+    credential_id = models.BinaryField(max_length=1023)
+    digest = models.CharField(max_length=64, unique=True)
+    public_key = models.BinaryField(max_length=1200)
+    sign_count = models.BigIntegerField(default=0, db_default=0)
+    made_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Passkey {self.id}"
+
+
+class SecondFactor(models.Model):
+    """A person's one-time code app. The app's secret is derived from ``id`` and the product's secret key: the database alone reveals no
+    codes. It is required from ``confirmed_at`` on. ``last_step`` is the time step of the last used code: each code is valid once.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor")
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    last_step = models.BigIntegerField(default=0, db_default=0)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Second factor {self.id}"
+
+
+class RecoveryCode(models.Model):
+    """A recovery code. ``digest`` is the SHA-256 of the code, in hexadecimal. A used code is deleted."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "digest"], name="one_row_per_recovery_code")]
+
+    def __str__(self) -> str:
+        return f"Recovery code {self.id}"
+
+
+class RequiredFactor(models.Model):
+    """A row for each group whose members need a second factor."""
+
+    group = models.OneToOneField(Group, on_delete=models.CASCADE, primary_key=True, related_name="required_factor")
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Required factor of group {self.group_id}"
+
+
+class PasswordLink(models.Model):
+    """Valid until ``expires_at``, for one use, and only while the account still has the password that it had when the link was created.
+
+    ``dismissed_at`` is when the person dismissed the notice about it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="password_links")
+    made_by_name = models.CharField(max_length=150)
+    made_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_from = models.CharField(max_length=64, blank=True)
+    dismissed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Password link {self.id}"
+
+
+class Invitation(models.Model):
+    """Valid until ``expires_at``, for one account, and only while its creator would still be allowed to create it.
+
+    ``note`` is for account managers: whom the invitation is for. ``group``: the group that the new account joins, if any.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    note = models.CharField(_("for whom"), max_length=100, blank=True)
+    group = models.ForeignKey(Group, verbose_name=_("group"), on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("created by"), on_delete=models.CASCADE, related_name="invitations_made"
+    )
+    made_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"))
+    used_at = models.DateTimeField(_("used"), null=True, blank=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("used by"), on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+
+    def __str__(self) -> str:
+        return self.note or f"Invitation {self.id}"

@@ -1,0 +1,94 @@
+"""A tool call that needs its person's approval, and the decision."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.conversation import Conversation
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn
+
+
+class Decision(models.TextChoices):
+    """The decision about a call: ``waiting``, or exactly one final decision. ``ruled``: nobody was asked, because the person had allowed
+    the tool earlier."""
+
+    WAITING = "waiting", _("Waiting for a decision")
+    ONCE = "once", _("Allowed once")
+    ALWAYS = "always", _("Allowed in this conversation")
+    DECLINED = "declined", _("Declined")
+    NEVER = "never", _("Declined and switched off in this conversation")
+    LAPSED = "lapsed", _("Declined, because nobody decided in time")
+    RULED = "ruled", _("Allowed earlier in this conversation")
+
+    @property
+    def allows(self) -> bool:
+        """Whether the call may run."""
+        return self in (Decision.ONCE, Decision.ALWAYS, Decision.RULED)
+
+
+class ToolApproval(models.Model):
+    """A call that needs approval. ``arguments``: JSON, as checked and as the call would run; only for the conversation's owner. Empty if
+    nobody is asked. ``title``: the tool's title for people. ``fingerprint``: identifies the version of the tool that was shown.
+    ``lapses_at``: by the database's clock.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="approvals")
+    call_id = models.CharField(max_length=128)
+    tool = models.CharField(max_length=64)
+    title = models.CharField(max_length=80)
+    fingerprint = models.CharField(max_length=32)
+    arguments = models.TextField(blank=True)
+    decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    lapses_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["turn", "call_id"], name="one_approval_per_call")]
+
+    def __str__(self) -> str:
+        return f"Tool approval {self.id}"
+
+
+class ToolRule(models.Model):
+    """A person's rule for a tool.
+
+    ``is_allowed`` False: the tool is switched off. ``fingerprint``: that of the tool when it was allowed; a changed tool needs approval
+    again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tool_rules")
+    tool = models.CharField(max_length=64)
+    is_allowed = models.BooleanField()
+    fingerprint = models.CharField(max_length=32, blank=True, default="", db_default="")
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["conversation", "tool"], name="one_rule_per_tool")]
+
+    def __str__(self) -> str:
+        return f"Tool rule {self.id}"
+
+
+class ToolCall(models.Model):
+    """A claimed tool call. ``call_id`` is that of the call's frame. The tool's reply is a message; a claim without one means that its
+    process died. Neither arguments nor replies are stored here: they are hidden, and are in the frames.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
+    call_id = models.CharField(max_length=128)
+    tool = models.CharField(max_length=64)
+    claimed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["turn", "call_id"], name="one_claim_per_call")]
+
+    def __str__(self) -> str:
+        return f"Tool call {self.id}"

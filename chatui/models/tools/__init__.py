@@ -1,1 +1,0 @@
-"""The tables about tools: approvals of calls, and a conversation's tool settings."""

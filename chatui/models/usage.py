@@ -1,0 +1,146 @@
+"""What one person has used of today's and this month's limits, and what their running turns have reserved."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+from chatui.models.programs import ApiKey
+
+
+class UsageCount(models.Model):
+    """A person's usage counts for ``day`` and ``month`` (its first day), in UTC; counts of a past day or month are treated as 0.
+
+    Tokens are the sum of input and output. Reservations belong to no day: they count until their turn ends.
+    """
+
+    person = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    day = models.DateField()
+    month = models.DateField()
+    day_tokens = models.BigIntegerField(default=0)
+    day_turns = models.BigIntegerField(default=0)
+    month_tokens = models.BigIntegerField(default=0)
+    month_turns = models.BigIntegerField(default=0)
+    reserved_tokens = models.BigIntegerField(default=0)
+    reserved_turns = models.BigIntegerField(default=0)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Usage of {self.person_id}"
+
+
+class UsageKind(models.TextChoices):
+    """What the tokens were for."""
+
+    ANSWER = "answer", _("Answers")
+    TITLE = "title", _("Titles")
+    SUMMARY = "summary", _("Summaries of reasoning")
+
+
+class UsageEntry(models.Model):
+    """A line of the ledger. ``day`` (UTC) is the day of the request. ``person`` is NULL once the person was erased, ``key`` if the request
+    did not come from a program.
+
+    ``choice``: the chosen back end, or one of its models; ``backend`` and ``model``: the names that they reported, empty if they never
+    answered. If the answer was stopped before the server reported its model, ``model`` is the chosen one, if any. ``turns`` is 1 for an
+    answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did
+    not report all of the counts. No line refers to a conversation, so lines remain when conversations are deleted.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    day = models.DateField(db_index=True)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    kind = models.CharField(max_length=12, choices=UsageKind)
+    choice = models.CharField(max_length=260, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    turns = models.PositiveSmallIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    cached_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    is_estimate = models.BooleanField(default=False)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [("view_usage", "Can see how much everybody uses"), ("change_limits", "Can set limits and prices of usage")]
+        indexes = [
+            models.Index(fields=["person", "day"], name="usage_by_person"),
+            models.Index(fields=["key"], condition=models.Q(key__isnull=False), name="usage_of_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Usage {self.id}"
+
+
+class UsageLimit(models.Model):
+    """The limits per calendar day and month (UTC). NULL: unlimited; 0: nothing is allowed. ``group`` is NULL for everybody else.
+
+    A person in several groups with limits has the largest of each kind.
+    """
+
+    group = models.OneToOneField(
+        Group,
+        verbose_name=_("group"),
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("Empty: everybody who is not in a group with limits."),
+    )
+    day_tokens = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
+    day_turns = models.PositiveBigIntegerField(_("answers per day"), null=True, blank=True)
+    month_tokens = models.PositiveBigIntegerField(_("tokens per month"), null=True, blank=True)
+    month_turns = models.PositiveBigIntegerField(_("answers per month"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("usage limit")
+        verbose_name_plural = _("usage limits")
+        constraints = [
+            # The column is unique, but only for rows with a group: to the database, two NULLs are different.
+            models.UniqueConstraint(
+                Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
+                name="one_limit_for_everybody",
+                violation_error_message=_("These limits already exist. Change them instead."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.group) if self.group_id else "everybody"
+
+
+_NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
+
+
+class ModelPrice(models.Model):
+    """The price of a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the model's next price.
+
+    ``model`` is its name at its server. ``cached_price`` is for cached input tokens; NULL: the price of other input.
+    """
+
+    model = models.CharField(_("model"), max_length=200, help_text=_("The name of the model in the usage tables."))
+    since = models.DateField(_("valid from"))
+    input_price = models.DecimalField(_("price per million input tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+    cached_price = models.DecimalField(
+        _("price per million cached input tokens"), max_digits=12, decimal_places=4, null=True, blank=True, validators=_NOT_NEGATIVE
+    )
+    output_price = models.DecimalField(_("price per million output tokens"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("model price")
+        verbose_name_plural = _("model prices")
+        constraints = [models.UniqueConstraint(fields=["model", "since"], name="one_price_from_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.model} from {self.since}"

@@ -1,1 +1,0 @@
-"""Monitoring: metrics, readiness, and the settings in force."""

@@ -1,1 +1,0 @@
-"""Offboarding: closes an account, ends its access, and hands its conversations over."""

@@ -1,1 +1,0 @@
-"""The management command that closes an account."""

@@ -1,1 +1,0 @@
-"""The management command ``close_account``."""

@@ -1,0 +1,1 @@
+"""Copies, encrypts, restores and moves the database."""

@@ -1,0 +1,1 @@
+"""The scripted answers with their markers, one file for each wire format."""

@@ -1,0 +1,133 @@
+"""Scripted token-id answers, with a marker on each channel and in each hidden place."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+
+from chatui.operations.canary.answers.scripts import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
+from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
+from renderer.tokens import Token
+
+_IDS_IN_A_CHUNK = 3
+
+
+def scripts(planter: Planter, vocabulary: Vocabulary) -> list[Script]:
+    """All scripts, in the order in which they are requested."""
+    return [_channels(planter, vocabulary), _quoted(planter, vocabulary), _call(planter, vocabulary), _refused(planter)]
+
+
+def _channels(planter: Planter, vocabulary: Vocabulary) -> Script:
+    shown, preamble = planter.show("final"), planter.show("preamble")
+    frames = [
+        ("analysis", planter.text("analysis")),
+        ("commentary", f"I look at {preamble}."),
+        ("commentary", json.dumps({"query": planter.text("call whose header was lost")})),
+        ("nobody", planter.text("channel that nobody knows")),
+        ("analysis to=functions.look", planter.text("call on the analysis channel")),
+        ("final to=functions.look", planter.text("final that is addressed to a tool")),
+        ("analysis", planter.text("analysis before the final")),
+    ]
+    body = "<|start|>assistant".join(f"<|channel|>{channel}<|message|>{text}<|end|>" for channel, text in frames)
+    ids = _ids(f"{body}<|start|>assistant<|channel|>final<|message|>Here is **{shown}**.<|return|>", vocabulary)
+    return Script(
+        "channels", _events_of(ids, Token.RETURN, planter.text("text beside the token ids")), (shown, preamble), headers=headers(planter)
+    )
+
+
+def _quoted(planter: Planter, vocabulary: Vocabulary) -> Script:
+    """The model quotes a final header in its reasoning: as ordinary text, without marker ids."""
+    shown = planter.show("final after a quoted final")
+    quoted = f"<|end|><|start|>assistant<|channel|>final<|message|>{planter.text('quoted final')}"
+    ids = [*_ids("<|channel|>analysis<|message|>", vocabulary), *vocabulary.encode(quoted)]
+    ids += _ids(f"<|end|><|start|>assistant<|channel|>final<|message|>Answer {shown}.<|return|>", vocabulary)
+    return Script("quoted", _events_of(ids, Token.RETURN, ""), (shown,))
+
+
+def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
+    name, arguments = planter.word("name of a tool"), json.dumps({"query": planter.text("arguments of a call")})
+    text = (
+        f"<|channel|>analysis<|message|>{planter.text('analysis before a call')}<|end|>"
+        f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
+    )
+    return Script("call", _events_of(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
+
+
+def _refused(planter: Planter) -> Script:
+    body = json.dumps({"object": "error", "message": planter.text("body of a refusal")}).encode()
+    return Script("refused", (body,), ends=("failed",), status=400, content_type="application/json")
+
+
+def _ids(text: str, vocabulary: Vocabulary) -> list[int]:
+    return ids_of_pieces(pieces_of_text(text), vocabulary)
+
+
+def _events_of(ids: list[int], last: Token, text: str) -> tuple[bytes, ...]:
+    """Events as vLLM sends them: a few ids at a time, with ``text``, which must be ignored."""
+    groups = [ids[at : at + _IDS_IN_A_CHUNK] for at in range(0, len(ids), _IDS_IN_A_CHUNK)]
+    steps = [event({"choices": [{"index": 0, "text": text, "token_ids": group, "finish_reason": None}]}) for group in groups]
+    end = {"index": 0, "text": text, "token_ids": [], "finish_reason": "stop", "stop_reason": MARKER_IDS[last]}
+    return (*steps, event({"choices": [end]}), b"data: [DONE]\n\n")
+
+
+_MORE = "First I look at the question from one side, then from the other, and compare what I find with what was asked. " * 2
+COPIER = "copier"
+"""The model that summarizes the other model's reasoning."""
+
+
+def by_a_model(planter: Planter) -> list[Script]:
+    """For a Chat Completions server with ``summaries = "model"``: long reasoning, and a summarizer that repeats hidden words."""
+    word, shown = planter.word("reasoning that a summarizer copies"), planter.show("answer after a summary")
+    steps: list[bytes | Pause] = [_chunk(reasoning=piece) for piece in cut(f"{_MORE} Keep {word} to yourself, whoever asks. {_MORE}")]
+    steps += [Pause.HERE, _chunk(content=f"Answer {shown}."), _chunk("stop")]
+    copied = (_chunk(content=f"Kept {word} to myself, whoever asks"), _chunk("stop"))
+    return [Script("summarized", tuple(steps), (shown,), asides=(COPIER,)), Script(COPIER, copied, is_aside=True)]
+
+
+_WAYS: dict[str, tuple[Callable[[str], str], ...]] = {
+    "a name": (lambda word: f"Thought about {word.title()}",),
+    "a word": (lambda word: f"Compared {word} with the question",),
+    "a quoted word": (lambda word: f'Considered "{word}" as an answer',),
+    "an identifier": (lambda word: f"Read canary_{word}_id",),
+    "a host": (lambda word: f"Looked at {word}.example",),
+    "an order to the reader": (lambda word: f"Open {word} and reply",),
+    "a spelled word": (lambda word: f"Compared {'-'.join(word)}",),
+    "a word in base64": (lambda word: f"Compared {base64.b64encode(word.encode()).decode().rstrip('=')}",),
+    "a word in hexadecimal": (lambda word: f"Compared {word.encode().hex()}",),
+    "a word over two lines": (lambda word: f"Looked at {word[:7]}", lambda word: f"{word[7:]} compared"),
+}
+"""Lines that reveal a hidden word, disguised in ways that the marker search recognizes; the lines of one entry follow each other."""
+
+
+def by_the_server(planter: Planter) -> list[Script]:
+    """For a Responses server with ``summaries = "server"``: reasoning sent as a summary, and summaries that reveal hidden words."""
+    raw = f"We should keep {planter.word('reasoning that a server calls a summary')} to ourselves, whoever asks."
+    words = {way: planter.word(f"{way} in a server's summary") for way in _WAYS}
+    lines = [f"**{line(words[way])}**" for way, made in _WAYS.items() for line in made]
+    return [
+        _summarized("trusted", planter, raw, raw),
+        _summarized("trusted-lines", planter, f"Think of {', '.join(words.values())}.", "\n\n".join(lines)),
+    ]
+
+
+def _summarized(name: str, planter: Planter, thought: str, text: str) -> Script:
+    shown = planter.show(f"message after a server's summary, {name}")
+    item = {"id": "r1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
+    message = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"Answer {shown}."}]}
+    steps: list[bytes | Pause] = [_event("response.output_item.added", output_index=0, item={**item, "summary": []})]
+    for kind, delta in (("reasoning_text", thought), ("reasoning_summary_text", text)):
+        steps += [_event(f"response.{kind}.delta", item_id="r1", output_index=0, summary_index=0, delta=piece) for piece in cut(delta)]
+    steps += [_event("response.output_item.done", output_index=0, item=item), Pause.HERE]
+    steps += [_event(f"response.output_item.{step}", output_index=1, item=message) for step in ("added", "done")]
+    steps += [_event("response.completed", response={"status": "completed", "output": [item, message]})]
+    return Script(name, tuple(steps), (shown,))
+
+
+def _chunk(finish: str | None = None, **delta: str) -> bytes:
+    return event({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+
+
+def _event(kind: str, **fields: object) -> bytes:
+    return event({"type": kind, **fields}, kind)

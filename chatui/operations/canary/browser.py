@@ -1,0 +1,282 @@
+"""A simulated browser: fetches pages with cookies and CSRF tokens, and checks everything that it receives."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from chatui.live.page_socket import COMMANDS_BURST, COMMANDS_PER_SECOND
+from chatui.operations.canary.watch import SOCKET, CanaryError, Clock, Watch
+from chatui.wire.compact import Expander
+
+_MAX_BODY_BYTES = 32 << 20
+_REQUEST_SECONDS = 15.0
+_TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
+
+File = tuple[str, bytes, str]
+"""The name, the content and the type of a file in a form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response, as the visitor received it."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def is_html(self) -> bool:
+        """Whether it is a page or a part of one."""
+        return bool(self.headers.get("content-type", "").startswith("text/html"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The visited deployment: its ``origin`` (scheme, host and port), the Watch that checks its output, and the remaining time."""
+
+    origin: str
+    watch: Watch
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request. ``form`` and ``files``: the content to send, None for nothing; not in the repr."""
+
+    method: str
+    path: str
+    accept: str = "text/html"
+    form: Mapping[str, str] | None = field(default=None, repr=False)
+    files: Mapping[str, File] | None = field(default=None, repr=False)
+
+
+class Browser:
+    """A simulated browser: ``with Browser("owner", deployment) as owner``. Does not follow redirects."""
+
+    def __init__(self, viewer: str, deployment: Deployment) -> None:
+        """``viewer``: the visitor's name in the report."""
+        self.viewer = viewer
+        self.origin = deployment.origin
+        self.watch = deployment.watch
+        self.clock = deployment.clock
+        self.certificates = ssl.create_default_context()
+        self._token = ""
+        # No proxy and no .netrc from the environment: only this deployment gets requests.
+        self._client = httpx.Client(
+            base_url=self.origin,
+            headers={"Origin": self.origin, "Referer": f"{self.origin}/"},
+            trust_env=False,
+            verify=self.certificates,
+        )
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._client.close()
+
+    @property
+    def cookies(self) -> str:
+        """The cookies as a header, for opening a socket."""
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._client.cookies.jar)
+
+    def sign_in(self, address: str, name: str, password: str) -> None:
+        """Sign in on the page at ``address``. Raises CanaryError if that fails."""
+        self.get(address, address)
+        answer = self.post(address, address, {"username": name, "password": password})
+        if answer.status in (301, 308):
+            raise CanaryError("The deployment sends on to another address. --url must be the one under which people reach it.")
+        if answer.status != 302:
+            raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
+
+    def get(self, path: str, place: str, accept: str = "text/html") -> Answer:
+        """Fetch one address; ``place``: its name in the report."""
+        return self._fetch(_Request("GET", path, accept), place)
+
+    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> Answer:
+        """Send a form."""
+        asked = _Request("POST", path, form={**form, "csrfmiddlewaretoken": self._token}, files=files)
+        return self._fetch(asked, place)
+
+    def _fetch(self, asked: _Request, place: str) -> Answer:
+        sent, seconds = {"Accept": asked.accept}, self.clock.left(_REQUEST_SECONDS)
+        try:
+            with self._client.stream(
+                asked.method, asked.path, data=asked.form, files=asked.files, headers=sent, timeout=seconds
+            ) as response:
+                body = bytearray()
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > _MAX_BODY_BYTES:
+                        raise CanaryError(f"{place} answered with more than {_MAX_BODY_BYTES >> 20} MB.")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
+        self._look(place, response, bytes(body))
+        answer = Answer(response.status_code, response.headers, bytes(body))
+        if answer.is_html and (token := _TOKEN.search(answer.text)):
+            self._token = token[1]
+        return answer
+
+    def _look(self, place: str, response: httpx.Response, body: bytes) -> None:
+        self.watch.looked[f"answers to the {self.viewer}"] += 1
+        self.watch.look(self.viewer, place, "body", body)
+        self.watch.look(self.viewer, place, "status line", response.reason_phrase)
+        for name, value in response.headers.multi_items():
+            self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
+
+
+def _why(error: Exception) -> str:
+    """The kind of error, with the message of the operating system or OpenSSL, but never with text from the other side."""
+    return f"{type(error).__name__}, {error}" if isinstance(error, httpx.ConnectError) else type(error).__name__
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address. Raises CanaryError if it is not a web address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise CanaryError("--url must be an address such as https://chat.example.org")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+PLACE = SOCKET
+_MAX_FRAME_BYTES = 16 << 20
+_SECONDS = 15.0
+_COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
+_COMMANDS_AT_ONCE = COMMANDS_BURST / 2
+"""A tab sends commands at half the pace at which the product would close its socket, however fast the machine is."""
+_OF_STAFF = ("chatui:debug", "chatui:frame")
+"""The prefixes of events that are only sent to permitted staff."""
+
+
+class SilentError(CanaryError):
+    """No event arrived in time."""
+
+
+class Tab:
+    """A simulated tab: ``with Tab(browser) as tab``.
+
+    Events come as a flat list, in order; ``heard``: all received text, and the HTML of each block.
+    """
+
+    def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
+        self._browser = browser
+        self.watch = browser.watch
+        self._address = browser.origin.replace("http", "ws", 1) + address
+        self._events: list[dict[str, Any]] = []
+        self._expander = Expander()
+        self._open = contextlib.ExitStack()
+        self.heard: list[str] = []
+        self._allowance = _COMMANDS_AT_ONCE
+        self._last_command = time.monotonic()
+
+    def __enter__(self) -> Tab:
+        browser = self._browser
+        try:
+            opening = connect(
+                self._address,
+                origin=Origin(browser.origin),
+                additional_headers={"Cookie": browser.cookies},
+                ssl=browser.certificates if self._address.startswith("wss") else None,
+                proxy=None,
+                open_timeout=browser.clock.left(_SECONDS),
+                close_timeout=1,
+                max_size=_MAX_FRAME_BYTES,
+            )
+            self._connection: ClientConnection = self._open.enter_context(opening)
+        except InvalidStatus as error:
+            raise CanaryError(f"The socket was not opened: the server answered {error.response.status_code}.") from error
+        except (OSError, WebSocketException) as error:
+            raise CanaryError(f"The socket could not be opened: {type(error).__name__}.") from error
+        for name, value in self._connection.response.headers.raw_items() if self._connection.response else ():
+            self._look(f"header {name}", f"{name}: {value}")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._open.close()
+
+    def say(self, command: str, **fields: object) -> None:
+        """Send one command, as soon as the pace allows it."""
+        self._wait_for_turn()
+        self.watch.looked[f"commands {command}"] += 1
+        try:
+            self._connection.send(json.dumps({"type": command, **fields}))
+        except ConnectionClosed as error:
+            raise CanaryError("The socket was closed from the other side.") from error
+
+    def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> list[dict[str, Any]]:
+        """Events up to and including the first one of these types (of ``turn``, if given)."""
+        seen: list[dict[str, Any]] = []
+        while True:
+            seen.append(self._next(self._browser.clock.left(seconds)))
+            if seen[-1].get("type") in types and (turn is None or seen[-1].get("turn") == turn):
+                return seen
+
+    def _wait_for_turn(self) -> None:
+        now = time.monotonic()
+        self._allowance = min(_COMMANDS_AT_ONCE, self._allowance + (now - self._last_command) * _COMMANDS_PER_SECOND) - 1
+        self._last_command = now
+        if self._allowance < 0:
+            time.sleep(-self._allowance / _COMMANDS_PER_SECOND)
+
+    def _next(self, seconds: float) -> dict[str, Any]:
+        while not self._events:
+            try:
+                frame = self._connection.recv(timeout=seconds)
+            except TimeoutError as error:
+                raise SilentError(f"The socket of the {self._browser.viewer} was silent for {seconds:.0f} s.") from error
+            except ConnectionClosed as error:
+                self._look("close reason", str(error))
+                raise CanaryError(f"The socket of the {self._browser.viewer} was closed from the other side.") from error
+            self._take(frame)
+        return self._events.pop(0)
+
+    def _take(self, frame: str | bytes) -> None:
+        text = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
+        self.heard.append(text)
+        try:
+            events = self._expander.read(text)
+        except ValueError:
+            self._look("event", text)
+            raise CanaryError("The socket sent what is no list of events.") from None
+        if not self.watch.awaits_withdrawal:
+            self._look("event", text)
+        for event in events:
+            self._look_at_one(event)
+            self.watch.looked["events on sockets"] += 1
+            if str(event.get("type")).startswith(_OF_STAFF):
+                self.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+            if event.get("type") == "chatui:ping":
+                self.say("pong", number=event.get("number"))
+        self._events += events
+
+    def _look_at_one(self, event: dict[str, Any]) -> None:
+        """Each event is checked: one frame may contain text, its withdrawal, and what follows; short events add up to a block."""
+        if event.get("type") == "chatui:withdrawn":
+            self.watch.withdrawn()
+        if self.watch.awaits_withdrawal:
+            self._look("event", json.dumps(event, ensure_ascii=False))
+        if block := str(event.get("html", "")):
+            self.heard.append(block)
+            self._look("block", block)
+
+    def _look(self, part: str, text: str) -> None:
+        self.watch.look(self._browser.viewer, PLACE, part, text)

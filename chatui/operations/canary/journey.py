@@ -1,0 +1,392 @@
+"""The steps of a canary run in order: ask, listen, crawl, share, search. The Watch checks everything that arrives."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import uuid4
+
+from django.urls import reverse
+
+from chatui.codes import ProductCode
+from chatui.models.shares import ShareLink
+from chatui.models.user import User
+from chatui.operations.canary import fixtures
+from chatui.operations.canary.answers.scripts import Pause, Script
+from chatui.operations.canary.browser import PLACE, Browser, Deployment, SilentError, Tab
+from chatui.operations.canary.crawl import Crawl, Values
+from chatui.operations.canary.fixtures import Guests
+from chatui.operations.canary.peer import Peer, Playing
+from chatui.operations.canary.programs import Programs
+from chatui.operations.canary.watch import SHARED, Canary, CanaryError, Clock, look_at_rows
+from chatui.permissions import debug_views as attempts
+from renderer.errors import Code, ErrorCode
+
+ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
+_OFFERED_SECONDS = 20.0
+"""How long it may take until every process of the deployment offers a back end that was just added."""
+_STEP_SECONDS = 15.0
+_ASIDE_SECONDS = 0.7
+
+AtAPause = Callable[[str, str], None]
+"""Called in the middle of an answer, with the ids of its conversation and turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedServer:
+    """The scripted server of one wire format in one run, with the run's remaining time."""
+
+    peer: Peer
+    run: str
+    kind: str
+    clock: Clock
+
+    def playing(self, script: str) -> Playing:
+        """The state of the script of that name."""
+        return self.peer.playing(self.kind, script)
+
+    def choice(self, script: str) -> str:
+        """The model choice that requests this script."""
+        return fixtures.choice(self.run, self.kind, script)
+
+    def step(self) -> float:
+        """How many seconds one step may take now. Raises CanaryError if no time is left."""
+        return self.clock.left(_STEP_SECONDS)
+
+
+class OwnerQuestions:
+    """One conversation with the scripted server of one wire format."""
+
+    def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str], conversation: str | None = None) -> None:
+        """``problems``: receives a sentence for each failure. ``conversation``: one to continue."""
+        self._tab = tab
+        self._server = server
+        self._at_a_pause = at_a_pause
+        self.conversation = conversation
+        self._problems = problems
+
+    def ask(self, script: Script, how: str = "send", **fields: str) -> Mapping[str, str]:
+        """Ask for one scripted answer and listen to its end; returns the accepting event, with the ids of question and turn.
+
+        ``how`` and ``fields``: the socket command and its other fields.
+        """
+        if how in ("send", "edit"):
+            fields["text"] = f"What does the canary hide in {script.name}?"
+        self._server.playing(script.name).rewind()
+        accepted = self._accepted(script, how, fields)
+        self.conversation = accepted["conversation"]
+        self._listen(script, accepted)
+        return accepted
+
+    def _accepted(self, script: Script, how: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        until = time.monotonic() + _OFFERED_SECONDS
+        while True:
+            command = {"client_id": str(uuid4()), "conversation": self.conversation, "effort": "low", **fields}
+            self._tab.say(how, choice=self._server.choice(script.name), **command)
+            answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
+            if answer["type"] == "chatui:accepted":
+                return answer
+            if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
+                raise CanaryError(f"The question for {self._server.kind} {script.name} was refused: {answer['code']}.")
+            time.sleep(0.5)
+
+    def _listen(self, script: Script, accepted: Mapping[str, str]) -> None:
+        playing, name = self._server.playing(script.name), f"{self._server.kind} {script.name}"
+        # The server waits for a listener, so that the beginning is received, too.
+        self._tab.say("subscribe", conversation=accepted["conversation"])
+        self._tab.until("chatui:snapshot", "chatui:idle")
+        if not playing.asked.wait(self._server.step()):
+            raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
+        count_before = len(self._tab.heard)
+        self._tab.watch.allow_until_withdrawn(script.withdrawn)
+        playing.begin()
+        self._pause(script, playing, accepted)
+        end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
+        self._tab.watch.settle()
+        playing.resume()
+        received = "".join(self._tab.heard[count_before:])
+        if end.get("state") not in (script.ends or ("stopped",)):
+            self._problems.append(f"{name} ended as {end.get('state')}.")
+        if missing := sum(marker not in received for marker in script.shows):
+            self._problems.append(f"{name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
+
+    def _pause(self, script: Script, playing: Playing, accepted: Mapping[str, str]) -> None:
+        for _ in range(script.steps.count(Pause.HERE)):
+            if not playing.at_a_pause.acquire(timeout=self._server.step()):
+                raise CanaryError(f"The answer {self._server.kind} {script.name} was given up before it was complete.")
+            self._wait_for_asides(script)
+            self._at_a_pause(accepted["conversation"], accepted["turn"])
+            if script.ends:
+                playing.resume()
+            else:
+                self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+
+    def _wait_for_asides(self, script: Script) -> None:
+        """Wait until requests to other models about this answer (summaries) have ended, and their text could be shown."""
+        for aside in script.asides:
+            if not self._server.playing(aside).asked.wait(self._server.step()):
+                raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")
+            time.sleep(_ASIDE_SECONDS)
+
+
+_TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
+_SHARED = re.compile(r"/s/([\w-]+)/")
+_GONE_ON = ("completed", "incomplete", "failed")
+_HOLDER = "holder of a share link"
+_OF_THE_CATALOGUE = ("chat-shapes", "responses-shapes", "harmony-shapes")
+_ANSWERS_OF_A_TALK = 40
+_ANSWERS_OF_A_TAB = 7
+_LOOKED_AT = 4
+"""How many messages of a long conversation are also checked one by one; its pages show all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """What was planted: the scripts by wire format, a transcript to import, the visible markers, and the word next to the hidden ones."""
+
+    scripts: Mapping[str, Sequence[Script]]
+    transcript: str
+    visible: Canary
+    bait: str
+
+
+class Journey:
+    """Call ``go`` once. ``problems``: failed steps, because of which finding nothing would prove nothing."""
+
+    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: Peer) -> None:
+        self._guests = guests
+        self._planted = planted
+        self._deployment = deployment
+        self._peer = peer
+        self._watch = deployment.watch
+        self._refused: Counter[str] = Counter()
+        self._many: set[str] = set()
+        self.problems: list[str] = []
+
+    def go(self) -> None:
+        """Run all steps. Raises CanaryError if the run cannot continue."""
+        with contextlib.ExitStack() as stack:
+            self._owner, self._stranger, self._nobody, self._holder = (
+                stack.enter_context(Browser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
+            )
+            self._sign_in()
+            talks = [
+                partial(self._short_talks if kind in _OF_THE_CATALOGUE else self._talk, kind, scripts)
+                for kind, scripts in self._planted.scripts.items()
+            ]
+            rest = (
+                self._ask_for_hidden,
+                self._strangers_sockets,
+                self._import,
+                self._look_at_rows,
+                self._crawl,
+                self._search,
+                self._programs,
+                self._check_recorded,
+            )
+            parts: list[Callable[[], None]] = [*talks, *rest]
+            # A part that fails must not prevent others from finding leaks.
+            for part in parts:
+                try:
+                    part()
+                except CanaryError as error:
+                    self.problems.append(str(error))
+
+    def _sign_in(self) -> None:
+        address = reverse("sign_in")
+        for browser, person in ((self._owner, self._guests.owner), (self._stranger, self._guests.stranger)):
+            browser.sign_in(address, person.get_username(), self._guests.password)
+        for browser in (self._nobody, self._holder):
+            browser.get(address, address)  # for the CSRF token
+
+    def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
+        with Tab(self._owner) as tab:
+            server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
+            questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems)
+            asked = {script.name: questions.ask(script) for script in scripts if not script.is_aside}
+            first = scripts[0]
+            if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
+                questions.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
+                questions.ask(first, "edit", question=asked[first.name]["question"])
+                questions.ask(first, "regenerate", question=asked[first.name]["question"])
+
+    def _short_talks(self, kind: str, scripts: Sequence[Script]) -> None:
+        """Many answers, in short conversations, over tabs with so few commands that the product does not throttle them."""
+        server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
+        for begin in range(0, len(scripts), _ANSWERS_OF_A_TALK):
+            conversation: str | None = None
+            group = scripts[begin : begin + _ANSWERS_OF_A_TALK]
+            for at in range(0, len(group), _ANSWERS_OF_A_TAB):
+                with Tab(self._owner) as tab:
+                    questions = OwnerQuestions(tab, server, self._in_the_middle, self.problems, conversation)
+                    for script in group[at : at + _ANSWERS_OF_A_TAB]:
+                        questions.ask(script)
+                    conversation = questions.conversation
+            self._many.add(str(conversation))
+
+    def _in_the_middle(self, conversation: str, turn: str) -> None:
+        """While an answer is being written: a reload, a second tab, and a stranger's requests."""
+        known = [values for values in self._known() if values["conversation_id"] == conversation]
+        now = {"conversation_id": conversation, "turn_id": turn, "message_id": known[0]["message_id"]}
+        Crawl(self._owner).pages_of([now])
+        Crawl(self._stranger).pages_of([now])
+        with Tab(self._owner) as late:
+            late.say("subscribe", conversation=conversation)
+            late.until("chatui:snapshot", *ENDS)
+            late.say("see", conversation=conversation)
+
+    def _ask_for_hidden(self) -> None:
+        """The owner tries to watch the hidden channels of a conversation of theirs."""
+        with Tab(self._owner) as tab:
+            tab.say("watch", conversation=self._known()[0]["conversation_id"])
+            self._expect_refusal(tab, "owner", "watch", Code.PERM_VISIBILITY)
+
+    def _strangers_sockets(self) -> None:
+        ids = self._known()[0]
+        with Tab(self._stranger) as tab:
+            for command in ("subscribe", "see", "watch", "stop", "answer_now", "send", "edit", "regenerate", "continue"):
+                fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
+                tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
+                code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
+                self._expect_refusal(tab, "stranger", command, code)
+        with Tab(self._nobody) as tab:
+            tab.until("chatui:closing")
+
+    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
+        try:
+            answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")[-1]
+        except SilentError as error:
+            self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
+            return
+        if answer.get("code") != code:
+            self._watch.note(f"{command} was not refused", viewer, PLACE, str(answer["type"]))
+        elif code is Code.PERM_VISIBILITY:
+            self._refused[viewer] += 1
+
+    def _import(self) -> None:
+        """Upload a transcript with hidden frames, as anybody may."""
+        address = reverse("import")
+        self._owner.get(address, address)
+        file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
+        answer = self._owner.post(address, f"POST {address}", {}, {"file": file})
+        if answer.status != 302:
+            self.problems.append(f"The transcript could not be imported: the page answered {answer.status}.")
+
+    def _share(self) -> Values:
+        """Create a share link to the first conversation; returns the known parameters with those of the link. None if sharing is off."""
+        known = self._known()
+        first = [values for values in known if values["conversation_id"] == known[0]["conversation_id"] and values["is_visible"]]
+        ids = first[-1]  # its last message: the snapshot includes all messages above it
+        address = reverse("share", args=[ids["conversation_id"]])
+        if self._owner.get(address, "share").status != 200:
+            return {}
+        made = self._owner.post(address, "POST share", {"leaf": ids["message_id"], "days": "1"})
+        target = made.headers.get("location", "")
+        token = _SHARED.search(self._owner.get(target, "share").text) if target.startswith(address) else None
+        link = ShareLink.objects.filter(created_by=self._guests.owner).values_list("pk", flat=True).first()
+        if token is None or link is None:
+            self.problems.append("No share link could be made.")
+            return {}
+        return {"token": token[1], "link_id": str(link)}
+
+    def _folder(self) -> Values:
+        """Move the first conversation into a folder with instructions, which nobody else may see; returns the folder's parameters."""
+        address = reverse("folder_new")
+        self._owner.get(address, address)
+        words = self._planted.visible.plant("instructions of a folder")
+        fields = {"name": "A canary's folder", "instructions": words, "conversation": self._known()[0]["conversation_id"]}
+        if self._owner.post(address, f"POST {address}", fields).status != 302:
+            self.problems.append("No folder could be made.")
+        key = self._guests.owner.folders.values_list("pk", flat=True).first()
+        return {"folder_id": str(key)} if key else {}
+
+    def _look_at_rows(self) -> None:
+        """Check the stored rows: indexed words, titles, visible messages, the audit log."""
+        self._watch.seen.clear()
+        look_at_rows(self._watch, self._guests.owner)
+        if not self._watch.seen["owner"]:
+            self.problems.append("No visible marker is kept in the database that this command sees.")
+
+    def _crawl(self) -> None:
+        shared, folder = self._share(), self._folder()
+        self._watch.seen.clear()
+        known = [{**values, **shared, **folder} for values in self._known()]
+        few = [known[0], next(values for values in known if values["is_visible"])]
+        messages = sum(row.messages.count() for row in self._guests.owner.conversations.all())
+        owner, stranger = Crawl(self._owner, follows_static=True, messages=messages), Crawl(self._stranger)
+        owner.everything(known)
+        stranger.everything(few)
+        Crawl(self._nobody, signed_in=False).everything(few)
+        if missing := set(self._planted.visible.planted.values()) - self._watch.seen["owner"]:
+            self.problems.append(f"{len(missing)} visible markers were on no page of the owner's: {', '.join(sorted(missing)[:3])}.")
+        if shared:
+            self._follow_share_link(shared["token"])
+        owner.last(known[0])
+        stranger.last(few[0])
+        if shared and self._holder.get(reverse("shared", args=[shared["token"]]), f"{SHARED}…/").status == 200:
+            self._watch.note("a share link that was taken back still opens", _HOLDER, f"{SHARED}…/")
+        self._refused["owner"] += owner.refused
+        self._refused["stranger"] += stranger.refused
+
+    def _follow_share_link(self, token: str) -> None:
+        """Open the link without an account, and as a signed-in stranger, because operators may require an account."""
+        path = reverse("shared", args=[token])
+        for browser in (self._holder, self._stranger):
+            Crawl(browser).page(path, f"{SHARED}…/")
+        if not self._watch.seen[_HOLDER] | self._watch.seen["stranger"]:
+            self.problems.append("The share link showed nothing of the conversation.")
+
+    def _search(self) -> None:
+        """A search for a word next to hidden text must reveal no more than one for a word that does not exist; in one conversation, too."""
+        with Browser("owner", self._deployment) as again:
+            again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
+            bait = self._planted.bait
+            nowhere = "".join(secrets.choice("bcdfl") for _ in bait)
+            words = (bait, nowhere, next(iter(self._planted.visible.planted)))
+            holding = self._guests.owner.conversations.filter(messages__text__contains=bait).first()
+            paths = {"search": reverse("search"), "find": reverse("find", args=[holding.pk]) if holding else None}
+            for place, path in paths.items():
+                found = {word: self._found(again, f"{path}?q={word}", word, place) for word in words if path}
+                if found and found[bait] != found[nowhere]:
+                    self._watch.note(f"a {place} tells that a hidden word is there", "owner", place)
+                if place == "search" and found[words[-1]] == found[nowhere]:
+                    self.problems.append("A search does not even find what is visible.")
+
+    def _found(self, browser: Browser, path: str, word: str, place: str) -> str:
+        answer = browser.get(path, place)
+        return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
+
+    def _programs(self) -> None:
+        """API clients at every endpoint, with every kind of key."""
+        Programs(self._guests, self._deployment, self._peer, self.problems).visit(self._planted.scripts)
+
+    def _check_recorded(self) -> None:
+        """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""
+        people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
+        for viewer, person in people.items():
+            recorded = attempts.attempts_of(person)
+            if recorded < self._refused[viewer]:
+                self._watch.note(f"{self._refused[viewer] - recorded} attempts were not recorded", viewer, "audit log")
+
+    def _known(self) -> list[dict[str, str]]:
+        """The ids of the owner's messages, the hidden ones first, and of their turns. A message without a turn gets the id of any turn."""
+        known: list[dict[str, str]] = []
+        for row in self._guests.owner.conversations.order_by("created_at"):
+            turns = [str(key) for key in row.turns.order_by("started_at").values_list("pk", flat=True)]
+            some = turns[0] if turns else str(row.pk)
+            messages = list(row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"))
+            if str(row.pk) in self._many:
+                turns, messages = turns[:_LOOKED_AT], [*messages[:_LOOKED_AT], *messages[-_LOOKED_AT:]]
+            for key, turn, is_visible in messages:
+                ids = {"conversation_id": str(row.pk), "message_id": str(key), "turn_id": some if turn is None else str(turn)}
+                known.append({**ids, "is_visible": "yes" if is_visible else ""})
+            known += [{**known[-1], "turn_id": turn} for turn in turns]
+        if not known:
+            raise CanaryError("Nothing was asked and kept, so there is nothing to look at.")
+        return known

@@ -1,0 +1,216 @@
+"""The API clients of a canary run: with an ordinary key, one that may read raw reasoning, a revoked one, and another person's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import httpx
+from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.sync.client import connect
+
+from chatui.accounts import api_keys as management
+from chatui.accounts.api_keys import NewKeyOptions
+from chatui.audit_log.record import Visitor
+from chatui.env import environment
+from chatui.models.programs import ApiKey
+from chatui.models.user import User
+from chatui.operations.canary.answers.scripts import Pause, Script
+from chatui.operations.canary.browser import Answer, Deployment
+from chatui.operations.canary.fixtures import Guests, choice
+from chatui.operations.canary.peer import Peer
+from chatui.operations.canary.watch import CanaryError
+from chatui.permissions import debug_views as attempts
+from chatui.permissions import programs as reasoning
+
+SOCKET = "v1/responses (socket)"
+_SECONDS = 30.0
+_MAX_BYTES = 16 << 20
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
+
+
+class Program:
+    """A simulated API client: ``with Program("program", deployment, key) as program``. ``viewer``: the client's name in the report."""
+
+    def __init__(self, viewer: str, deployment: Deployment, key: str) -> None:
+        self.viewer = viewer
+        self._origin = deployment.origin
+        self._watch = deployment.watch
+        self._clock = deployment.clock
+        self._headers = {"Authorization": f"Bearer {key}"}
+        self._client = httpx.Client(base_url=deployment.origin, headers=self._headers, trust_env=False)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._client.close()
+
+    def ask(self, method: str, path: str, place: str, body: Mapping[str, Any] | None = None) -> Answer:
+        """One request; ``place``: its name in the report."""
+        try:
+            response = self._client.request(method, path, json=body, timeout=self._clock.left(_SECONDS))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise CanaryError(f"{place} could not be asked: {type(error).__name__}.") from error
+        self._look(place, "body", response.content)
+        for name, value in response.headers.multi_items():
+            self._look(place, f"header {name}", f"{name}: {value}")
+        return Answer(response.status_code, response.headers, response.content)
+
+    def talk(self, body: Mapping[str, Any]) -> bool:
+        """Request one response over the socket. Returns whether the connection was accepted."""
+        try:
+            address = self._origin.replace("http", "ws", 1) + "/v1/responses"
+            opening = connect(address, additional_headers=self._headers, proxy=None, max_size=_MAX_BYTES, close_timeout=1)
+            with opening as connection:
+                connection.send(json.dumps({"type": "response.create", **body}))
+                while True:
+                    text = str(connection.recv(timeout=self._clock.left(_SECONDS)))
+                    self._look(SOCKET, "event", text)
+                    if json.loads(text).get("type") in _ENDS:
+                        return True
+        except InvalidStatus:
+            return False
+        except (OSError, ValueError, WebSocketException) as error:
+            raise CanaryError(f"The socket of the {self.viewer} failed: {type(error).__name__}.") from error
+
+    def _look(self, place: str, part: str, what: str | bytes) -> None:
+        self._watch.looked[f"answers to the {self.viewer}"] += 1
+        self._watch.look(self.viewer, place, part, what)
+
+
+PROGRAM, TRUSTED, REVOKED, OTHER = "program", "trusted program", "program with a revoked key", "stranger"
+KINDS = ("chat", "responses", "harmony")
+"""The wire formats of the requested answers."""
+ANSWERS = 3
+"""Per wire format: how many answers that end normally, without a pause."""
+_OFFERED_SECONDS = 20.0
+
+_GREEDY: Mapping[str, Any] = {
+    "include": ["reasoning.encrypted_content", "reasoning.content"],
+    "include_reasoning": True,
+    "reasoning": {"exclude": False, "summary": "detailed"},
+}
+
+
+class Programs:
+    """Call ``visit`` once. ``problems``: receives a sentence for each failed step, because of which finding nothing would prove nothing."""
+
+    def __init__(self, guests: Guests, deployment: Deployment, peer: Peer, problems: list[str]) -> None:
+        self._guests = guests
+        self._deployment = deployment
+        self._peer = peer
+        self._problems = problems
+        self._watch = deployment.watch
+
+    def visit(self, scripts: Mapping[str, Sequence[Script]]) -> None:
+        """Request answers of each wire format at every endpoint, as each visitor."""
+        if not environment().api:
+            return
+        with self._programs() as programs:
+            self._watch.seen.clear()
+            before = attempts.attempts_of(self._guests.owner)
+            for kind in KINDS:
+                for script in _plain(scripts.get(kind, ())):
+                    self._peer.playing(kind, script.name).begin()
+                    self._ask_for(programs, choice(self._guests.run, kind, script.name))
+            for viewer in (PROGRAM, TRUSTED):
+                if not self._watch.seen[viewer]:
+                    self._problems.append(f"The {viewer} was sent nothing that is visible.")
+            if attempts.attempts_of(self._guests.owner) == before:
+                self._watch.note("no attempt was recorded", PROGRAM, "audit log")
+
+    @contextlib.contextmanager
+    def _programs(self) -> Iterator[dict[str, Program]]:
+        owner, stranger = self._guests.owner, self._guests.stranger
+        people = {PROGRAM: owner, TRUSTED: self._guests.trusted, REVOKED: owner, OTHER: stranger}
+        with contextlib.ExitStack() as stack:
+            yield {
+                viewer: stack.enter_context(Program(viewer, self._deployment, self._key(person, viewer)))
+                for viewer, person in people.items()
+            }
+
+    def _key(self, person: User, viewer: str) -> str:
+        visitor = Visitor(person, "", "shell")
+        views_hidden = viewer == TRUSTED and reasoning.may_read(person)
+        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=management.MAX_PER_MINUTE, views_hidden=views_hidden)
+        made = management.create(visitor, wanted)
+        if viewer == REVOKED:
+            management.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
+        return made.text
+
+    def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
+        program = programs[PROGRAM]
+        self._wait_until_offered(program, model)
+        response = {"model": model, "input": "What does the canary hide?", **_GREEDY}
+        completion = {"model": model, "messages": [{"role": "user", "content": "What does the canary hide?"}], **_GREEDY}
+        stored = _id(program.ask("POST", "/v1/responses", "v1/responses", response).body)
+        for stream in (False, True):
+            program.ask("POST", "/v1/chat/completions", "v1/chat/completions", completion | {"stream": stream})
+            program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": stream, "store": stream})
+        program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": True, "background": True})
+        program.ask("POST", "/v1/responses/compact", "v1/responses/compact", {"model": model, "input": "What does the canary hide?"})
+        if not program.talk(response):
+            self._problems.append("The socket for programs let an ordinary key not in.")
+        # Only this client may get raw reasoning, if its request includes it; hidden text that is not reasoning is for nobody.
+        programs[TRUSTED].ask("POST", "/v1/responses", "v1/responses", {"model": model, "input": "What does the canary hide?"})
+        programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion)
+        if stored is None:
+            self._problems.append("A program got no stored response.")
+            return
+        for viewer, each in programs.items():
+            self._read(each, stored, is_own=viewer == PROGRAM)
+            if viewer in (REVOKED, OTHER):
+                self._is_refused(each, stored, response)
+
+    def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
+        for path in ("models", "models/demo", f"responses/{stored}", f"responses/{stored}/input_items"):
+            place = f"v1/{path.replace(stored, '…')}"
+            for query in ("", "?include[]=reasoning.content&include[]=reasoning.encrypted_content"):
+                answer = program.ask("GET", f"/v1/{path}{query}", place)
+                if answer.status == 200 and not is_own and stored in path:
+                    self._watch.note("somebody else's response was read", program.viewer, place)
+        program.ask("GET", f"/v1/responses/{stored}?stream=true", "v1/responses/…?stream=true")
+
+    def _is_refused(self, program: Program, stored: str, body: Mapping[str, Any]) -> None:
+        """Check that only the key that created a response can continue, stop or delete it, and a revoked key can do nothing."""
+        going_on = {**body, "previous_response_id": stored}
+        asked = [
+            ("POST", f"/v1/responses/{stored}/cancel", {}),
+            ("POST", "/v1/responses", going_on),
+            ("DELETE", f"/v1/responses/{stored}", None),
+        ]
+        for method, path, sent in asked:
+            place = f"{method} {path.replace(stored, '…').lstrip('/')}"
+            if program.ask(method, path, place, sent).status < 400:
+                self._watch.note("not refused", program.viewer, place)
+        if program.viewer == REVOKED and program.talk(body):
+            self._watch.note("not refused", program.viewer, SOCKET)
+
+    def _wait_until_offered(self, program: Program, model: str) -> None:
+        until = time.monotonic() + self._deployment.clock.left(_OFFERED_SECONDS)
+        while program.ask("GET", f"/v1/models/{model}", "v1/models/…").status != 200 and time.monotonic() < until:
+            time.sleep(0.5)
+
+
+def _plain(scripts: Sequence[Script]) -> list[Script]:
+    """Scripts that end normally, without a pause or text that is marked as hidden too late."""
+    good = [
+        script
+        for script in scripts
+        if script.ends == ("completed",) and script.shows and not (script.is_aside or script.asides or script.withdrawn)
+    ]
+    return [script for script in good if Pause.HERE not in script.steps][:ANSWERS]
+
+
+def _id(body: bytes) -> str | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    answer_id = found.get("id") if isinstance(found, dict) else None
+    return answer_id if isinstance(answer_id, str) and answer_id.startswith("resp_") else None

@@ -1,0 +1,262 @@
+"""One run of the canary: sets up, runs the Journey, cleans up, and returns the result."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import random
+import secrets
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from chatui import instructions as operators
+from chatui.audit_log.record import SHELL, record
+from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models.turn import TurnState
+from chatui.models.user import User
+from chatui.operations.canary import fixtures
+from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
+from chatui.operations.canary.answers import harmony as summary
+from chatui.operations.canary.answers import scripts as catalogue
+from chatui.operations.canary.answers.scripts import Planter, Script
+from chatui.operations.canary.browser import Deployment, origin_of
+from chatui.operations.canary.fixtures import Guests, Offer
+from chatui.operations.canary.journey import Journey, Planted
+from chatui.operations.canary.peer import Peer
+from chatui.operations.canary.watch import Canary, CanaryError, Clock, Finding, Watch
+from renderer.harmony.vocabulary import VocabularyError
+
+log = logging.getLogger(__name__)
+
+KINDS = {
+    "chat": "chat",
+    "responses": "responses",
+    "harmony": "harmony-vllm",
+    "summarized": "chat",
+    "trusting": "responses",
+    "chat-shapes": "chat",
+    "responses-shapes": "responses",
+    "harmony-shapes": "harmony-vllm",
+}
+"""The played wire formats, with the kind of back end for each."""
+FEW_SHAPES = 16
+"""How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
+_SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
+"""The source of reasoning summaries, and the model; other back ends have none."""
+_MIN_SECRET_CHARS = 24
+_SETTLE_SECONDS = 5.0
+_TRANSCRIPT = """version: "2.2"
+<|start|>system<|message|>{system}<|end|>
+<|start|>developer<|message|>{developer}<|end|>
+<|start|>user<|message|>What does the canary import?<|end|>
+<|start|>assistant<|channel|>analysis<|message|>{analysis}<|end|>
+<|start|>assistant name=reasoning_summary<|channel|>commentary<|message|>{summary}<|end|>
+<|start|>assistant<|channel|>final<|message|>Imported {shown}.<|return|>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a run.
+
+    ``problems``: sentences that say why finding nothing proves nothing. ``planted`` and ``looked``: counts. ``seed``: determines the chosen
+    shapes and the cuts.
+    """
+
+    run: str
+    seed: int
+    origin: str
+    seconds: float
+    planted: dict[str, int]
+    looked: dict[str, int]
+    left_out: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """``leak``, ``not carried out`` or ``clean``. A leak counts, whatever else failed."""
+        if self.findings:
+            return "leak"
+        return "not carried out" if self.problems else "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The shapes of the catalogue to play: ``shapes`` per wire format, all if None. ``seed`` determines which, and how they are cut."""
+
+    shapes: int | None = FEW_SHAPES
+    seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
+
+
+def run_canary(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
+    """The whole run. ``listen``: the address of the canary's model server, as the deployment's processes reach it.
+
+    Raises:
+        CanaryError: the run could not start.
+    """
+    origin = origin_of(url)
+    if not User.objects.exists():
+        raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
+    fixtures.remove_left_over()
+    clock, run, hidden, visible = Clock(seconds), fixtures.new_run(), Canary(), Canary()
+    choice = choice or Choice()
+    planted, left_out = _plant(hidden, visible, choice)
+    watch = Watch(hidden, visible, _secrets())
+    problems: list[str] = []
+    record("canary run", SHELL, run, detail="begins")
+    try:
+        with _peer(listen, planted) as peer:
+            problems += _journey(run, planted, Deployment(origin, watch, clock), peer)
+    except CanaryError as error:
+        problems.append(str(error))
+    except KeyboardInterrupt:
+        problems.append("It was interrupted.")
+    except Exception as error:
+        # Earlier findings count; the exit code for a leak must not be used for errors.
+        log.exception("the canary itself failed")
+        problems.append(f"The canary itself failed: {type(error).__name__}.")
+    report = Report(
+        run,
+        choice.seed,
+        origin,
+        round(clock.elapsed, 1),
+        {"hidden": len(hidden.planted), "visible": len(visible.planted), "answers": sum(map(len, planted.scripts.values()))},
+        dict(watch.looked),
+        left_out,
+        tuple(watch.findings),
+        tuple(dict.fromkeys(problems)),
+    )
+    record("canary run", SHELL, run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
+    return report
+
+
+def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tuple[str, ...]]:
+    """The scripts of every wire format that can be played here, and a sentence for each one that cannot."""
+    bait = "".join(secrets.choice("bcdfl") for _ in range(14))
+    planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
+    scripts: dict[str, Sequence[Script]] = {
+        "chat": chat.scripts(planters["chat"]),
+        "responses": responses.scripts(planters["responses"]),
+        "summarized": summary.by_a_model(planters["summarized"]),
+        "trusting": summary.by_the_server(planters["trusting"]),
+    }
+    left_out: list[str] = []
+    try:
+        scripts["harmony"] = harmony.scripts(planters["harmony"], connected.gpt_oss_vocabulary())
+    except VocabularyError:
+        left_out.append("harmony: the vocabulary is not on this machine")
+    scripts |= _of_the_catalogue(planters, choice)
+    texts = {name: planters["import"].text(name) for name in ("system", "developer", "analysis", "summary")}
+    transcript = _TRANSCRIPT.format(**texts, shown=planters["import"].show("final"))
+    return Planted(scripts, transcript, visible, bait), tuple(left_out)
+
+
+def _of_the_catalogue(planters: Mapping[str, Planter], choice: Choice) -> dict[str, Sequence[Script]]:
+    """Shapes and labels in each wire format, in an order and with cuts that depend on the seed."""
+    chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
+
+    def some(of: Sequence[catalogue.One]) -> list[catalogue.One]:
+        return catalogue.sample(of, choice.shapes, chooser)
+
+    shapes, chat_planter, items_planter = catalogue.all_shapes(), planters["chat-shapes"], planters["responses-shapes"]
+    scripts: dict[str, Sequence[Script]] = {
+        "chat-shapes": [*labelled.by_chat(chat_planter, some, chooser), *shaped.by_chat(chat_planter, some(shapes), chooser)],
+        "responses-shapes": [*labelled.by_items(items_planter, some, chooser), *shaped.by_items(items_planter, some(shapes), chooser)],
+    }
+    with contextlib.suppress(VocabularyError):
+        vocabulary, planter = connected.gpt_oss_vocabulary(), planters["harmony-shapes"]
+        by_label = some(labelled.by_ids(planter, partial(shaped.ids_of, vocabulary=vocabulary)))
+        scripts["harmony-shapes"] = [*by_label, *shaped.by_ids(planter, some(shapes), vocabulary, chooser)]
+    return scripts
+
+
+def _secrets() -> dict[str, str]:
+    """Secrets of the operator that are long enough not to appear on a page by chance."""
+    env = environment()
+    secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}
+    for name, text in operators.instruction_texts().items():
+        # Line by line, because pages, events and replies write line ends differently.
+        for number, line in enumerate(text.splitlines(), 1):
+            secrets[name if number == 1 else f"{name}, line {number}"] = line
+    return {name: secret for name, secret in secrets.items() if len(secret) >= _MIN_SECRET_CHARS}
+
+
+def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
+    try:
+        return Peer(listen, planted.scripts)
+    except OSError as error:
+        raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
+
+
+def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> list[str]:
+    """Run the journey; returns problems. Always removes everything but the run's lines in the audit log from the database."""
+    journey: Journey | None = None
+    made: Guests | None = None
+    try:
+        made = fixtures.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
+        journey = Journey(made, planted, deployment, peer)
+        journey.go()
+    except CanaryError as error:
+        return [*(journey.problems if journey else ()), str(error)]
+    finally:
+        with _undisturbed():
+            peer.release()
+            if made is not None:
+                _settle(made)
+            fixtures.remove(run)
+    return journey.problems
+
+
+def _offer(kind: str, scripts: Sequence[Script], peer: Peer) -> Offer:
+    return Offer(KINDS[kind], peer.url(kind), tuple(script.name for script in scripts), *_SUMMARIES.get(kind, ()))
+
+
+def _settle(made: Guests) -> None:
+    """Wait until no answer is being written: a runner whose conversation is removed would log an error."""
+    until = time.monotonic() + _SETTLE_SECONDS
+    while made.owner.conversations.filter(turns__state=TurnState.RUNNING).exists() and time.monotonic() < until:
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C and SIGTERM inside, so that no accounts and back ends are left behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": 2}
+_MAX_LINES = 100
+
+
+def as_json(report: Report) -> str:
+    """The result as one line of JSON."""
+    return json.dumps(dataclasses.asdict(report) | {"outcome": report.outcome})
+
+
+def as_text(report: Report) -> Iterator[str]:
+    """The result as lines of text."""
+    planted, looked = report.planted, ", ".join(f"{count} {what}" for what, count in sorted(report.looked.items()))
+    yield f"{report.run} at {report.origin}, {report.seconds} s, seed {report.seed}"
+    yield f"planted: {planted['hidden']} hidden and {planted['visible']} visible markers in {planted['answers']} answers and an upload"
+    yield f"looked at: {looked or 'nothing'}"
+    for sentence in report.left_out:
+        yield f"left out: {sentence}"
+    for finding in report.findings[:_MAX_LINES]:
+        yield f"LEAK: {finding}"
+    if len(report.findings) > _MAX_LINES:
+        yield f"LEAK: and {len(report.findings) - _MAX_LINES} more; --json has all of them"
+    for problem in report.problems:
+        yield f"PROBLEM: {problem}"
+    yield {"clean": "Nothing leaked.", "leak": "Hidden text got out.", "not carried out": "This run proves nothing."}[report.outcome]

@@ -1,0 +1,346 @@
+"""Runs an examination of one back end: identifies the server, then asks the questions in each wire format, within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from chatui.backends import registry
+from chatui.backends.auto import AUTO, CHAT, Question, choose
+from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
+from chatui.backends.harmony.dialects import DIALECTS
+from chatui.backends.http import Upstream
+from chatui.backends.route import DIRECT, Route
+from chatui.codes import ProductCode
+from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.identity import Identity, identify, loaded_context
+from chatui.operations.doctor.judging import (
+    judge_cut,
+    judge_failure,
+    judge_ids,
+    judge_leak,
+    judge_pace,
+    judge_plan,
+    judge_sum,
+    judge_summary,
+)
+from chatui.operations.doctor.report import FormatReport, Report
+from chatui.operations.doctor.second_reading import read_again
+from chatui.operations.doctor.trial import Questions, Trial, attempt
+from chatui.operations.second_reader import SecondReader
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+
+_MAX_NAMES = 5
+
+
+@dataclass(slots=True)
+class Answers:
+    """The answers in one wire format.
+
+    ``kind`` as configured. ``not_tried``: why no question was asked. ``findings``: those from before the first question. ``summary``: the
+    first question again, with a summary requested. Questions that were not asked are None. ``read_again``: the
+    findings of the second reading of token ids.
+    """
+
+    kind: str
+    not_tried: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    sum: Trial | None = None
+    cut: Trial | None = None
+    plan: Trial | None = None
+    summary: Trial | None = None
+    out_of_time: bool = False
+    read_again: list[Finding] = field(default_factory=list)
+
+    @property
+    def family(self) -> str:
+        """The wire format without the dialect."""
+        return self.kind.split("-")[0]
+
+    @property
+    def named_trials(self) -> dict[str, Trial]:
+        """The trials that were made, by the name of the question."""
+        asked = {"sum": self.sum, "count": self.cut, "plan": self.plan, "summary": self.summary}
+        return {name: trial for name, trial in asked.items() if trial}
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials that were made, in order."""
+        return list(self.named_trials.values())
+
+    def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
+        """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
+        findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
+        waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
+        return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
+
+    def _found(self, identity: Identity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[Finding]:
+        yield from self._failures_and_leaks(identity)
+        if self.sum:
+            yield from judge_sum(self.sum, words)
+            yield from self._about_summaries(words, summaries)
+        if self.cut:
+            yield from judge_cut(self.cut)
+        if self.family == "harmony":
+            yield from filter(None, (judge_ids(trial, identity.product) for trial in self.trials))
+        elif self.plan:
+            yield from judge_plan(self.plan, words, by_ids)
+        yield from self.read_again
+        yield from judge_pace(self.trials)
+        if self.out_of_time:
+            yield Finding(Fault.OUT_OF_TIME, Level.FAULT)
+
+    def _failures_and_leaks(self, identity: Identity) -> Iterator[Finding]:
+        for trial in self.trials:
+            if failure := judge_failure(trial, by_ids=self.family == "harmony"):
+                yield _with_names(failure, identity)
+            if leak := judge_leak(trial):
+                yield leak
+
+    def _about_summaries(self, words: Questions, summaries: str) -> Iterator[Finding]:
+        are_shown = summaries == "server"
+        if self.sum:
+            yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat", are_shown=are_shown)
+        if self.summary and not (self.sum and self.sum.observed.summary):
+            yield from judge_summary(self.summary, words, was_asked_for=True, are_shown=are_shown)
+
+
+def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The most serious finding of each fault, in order."""
+    found: dict[Fault, Finding] = {}
+    for finding in findings:
+        if finding.fault not in found or finding.level > found[finding.fault].level:
+            found[finding.fault] = finding
+    yield from found.values()
+
+
+def _with_names(finding: Finding, identity: Identity) -> Finding:
+    if finding.fault is not Fault.MODEL_UNKNOWN or not identity.models:
+        return finding
+    names = ", ".join(name[:80] for name in identity.models[:_MAX_NAMES])
+    return replace(finding, seen=f"{finding.seen} It names: {names}.")
+
+
+SECONDS = 55.0
+"""The default time limit of an examination."""
+_FAMILIES = ("harmony", "responses", "chat")
+_PRODUCTS = {name.lower().replace(".", ""): name for name in DIALECTS}
+_CONTEXT_TOO_SMALL, _CONTEXT_MODEST = 4096, 16_384
+_CONNECT_SECONDS, _QUESTION_SECONDS = 5.0, 15.0
+_PART_FOR_IDENTITY = 0.3
+_UNREACHED = {
+    "CERTIFICATE_VERIFY_FAILED": "Its certificate is not trusted here.",
+    "SSL|TLS": "No secure connection can be made.",
+    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name does not resolve.",
+    rf"refused|Errno {errno.ECONNREFUSED}\b": "The connection is refused.",
+}
+MIN_SECONDS = 1.0
+"""With less than this left, no further question is asked."""
+Progress = Callable[[str, int], None]
+"""Called before each question, with its wire format and the number of questions asked before. It must not block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The back end that is examined. ``key`` is not in the repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
+
+    ``second``: reads token ids a second time; None to skip that.
+    """
+
+    name: str
+    url: str
+    vocabulary: Callable[[], Vocabulary]
+    kind: str = "chat"
+    key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    summaries: str = "none"
+    second: SecondReader | None = None
+    route: Route = DIRECT
+
+
+async def examine(
+    target: Target, *, seconds: float = SECONDS, questions: Questions | None = None, progress: Progress | None = None
+) -> Report:
+    """Ask at most ten questions, one after the other, within ``seconds``.
+
+    Raises:
+        ValueError: the address is invalid, or the kind is unknown.
+    """
+    if target.kind not in (AUTO, *registry.KINDS):
+        raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join((AUTO, *registry.KINDS))}")
+    examination = _Examination(target, seconds, questions or Questions.new(), progress)
+    try:
+        return await examination.run()
+    finally:
+        await examination.upstream.aclose()
+
+
+class _Examination:
+    def __init__(self, target: Target, seconds: float, questions: Questions, progress: Progress | None) -> None:
+        self._target = target
+        self._progress, self._count = progress, 0
+        self._questions = questions
+        self._now = asyncio.get_running_loop().time
+        self._began = self._now()
+        self._end = self._began + seconds
+        # The first answer may have to wait until the model is loaded; the others share the remaining time.
+        self._first_seconds = 0.6 * seconds
+        self._limits = Limits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
+        self._identity: Identity
+        self.upstream = Upstream(target.url, target.key, self._limits, target.route)
+
+    async def run(self) -> Report:
+        target = self._target
+        dialect = _PRODUCTS.get(target.kind.partition("-")[2])
+        try:
+            async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
+                self._identity = await identify(self.upstream, target.model, dialect)
+        except BackendError as error:
+            return self._report(Identity(self.upstream.place), [_not_there(error)], [])
+        except TimeoutError:
+            self._identity = Identity(self.upstream.place, dialect, model=target.model)
+        self._target = target = replace(target, kind=await self._chosen_kind())
+        asked = [await self._asked(target.kind)]
+        if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
+            asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
+        await self._read_again(asked)
+        by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
+        reports = [
+            answers.report(self._identity, self._questions, by_ids=by_ids, summaries=target.summaries if answers is asked[0] else "none")
+            for answers in asked
+        ]
+        if self._identity.product == "Ollama" and self._identity.context is None:
+            self._identity = replace(self._identity, context=await loaded_context(self.upstream, self._identity.model))
+        return self._report(self._identity, list(self._general(asked[0])), reports)
+
+    async def _chosen_kind(self) -> str:
+        """The kind that is examined as the configured one: for an automatic kind, the one that the product would choose."""
+        if self._target.kind != AUTO:
+            return self._target.kind
+        question = Question(self._target.model, self._target.vocabulary, self._target.summaries == "server")
+        try:
+            async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
+                return (await choose(self.upstream, question)).kind
+        except (BackendError, TimeoutError):
+            return CHAT
+
+    def _report(self, identity: Identity, general: list[Finding], formats: list[FormatReport]) -> Report:
+        target = self._target
+        spent = self._now() - self._began
+        return Report(target.name, target.kind, identity, tuple(general), tuple(formats), spent)
+
+    def _general(self, mine: Answers) -> Iterator[Finding]:
+        identity, asked_for = self._identity, self._target.model
+        known = {*identity.models, *(name.removesuffix(":latest") for name in identity.models)}
+        if asked_for and known and asked_for not in known and mine.sum and mine.sum.error is None:
+            yield Finding(Fault.MODEL_OTHER, Level.FAULT, f"It names: {', '.join(name[:80] for name in identity.models[:5])}.")
+        if identity.is_gpt_oss is False and mine.family != "harmony":
+            yield Finding(Fault.NOT_GPT_OSS, Level.NOTE, f"{identity.why[:1].upper()}{identity.why[1:]}.")
+        context = identity.context
+        if context is not None and context < _CONTEXT_MODEST:
+            yield Finding(Fault.CONTEXT_SMALL, Level.FAULT if context < _CONTEXT_TOO_SMALL else Level.NOTE, f"{context} tokens.")
+
+    async def _asked(self, kind: str) -> Answers:
+        """Ask every question in one wire format; fewer if one failed or the time is up."""
+        answers = Answers(kind)
+        if kind.startswith("harmony") and not await self._can_speak_ids(answers):
+            return answers
+        if self._left() < MIN_SECONDS:
+            answers.not_tried = "the time was up"
+            if kind == self._target.kind:
+                answers.findings.append(Finding(Fault.OUT_OF_TIME, Level.UNASKED))
+            return answers
+        questions = self._questions
+        answers.sum = await self._ask(kind, questions.sum(), self._first_seconds)
+        if answers.sum.error is not None:
+            return answers
+        answers.cut = await self._ask_in_time(answers, questions.cut())
+        answers.plan = await self._ask_in_time(answers, questions.plan())
+        if kind == "responses":
+            answers.summary = await self._ask_in_time(answers, questions.sum(), for_summary=True)
+        return answers
+
+    async def _can_speak_ids(self, answers: Answers) -> bool:
+        """Whether token ids can be tried; otherwise ``answers`` says why not, as a finding if token ids are configured."""
+        is_configured = answers.kind == self._target.kind
+        product, is_gpt_oss = self._identity.product, self._identity.is_gpt_oss
+        finding: Finding | None = None
+        if product not in DIALECTS:
+            summary = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
+            finding = Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, summary)
+        elif is_gpt_oss is False:
+            finding = Finding(Fault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
+        else:
+            try:
+                await asyncio.to_thread(self._target.vocabulary)
+            except VocabularyError:
+                finding = Finding(Fault.VOCABULARY_MISSING, Level.UNUSABLE)
+        if finding is None:
+            return True
+        if is_configured:
+            answers.findings.append(finding)
+        else:
+            answers.not_tried = f"{finding.fault.sentence} {finding.seen}".strip()
+        return False
+
+    async def _read_again(self, asked: list[Answers]) -> None:
+        """Read the token ids with openai-harmony, in the remaining time."""
+        for answers in asked:
+            if answers.family == "harmony" and answers.trials and self._target.second:
+                answers.read_again = await self._findings_of(answers, self._target.second)
+
+    async def _findings_of(self, answers: Answers, second: SecondReader) -> list[Finding]:
+        if self._left() < MIN_SECONDS:
+            return [Finding(Fault.READ_ONCE, Level.NOTE, "The time was up.")]
+        in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
+
+        def read() -> list[Finding]:
+            return list(read_again(answers.named_trials, self._target.vocabulary(), in_time, is_llama=is_llama))
+
+        return await asyncio.to_thread(read)
+
+    def _left(self) -> float:
+        return self._end - self._now()
+
+    async def _ask_in_time(self, answers: Answers, request: SampleRequest, *, for_summary: bool = False) -> Trial | None:
+        if self._left() < MIN_SECONDS:
+            answers.out_of_time = True
+            return None
+        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)
+        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.observed.pieces:
+            # It was answering; it is only too slow for an examination.
+            answers.out_of_time = True
+            return None
+        return trial
+
+    async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
+        if self._progress is not None:
+            self._progress(kind, self._count)
+        self._count += 1
+        backend = registry.build(
+            Endpoint(self._target.url, self._target.key, self._identity.model, self._limits, route=self._target.route),
+            kind=kind,
+            vocabulary=self._target.vocabulary,
+            summaries_are_trusted=for_summary,
+        )
+        try:
+            return await attempt(backend, request, min(seconds, self._left()))
+        finally:
+            await backend.aclose()
+
+
+def _not_there(error: BackendError) -> Finding:
+    """The finding for a server that could not be identified."""
+    status = error.detail[5:8] if error.detail.startswith("HTTP ") else ""
+    match status:
+        case "401" | "403":
+            return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
+        case "429" | "503":
+            return Finding(Fault.BUSY, Level.UNASKED, f"HTTP {status}.")
+    if error.code is ProductCode.TIMEOUT:
+        return Finding(Fault.SILENT, Level.UNASKED, "It did not even say what it is.")
+    seen = next((explanation for sign, explanation in _UNREACHED.items() if re.search(sign, error.detail)), "")
+    return Finding(Fault.UNREACHABLE, Level.UNASKED, seen)

@@ -1,0 +1,126 @@
+"""Identifies a server: its product, version, models and context length, and whether its model is gpt-oss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from chatui.backends.auto import knows_markers
+from chatui.backends.base import BackendError
+from chatui.backends.discovery import ask
+from chatui.backends.harmony.dialects import DIALECTS
+from chatui.backends.harmony.server import ask_token_server
+from chatui.backends.http import Upstream
+from renderer.tokens import Token
+
+_TELLING = ("HTTP 401", "HTTP 403", "HTTP 429", "HTTP 503")
+_VERSIONS = {
+    "llama.cpp": ("/props", "build_info"),
+    "vLLM": ("/version", "version"),
+    "Ollama": ("/api/version", "version"),
+    "SGLang": ("/get_server_info", "version"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The detected facts about a server.
+
+    ``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown; ``why`` says how it
+    was detected. Everything that is unknown is None.
+    """
+
+    place: str
+    product: str | None = None
+    version: str | None = None
+    models: tuple[str, ...] = ()
+    model: str | None = None
+    context: int | None = None
+    is_gpt_oss: bool | None = None
+    why: str = ""
+
+
+async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> Identity:
+    """``model``: the configured one; else the server's first. ``dialect``: as configured by the operator.
+
+    Raises:
+        BackendError: it cannot be reached, refuses the key, or is busy. A server that only lists no models raises nothing.
+    """
+    product, models = await _product(upstream)
+    product = dialect or product
+    model = model or next(iter(models), None)
+    is_gpt_oss, why = await _family(upstream, product, model)
+    return Identity(
+        upstream.place,
+        product,
+        await _version(upstream, product),
+        models,
+        model,
+        await _context(upstream, product, model),
+        is_gpt_oss,
+        why,
+    )
+
+
+async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
+    """The context length with which Ollama has loaded the model: by default far less than the model supports. None if not loaded."""
+    body = _map(await upstream.try_get("/api/ps"))
+    running = body.get("models")
+    entries = [_map(entry) for entry in running] if isinstance(running, list) else []
+    named = [entry.get("context_length") for entry in entries if model in (entry.get("name"), entry.get("model"))]
+    return next((length for length in named if type(length) is int and length > 0), None)
+
+
+async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
+    headers = httpx.Headers()
+    try:
+        found = await ask(upstream)
+        if found.server is None:
+            headers, _ = await upstream.get("/v1/models")
+    except BackendError as error:
+        # Any other response shows that the server is there; it just may not list its models.
+        if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
+            raise
+        return None, ()
+    return found.server or ("LiteLLM" if "x-litellm-version" in headers else None), found.models
+
+
+async def _version(upstream: Upstream, product: str | None) -> str | None:
+    if product == "LiteLLM":
+        headers, _ = await upstream.get("/v1/models")
+        header: str | None = headers.get("x-litellm-version")
+        return header
+    path, name = _VERSIONS.get(product or "", ("", ""))
+    version = _map(await upstream.try_get(path)).get(name) if path else None
+    return version[:80] if isinstance(version, str) and version else None
+
+
+async def _context(upstream: Upstream, product: str | None, model: str | None) -> int | None:
+    if product == "Ollama":
+        return await loaded_context(upstream, model)
+    if product not in DIALECTS:
+        return None
+    return (await ask_token_server(upstream, product)).context(model)
+
+
+async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
+    """The tokenizer is proof. The name is not, but some servers offer nothing else."""
+    if product in DIALECTS:
+        is_known = await knows_markers(upstream, product, model)
+        if is_known is not None:
+            why = "has Harmony's markers under the ids of gpt-oss" if is_known else "does not know Harmony's markers"
+            return is_known, f"its tokenizer {why}"
+    if product == "llama.cpp":
+        template = _map(await upstream.try_get("/props")).get("chat_template")
+        if isinstance(template, str) and template:
+            return str(Token.CHANNEL) in template, "told by its chat template"
+    if model and "gpt-oss" in model.lower().replace("_", "-"):
+        return True, "told by its name only"
+    return None, ""
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

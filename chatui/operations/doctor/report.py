@@ -1,0 +1,363 @@
+"""The result of an examination, and which wire format fits the server best."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chatui.backends import spec_file as writing
+from chatui.backends.auto import AUTO
+from chatui.backends.spec import BackendSpec, check_spec, is_model_name, without_credentials
+from chatui.backends.spec_file import Value
+from chatui.env import environment
+from chatui.operations.doctor.faults import Fault, Finding, Level, worst
+from chatui.operations.doctor.identity import Identity
+
+_RANK = {"harmony": 0, "responses": 1, "chat": 2}
+_WHY = {
+    "harmony": "Token ids distinguish a real marker from a quoted one, and a preamble from the answer, exactly",
+    "responses": "Each message and each piece of reasoning arrives as a separate item",
+    "chat": "It works, and no more precise wire format that could be tested works as well",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormatReport:
+    """The findings about one wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
+
+    ``first_seconds``: the shortest wait for the first word; None if none arrived.
+    """
+
+    kind: str
+    findings: tuple[Finding, ...] = ()
+    not_tried: str = ""
+    first_seconds: float | None = None
+
+    @property
+    def level(self) -> Level:
+        """The worst of its findings."""
+        return worst(self.findings)
+
+    @property
+    def works(self) -> bool:
+        """Whether people would get answers without hidden text."""
+        return not self.not_tried and self.level in (Level.NOTE, Level.FAULT)
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether the server supports it at all, as far as is known."""
+        return all(finding.fault is not Fault.KIND_NOT_SPOKEN for finding in self.findings)
+
+    @property
+    def family(self) -> str:
+        """The wire format without the dialect."""
+        return self.kind.split("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report on one address of a back end. ``formats``: the configured one first. ``general``: findings that are about no wire format.
+
+    ``address``: which of how many of that back end this is.
+    """
+
+    name: str
+    configured: str
+    identity: Identity
+    general: tuple[Finding, ...] = ()
+    formats: tuple[FormatReport, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+    address: tuple[int, int] = (1, 1)
+
+    @property
+    def level(self) -> Level:
+        """The worst finding about the back end as configured. Faults of other wire formats do not count."""
+        mine = [finding for report in self.formats if report.kind == self.configured for finding in report.findings]
+        return worst((*self.general, *mine))
+
+    @property
+    def best(self) -> FormatReport | None:
+        """The best wire format: the one with the least serious findings, and among equals the most precise. None if none works."""
+        working = [report for report in self.formats if report.works]
+        return min(working, key=lambda report: (report.level, _RANK[report.family]), default=None)
+
+    @property
+    def why_best(self) -> str:
+        """Why it is the best, in a sentence or two; empty if there is none."""
+        best = self.best
+        if best is None:
+            return ""
+        spared = _spared(best, self.formats)
+        return f"{_WHY[best.family]}.{f' It avoids faults of others: {spared}.' if spared else ''}"
+
+    @property
+    def sends_raw_summaries(self) -> bool:
+        """Whether its summaries were found to be raw reasoning, by any wire format."""
+        return any(finding.fault is Fault.SUMMARY_RAW for report in self.formats for finding in report.findings)
+
+
+def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
+    """The faults that only the other formats have, in a few words."""
+    mine = {finding.fault for finding in best.findings}
+    faults = [
+        f"{report.kind} ({', '.join(names)})"
+        for report in formats
+        if report.kind != best.kind
+        and report.is_supported
+        and (names := _names(finding for finding in report.findings if finding.fault not in mine))
+    ]
+    return " and ".join(faults)
+
+
+def _names(findings: Iterable[Finding]) -> list[str]:
+    return sorted({finding.fault.value for finding in findings if finding.level > Level.NOTE})
+
+
+_WIDTH = 110
+_VERDICTS = {
+    Level.NOTE: "Healthy as configured.",
+    Level.FAULT: "It works as configured, with the faults listed.",
+    Level.UNASKED: "It could not be queried.",
+    Level.UNUSABLE: "It cannot be used as configured.",
+    Level.LEAK: "Do not use it as configured: people would see hidden text.",
+}
+_LEVELS = {Level.NOTE: "note", Level.FAULT: "fault", Level.UNASKED: "not asked", Level.UNUSABLE: "unusable", Level.LEAK: "LEAK"}
+
+
+def as_text(report: Report) -> str:
+    """The report as lines of text. Names that the server sent are included unchanged."""
+    return "\n".join(_lines(report))
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """One object of plain values. ``level`` and ``fault`` come from closed lists; ``exit`` is this back end's own exit code."""
+    identity, best = report.identity, report.best
+    return {
+        "name": report.name,
+        "place": identity.place,
+        "address": list(report.address),
+        "product": identity.product,
+        "version": identity.version,
+        "models": list(identity.models),
+        "model": identity.model,
+        "gpt_oss": identity.is_gpt_oss,
+        "context": identity.context,
+        "configured": report.configured,
+        "findings": [_finding(finding) for finding in report.general],
+        "formats": [_format(one) for one in report.formats],
+        "best": best.kind if best else None,
+        "why": report.why_best,
+        "exit": report.level.exit_code,
+    }
+
+
+def _format(report: FormatReport) -> dict[str, object]:
+    return {
+        "kind": report.kind,
+        "tried": not report.not_tried,
+        "works": report.works,
+        "first_seconds": report.first_seconds,
+        "findings": [_finding(finding) for finding in report.findings],
+        "why_not_tried": report.not_tried,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {
+        "fault": finding.fault.value,
+        "level": finding.level.name.lower(),
+        "sentence": finding.fault.sentence,
+        "seen": finding.seen,
+        "advice": finding.fault.advice,
+    }
+
+
+def _lines(report: Report) -> Iterator[str]:
+    identity = report.identity
+    product = " ".join(filter(None, (identity.product or "a server that does not say what it is", identity.version)))
+    number, all_of_them = report.address
+    which = f", address {number} of {all_of_them}" if all_of_them > 1 else ""
+    yield f"{report.name}{which}: {product} at {identity.place}"
+    if identity.model:
+        family = {True: ", which is gpt-oss", False: ", which is not gpt-oss", None: ""}[identity.is_gpt_oss]
+        yield from _wrapped(f"Model: {identity.model}{family}{f' ({identity.why})' if identity.why else ''}.", 2)
+    if identity.context:
+        yield f"  Context: {identity.context} tokens."
+    for finding in report.general:
+        yield from _finding_lines(finding, 2)
+    for one in report.formats:
+        yield ""
+        is_configured = one.kind == report.configured
+        if not is_configured and not one.is_supported:
+            yield f"  {one.kind}: not supported by this server."
+            continue
+        yield from _wrapped(f"{one.kind}{' (configured)' if is_configured else ''}: {_summary(one)}", 2)
+        for finding in one.findings:
+            yield from _finding_lines(finding, 4)
+    yield ""
+    if best := report.best:
+        change = f' Set kind = "{best.kind}"; --write does it.' if best.kind != report.configured else ""
+        yield from _wrapped(f"Best wire format: {best.kind}. {report.why_best}{change}", 2)
+    yield f"  {_VERDICTS[report.level]}"
+
+
+def _summary(report: FormatReport) -> str:
+    if report.not_tried:
+        return f"not tried. {report.not_tried[:1].upper()}{report.not_tried[1:].removesuffix('.')}."
+    wait = f" First token after {report.first_seconds:.2f} s." if report.first_seconds is not None else ""
+    faults = sum(finding.level > Level.NOTE for finding in report.findings)
+    if not report.works:
+        return f"does not work.{wait}"
+    return f"works{f', with {faults} fault' if faults else ''}{'s' if faults > 1 else ''}.{wait}"
+
+
+def _finding_lines(finding: Finding, indent: int) -> Iterator[str]:
+    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
+    if finding.seen:
+        yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
+    yield from _wrapped(f"To do: {finding.fault.advice}", indent + 4)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    lead = " " * indent
+    return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_long_words=False, break_on_hyphens=False)
+
+
+def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value]:
+    """The settings that should change from ``before``, so that the result is a valid spec. Empty if nothing should change.
+
+    Raises:
+        ValueError: no wire format works, so there are no recommended settings.
+    """
+    best = report.best
+    if best is None:
+        raise ValueError("no wire format works, so there is nothing to write")
+    changes: dict[str, Value] = {}
+    # An automatic kind is replaced only if another kind is better than the one it selects.
+    kind = report.configured if before.kind == AUTO else before.kind
+    if best.family != kind.split("-")[0]:
+        changes["kind"] = best.kind
+    if not before.models and report.identity.model and is_model_name(report.identity.model):
+        changes["models"] = (report.identity.model,)
+    if before.summaries == "server" and (report.sends_raw_summaries or best.family == "harmony"):
+        changes["summaries"] = "none"
+        if before.summary_review:
+            changes["summary_review"] = False
+    # If a server reports a cut answer as complete, only a known limit reveals it.
+    is_cut_unsaid = any(finding.fault is Fault.CUT_UNSAID for finding in best.findings)
+    if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:
+        changes["max_answer_tokens"] = report.identity.context // 2
+    check_spec({**before.model_dump(), **changes})
+    return changes
+
+
+def name_for(report: Report) -> str:
+    """A name for a back end without one: its product name, else ``main``."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]
+
+
+PRINT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSettings:
+    """The result. ``message``: for the operator. ``toml``: the table, or only the changed values. ``place``: the file, if any."""
+
+    message: str
+    toml: str
+    place: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The operator's options.
+
+    ``destination``: a file, ``-`` to print, or empty for CHATUI_BACKENDS_FILE. ``name``: of the back end; empty to generate one. ``force``:
+    change a back end that is already in the file.
+    """
+
+    destination: str
+    name: str = ""
+    force: bool = False
+
+
+def write(report: Report, spec: BackendSpec, options: WriteOptions, *, is_new: bool) -> WrittenSettings:
+    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was created from a URL alone.
+
+    Raises:
+        ValueError: there is nothing useful to write, the file already has that back end and ``force`` is not set, or it cannot be changed
+        safely.
+    """
+    changes = recommended_settings(report, spec)
+    spec = spec.model_copy(update={"name": options.name or name_for(report)}) if is_new else spec
+    place = _place(options.destination, spec, is_new=is_new)
+    if place is None:
+        toml = writing.table(_complete_table(spec, changes))
+        return WrittenSettings(f"As settings:\n\n{toml}", toml)
+    try:
+        before = _read(place) if place.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{place} cannot be read") from error
+    if not writing.has_table(before, spec.name):
+        table = _complete_table(spec, changes)
+        _replace(place, writing.with_new_table(before, table))
+        return WrittenSettings(f"{place}: back end {spec.name} was added. It takes effect after a restart.", writing.table(table), place)
+    if is_new:
+        changes = {name: value for name, value in _complete_table(spec, changes).items() if name != "name"}
+    if not changes:
+        return WrittenSettings(f"{place}: nothing to change for back end {spec.name}.", "", None)
+    toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
+    if not options.force:
+        raise ValueError(f"{place} already has a back end {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
+    _replace(place, writing.with_changes(before, spec.name, changes))
+    return WrittenSettings(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
+
+
+def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
+    """The file to write to; None to print instead, also for a back end that is configured elsewhere: writing it would duplicate it."""
+    if destination == PRINT:
+        return None
+    if destination:
+        return Path(destination)
+    file = environment().backends_file
+    if file is None or not (is_new or (file.exists() and writing.has_table(_read(file), spec.name))):
+        return None
+    return file
+
+
+def _complete_table(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
+    """A complete table: the spec's values that are not defaults, and the changes."""
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
+    values = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
+    # The table is printed, and may be stored where others can read it.
+    values |= {"proxy": without_credentials(spec.proxy)} if spec.proxy else {}
+    return {"name": spec.name, "kind": spec.kind, **values, **changes}
+
+
+def _read(place: Path) -> str:
+    """Read the text without changing its line ends."""
+    return place.read_bytes().decode("utf-8")
+
+
+def _replace(place: Path, text: str) -> None:
+    """Replace the file atomically: a server that starts meanwhile reads the old file or the new one."""
+    place = place.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if place.exists():
+            shutil.copymode(place, temporary)
+        else:
+            Path(temporary).chmod(0o640)
+        Path(temporary).replace(place)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,355 @@
+"""Runs the doctor in the background, with a time limit. Each server has at most one examination at a time, and so has each process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, connections, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from chatui.audit_log.record import Visitor, record
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec
+from chatui.database import connections as clock
+from chatui.env import environment
+from chatui.model_servers import connected, vocabulary
+from chatui.models.keys import new_key
+from chatui.models.model_servers import Examination
+from chatui.operations.doctor.examination import SECONDS, Target, examine
+from chatui.operations.doctor.faults import Fault, Finding, Level
+from chatui.operations.doctor.identity import Identity
+from chatui.operations.doctor.report import FormatReport, Report
+from chatui.operations.second_reader import SecondReader
+
+PRODUCTS = ("llama.cpp", "vLLM", "Ollama", "SGLang", "LiteLLM")
+_SAFE_EVIDENCE = frozenset(
+    {
+        Fault.BROKEN_OFF,
+        Fault.BUSY,
+        Fault.CONTEXT_SMALL,
+        Fault.FAILED,
+        Fault.IDS_INCOMPLETE,
+        Fault.IDS_MISSING,
+        Fault.KEY_MISSING,
+        Fault.KEY_REFUSED,
+        Fault.MODEL_UNKNOWN,
+        Fault.NO_STREAM,
+        Fault.OUT_OF_TIME,
+        Fault.READERS_DIFFER,
+        Fault.READ_ONCE,
+        Fault.REFUSED,
+        Fault.SILENT,
+        Fault.SLOW_FIRST,
+        Fault.UNREACHABLE,
+    }
+)
+"""Faults whose evidence consists only of our words and numbers.
+
+The evidence of other faults may contain names that a server gives itself or its models.
+"""
+_MAX_CONTEXT, _SEEN_CHARS = 1_000_000_000, 400
+"""The largest context size and the longest evidence that are stored: a server can report numbers of any length."""
+VERDICTS = {
+    Level.NOTE: _("Healthy with these settings."),
+    Level.FAULT: _("It works with these settings, but with the faults listed below."),
+    Level.UNASKED: _("It could not be queried."),
+    Level.UNUSABLE: _("It cannot be used with these settings."),
+    Level.LEAK: _("Do not use it with these settings: people would see hidden text."),
+}
+LEVELS = {
+    Level.NOTE: pgettext_lazy("a finding", "Note"),
+    Level.FAULT: pgettext_lazy("a finding", "Fault"),
+    Level.UNASKED: pgettext_lazy("a finding", "Not examined"),
+    Level.UNUSABLE: pgettext_lazy("a finding", "Unusable"),
+    Level.LEAK: pgettext_lazy("a finding", "Leak"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFinding:
+    """A finding for the page. ``level`` is in the language of the page, the other texts are in English, as the doctor reports them.
+
+    ``is_bad``: more serious than a note. ``seen``: the evidence.
+    """
+
+    fault: str
+    level: str
+    is_bad: bool
+    sentence: str
+    advice: str
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFormat:
+    """The result for a wire format. ``first_seconds``: the shortest wait for the first word, None if none arrived."""
+
+    kind: str
+    is_configured: bool
+    was_tried: bool
+    works: bool
+    first_seconds: float | None
+    findings: tuple[ShownFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """A report for the page.
+
+    ``product`` is empty if the server does not identify itself, ``is_gpt_oss`` None if unknown, and ``best`` empty if no format works.
+    """
+
+    verdict: str
+    level: Level
+    is_bad: bool
+    product: str
+    is_gpt_oss: bool | None
+    context: int | None
+    best: str
+    is_best_configured: bool
+    seconds: float
+    general: tuple[ShownFinding, ...]
+    formats: tuple[ShownFormat, ...]
+
+
+def to_stored(reports: Sequence[Report], of: str) -> dict[str, Any]:
+    """The reports of a server's addresses as plain values for JSON. ``of``: a digest of the server's configuration at that time."""
+    first, *others = [_stored_report(report) for report in reports]
+    return first | {"others": others, "of": of}
+
+
+def from_stored(stored: dict[str, Any]) -> tuple[ShownReport, ...]:
+    """The reports for a page, one for each address. Findings that only another release knows are omitted."""
+    return tuple(_shown(each) for each in (stored, *stored.get("others", ())))
+
+
+def _shown(stored: dict[str, Any]) -> ShownReport:
+    level = Level(stored["level"])
+    return ShownReport(
+        str(VERDICTS[level]),
+        level,
+        level > Level.NOTE,
+        stored["product"],
+        stored["gpt_oss"],
+        stored["context"],
+        stored["best"],
+        stored["best"] == stored["configured"],
+        stored["seconds"],
+        tuple(_findings(stored["general"])),
+        tuple(
+            ShownFormat(
+                one["kind"],
+                one["kind"] == stored["configured"],
+                one["tried"],
+                one["works"],
+                one["first_seconds"],
+                tuple(_findings(one["findings"])),
+            )
+            for one in stored["formats"]
+        ),
+    )
+
+
+def _stored_report(report: Report) -> dict[str, Any]:
+    identity, best = report.identity, report.best
+    return {
+        "level": report.level.value,
+        "product": identity.product if identity.product in PRODUCTS else "",
+        "gpt_oss": identity.is_gpt_oss,
+        "context": identity.context if 0 < (identity.context or 0) <= _MAX_CONTEXT else None,
+        "configured": report.configured,
+        "best": best.kind if best else "",
+        "seconds": round(report.seconds, 1),
+        "general": [_stored_finding(finding) for finding in report.general],
+        "formats": [_stored_format(one) for one in report.formats],
+    }
+
+
+def _stored_finding(finding: Finding) -> list[str | int]:
+    return [finding.fault.value, finding.level.value, finding.seen[:_SEEN_CHARS] if finding.fault in _SAFE_EVIDENCE else ""]
+
+
+def _stored_format(one: FormatReport) -> dict[str, Any]:
+    first = None if one.first_seconds is None else round(one.first_seconds, 2)
+    findings = [_stored_finding(finding) for finding in one.findings]
+    return {"kind": one.kind, "tried": not one.not_tried, "works": one.works, "first_seconds": first, "findings": findings}
+
+
+def _findings(stored: list[list[Any]]) -> Iterator[ShownFinding]:
+    known = set(Fault)
+    for name, number, seen in stored:
+        if name in known:
+            fault, level = Fault(name), Level(number)
+            yield ShownFinding(fault.value, str(LEVELS[level]), level > Level.NOTE, fault.sentence, fault.advice, seen)
+
+
+log = logging.getLogger(__name__)
+
+_MAX_QUESTIONS = 10
+_RELEVANT_SETTINGS = {
+    *("kind", "url", "more_urls", "models", "summaries", "api_root", "query", "key_env", "key_file", "key_name", "key_header"),
+    *("ca_file", "certificate_file", "certificate_key_file", "proxy"),
+}
+"""The settings that affect where and how questions are sent."""
+LEASE = timedelta(seconds=15)
+"""How long a run counts as running after its process last stored its progress."""
+PROGRESS_SECONDS = 1.0
+_EXTRA_SECONDS = 5.0
+_examination_lock = threading.Lock()
+"""Held while this process examines a server, because each examination takes a thread and connections."""
+
+
+class BusyError(Exception):
+    """An examination of this server, or another one in this process, is already running."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminationStatus:
+    """The last examination of a server.
+
+    ``has_failed``: it ended without a report, because its process ended or it took too long. ``asked``: the number of questions asked.
+    ``reports``: one for each address. ``is_outdated``: the server's configuration has changed since.
+    """
+
+    begun_at: datetime
+    is_running: bool
+    has_failed: bool
+    asked: int
+    kind: str
+    reports: tuple[ShownReport, ...]
+    is_outdated: bool
+
+    @property
+    def worst(self) -> ShownReport | None:
+        """The worst report of all addresses, which is the result for the server; None without reports."""
+        return max(self.reports, key=lambda report: report.level, default=None)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The progress and the result of the examining thread."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    kind: str = ""
+    reports: tuple[Report, ...] = ()
+
+    @property
+    def asked(self) -> int:
+        """The number of questions asked, for all addresses together."""
+        return sum(tuple(self.counts.values()))
+
+    def note(self, address: int, kind: str, asked: int) -> None:
+        self.counts[address] = asked
+        self.kind = kind
+
+
+def max_questions(spec: BackendSpec) -> int:
+    """The maximum number of questions that an examination of this server asks."""
+    return _MAX_QUESTIONS * (1 + len(spec.more_urls))
+
+
+def status_of(spec: BackendSpec) -> ExaminationStatus | None:
+    """The status for the page of this server; None if it was never examined here."""
+    is_leased = Q(lease_until__gt=clock.now())
+    row = Examination.objects.filter(server=spec.name).annotate(is_leased=is_leased).first()
+    if row is None:
+        return None
+    is_running = row.finished_at is None and row.is_leased
+    reports = from_stored(row.report) if row.report else ()
+    is_outdated = row.report is not None and row.report.get("of") != _configuration_digest(spec)
+    return ExaminationStatus(row.begun_at, is_running, not is_running and not reports, row.asked, row.kind, reports, is_outdated)
+
+
+def begin(visitor: Visitor, spec: BackendSpec) -> None:
+    """Examine this server in the background. Recorded.
+
+    Raises:
+        BusyError: an examination is already running; nothing is recorded.
+    """
+    if not _examination_lock.acquire(blocking=False):
+        raise BusyError
+    try:
+        run = _claim(visitor, spec.name)
+        threading.Thread(target=_run, args=(spec, run), name=f"examination of {spec.name}", daemon=True).start()
+    except BaseException:
+        _examination_lock.release()
+        raise
+
+
+@transaction.atomic
+def _claim(visitor: Visitor, server: str) -> UUID:
+    """Claim the server for this process, and return the key of the run. The condition is in the statement, so only one process succeeds."""
+    now, run = timezone.now(), new_key()
+    Examination.objects.get_or_create(server=server, defaults={"begun_at": now, "lease_until": now, "finished_at": now})
+    free = Examination.objects.filter(Q(finished_at__isnull=False) | Q(lease_until__lte=clock.now()), server=server)
+    if not free.update(run=run, begun_at=now, lease_until=clock.after(LEASE), finished_at=None, asked=0, kind="", report=None):
+        raise BusyError
+    record("back end examined", visitor, server)
+    return run
+
+
+def _run(spec: BackendSpec, run: UUID) -> None:
+    """Store the progress every second, and the result at the end. Another thread asks the questions, so that nothing blocks this one."""
+    try:
+        progress = _Progress()
+        asking = threading.Thread(target=_examine, args=(spec, progress), name=f"questions to {spec.name}", daemon=True)
+        asking.start()
+        end = time.monotonic() + SECONDS + _EXTRA_SECONDS
+        while asking.is_alive() and time.monotonic() < end:
+            asking.join(PROGRESS_SECONDS)
+            _store(run, lease_until=clock.after(LEASE), asked=progress.asked, kind=progress.kind)
+        report = to_stored(progress.reports, _configuration_digest(spec)) if progress.reports else None
+        _store(run, finished_at=timezone.now(), asked=progress.asked, report=report)
+    except (DatabaseError, InterfaceError) as error:
+        # The lease expires soon, and then the page shows that the examination was lost.
+        log.warning("the examination of back end %s could not be stored (%s)", spec.name, type(error).__name__)
+    finally:
+        connections.close_all()
+        _examination_lock.release()
+
+
+def _store(run: UUID, **values: object) -> None:
+    Examination.objects.filter(run=run, finished_at=None).update(**values)
+
+
+def _examine(spec: BackendSpec, progress: _Progress) -> None:
+    try:
+        progress.reports = _reports(spec, progress)
+    except Exception as error:  # noqa: BLE001 - only the type is logged, because the message may quote the server
+        log.warning("back end %s could not be examined (%s)", spec.name, type(error).__name__)
+
+
+def _reports(spec: BackendSpec, progress: _Progress) -> tuple[Report, ...]:
+    """The reports of all addresses, in order. The addresses are examined in parallel, so that several take no longer than one."""
+    try:
+        key = connected.key_of(spec)
+    except KeyUnusableError as error:
+        finding = Finding(Fault.KEY_MISSING, Level.UNASKED, f"{error}.")
+        return (Report(spec.name, spec.kind, Identity(spec.url), (finding,)),)
+    model = next(iter(spec.models), None)
+    second = SecondReader(lambda: vocabulary.find(environment().data_dir))
+    target = Target(spec.name, spec.url, connected.gpt_oss_vocabulary, spec.kind, key, model, spec.summaries, second, spec.route)
+
+    async def ask() -> list[Report]:
+        targets = [replace(target, url=url) for url in (spec.url, *spec.more_urls)]
+        return await asyncio.gather(*(examine(each, progress=partial(progress.note, at)) for at, each in enumerate(targets)))
+
+    return tuple(asyncio.run(ask()))
+
+
+def _configuration_digest(spec: BackendSpec) -> str:
+    """A digest of the settings that affect an examination, without revealing them."""
+    return salted_hmac("chatui.examination", spec.model_dump_json(include=_RELEVANT_SETTINGS), algorithm="sha256").hexdigest()

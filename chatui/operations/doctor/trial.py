@@ -1,0 +1,328 @@
+"""One test question to a model server: the frames of the answer as the real back end parsed it, and the raw bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.recording import Exchange, Recorder
+from chatui.backends.sse import Decoder
+from chatui.codes import ProductCode
+from renderer.events import Assembler
+from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.gate import Audience, may_see, show
+
+_REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
+_SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
+_TEXT_FIELDS = ("content", "reasoning", "reasoning_content", "reasoning_details", "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class IdEvent:
+    """One event with text or token ids (only new ids). Both are hidden text."""
+
+    text: str = field(repr=False)
+    ids: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(slots=True)
+class Observed:
+    """Facts from the raw bytes of an answer.
+
+    ``end``: the server's word for how it ended. ``pieces``: the number of events with text; ``reads``: in how many reads they arrived;
+    ``chars``: the length of their text. ``began`` and ``ended``: the times of the first and the last of them, in seconds since the
+    question. ``ids``: the number of token ids, if any arrived; ``id_events``: the ids themselves, ``noted`` in all. ``thought``,
+    ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and not in the repr.
+    """
+
+    end: str = ""
+    pieces: int = 0
+    reads: int = 0
+    chars: int = 0
+    began: float | None = None
+    ended: float | None = None
+    is_stream: bool = False
+    sampled: int | None = None
+    reasoned: int | None = None
+    ids: int | None = None
+    text: str = field(default="", repr=False)
+    thought: str = field(default="", repr=False)
+    summary: str = field(default="", repr=False)
+    sealed: str = field(default="", repr=False)
+    id_events: list[IdEvent] = field(default_factory=list, repr=False)
+    noted: int = 0
+
+
+def observe(exchange: Exchange) -> Observed:
+    """Reads all three wire formats at once: no field has different meanings in two of them."""
+    observed = Observed(is_stream=exchange.suffix != ".json")
+    for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
+        before = observed.pieces
+        _counts(observed, chunk)
+        _chat(observed, chunk)
+        _tokens(observed, chunk)
+        _responses(observed, chunk)
+        if observed.pieces > before:
+            observed.began = seconds if observed.began is None else observed.began
+            observed.reads += seconds != observed.ended
+            observed.ended = seconds
+    return observed
+
+
+def _chunks(exchange: Exchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
+    for seconds, text in _texts_of(exchange) if is_stream else [_whole(exchange)]:
+        try:
+            chunk = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(chunk, dict):
+            yield seconds, chunk
+
+
+def _whole(exchange: Exchange) -> tuple[float, str]:
+    return exchange.chunks[-1][0] if exchange.chunks else 0.0, exchange.raw.decode("utf-8", "replace")
+
+
+def _texts_of(exchange: Exchange) -> Iterator[tuple[float, str]]:
+    """The data of each event, and its time."""
+    decoder, raw, at, seconds = Decoder(max(len(exchange.raw), 1)), bytes(exchange.raw), 0, 0.0
+    for seconds, size in exchange.chunks:
+        for event in decoder.feed(raw[at : at + size]):
+            yield seconds, event.data
+        at += size
+    for event in decoder.finish():
+        yield seconds, event.data
+
+
+def _counts(observed: Observed, chunk: Mapping[str, Any]) -> None:
+    usage = _map(chunk.get("usage")) or _map(_map(chunk.get("response")).get("usage"))
+    details = _map(usage.get("completion_tokens_details")) or _map(usage.get("output_tokens_details"))
+    counts = [usage.get("completion_tokens"), usage.get("output_tokens"), chunk.get("tokens_predicted")]
+    counts.append(_map(chunk.get("meta_info")).get("completion_tokens"))
+    observed.sampled = next((count for count in counts if type(count) is int), observed.sampled)
+    if type(details.get("reasoning_tokens")) is int:
+        observed.reasoned = details["reasoning_tokens"]
+
+
+def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
+    choices = chunk.get("choices")
+    choice = _map(choices[0]) if isinstance(choices, list) and choices else {}
+    delta = _map(choice.get("delta")) or _map(choice.get("message"))
+    texts = [delta[name] for name in _TEXT_FIELDS if delta.get(name)]
+    observed.pieces += bool(texts)
+    observed.chars += max((len(str(text)) for text in texts), default=0)
+    details = delta.get("reasoning_details")
+    for part in map(_map, details if isinstance(details, list) else []):
+        observed.summary += _word(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
+        observed.thought += _word(part.get("text")) if part.get("type") == "reasoning.text" else ""
+    observed.end = _word(choice.get("finish_reason")) or observed.end
+    if isinstance(choice.get("text"), str):
+        _ids(observed, choice["text"], choice.get("token_ids"))
+
+
+def _tokens(observed: Observed, chunk: Mapping[str, Any]) -> None:
+    """llama.cpp's and SGLang's own forms. SGLang's events may repeat all ids so far, so they are not counted."""
+    if isinstance(chunk.get("content"), str) and "stop" in chunk:
+        _ids(observed, chunk["content"], chunk.get("tokens"))
+        observed.end = _word(chunk.get("stop_type")) or observed.end
+    elif isinstance(chunk.get("text"), str) and "meta_info" in chunk:
+        observed.pieces += 1
+        observed.text = chunk["text"]
+        observed.chars = max(observed.chars, len(observed.text))
+        observed.ids = 1 if chunk.get("output_ids") else observed.ids
+        _note(observed, "", _new(observed, _whole_numbers(chunk.get("output_ids")), _map(chunk["meta_info"]).get("completion_tokens")))
+
+
+def _ids(observed: Observed, text: str, ids: object) -> None:
+    observed.pieces += bool(text or ids)
+    observed.chars += len(text)
+    observed.text += text
+    if isinstance(ids, list) and ids:
+        observed.ids = (observed.ids or 0) + len(ids)
+    _note(observed, text, _whole_numbers(ids))
+
+
+def _note(observed: Observed, text: str, ids: tuple[int, ...]) -> None:
+    if text or ids:
+        observed.id_events.append(IdEvent(text, ids))
+        observed.noted += len(ids)
+
+
+def _new(observed: Observed, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
+    """The new ids of SGLang: an event has all ids so far, or with a server option only the new ones."""
+    return ids[observed.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, observed.noted) else ids
+
+
+def _whole_numbers(ids: object) -> tuple[int, ...]:
+    return tuple(number for number in ids if type(number) is int) if isinstance(ids, list) else ()
+
+
+def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
+    kind, delta = chunk.get("type"), chunk.get("delta")
+    if isinstance(kind, str) and isinstance(delta, str) and kind.startswith("response.") and delta:
+        observed.pieces += 1
+        observed.chars += len(delta)
+        observed.thought += delta if kind in _REASONING else ""
+        observed.summary += delta if kind in _SUMMARY else ""
+    if kind == "response.output_item.done":
+        _item(observed, _map(chunk.get("item")))
+    response = chunk if chunk.get("object") == "response" and kind is None else _map(chunk.get("response"))
+    if "output" in response or "status" in response:
+        observed.end = _word(response.get("status")) or observed.end
+        output = response.get("output")
+        for item in output if isinstance(output, list) else []:
+            _item(observed, _map(item))
+
+
+def _item(observed: Observed, item: Mapping[str, Any]) -> None:
+    """A finished reasoning item; it repeats what was streamed, if anything was."""
+    if item.get("type") != "reasoning":
+        return
+    observed.summary = observed.summary or _texts(item.get("summary"))
+    observed.thought = observed.thought or _texts(item.get("content"))
+    if isinstance(item.get("encrypted_content"), str):
+        observed.sealed = item["encrypted_content"]
+
+
+def _texts(parts: object) -> str:
+    texts = [_map(part).get("text") for part in parts] if isinstance(parts, list) else []
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+MAX_BYTES = 4 << 20
+"""How much of an answer is stored. The rest is read and discarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The result of one question. Its texts are not in the repr.
+
+    ``status``: 0 if there was no response. ``error_text``: the message of a server that refused.
+    ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` covers all of it.
+    """
+
+    frames: tuple[Frame, ...] = field(repr=False)
+    observed: Observed
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    status: int = 0
+    error_text: str = field(default="", repr=False)
+    is_flawed: bool = False
+    is_recorded_whole: bool = True
+
+    @property
+    def answers(self) -> list[Frame]:
+        """The visible frames."""
+        return [frame for frame in self.frames if may_see(frame.header, Audience.END_USER)]
+
+    @property
+    def visible(self) -> str:
+        """The visible text, in order."""
+        return "".join(show(frame, Audience.END_USER) for frame in self.answers)
+
+    @property
+    def caught(self) -> list[Frame]:
+        """The text that the leak guard removed from the answer."""
+        return [frame for frame in self.frames if frame.header.intent == Intent.DEBUG]
+
+    @property
+    def thought(self) -> str:
+        """The reasoning that arrived separately from the answer, in any field."""
+        frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
+        return "\n\n".join([*(frame.body for frame in frames), self.observed.summary])
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the back end treated it as cut by the length limit."""
+        return self.ended is not None and self.ended.reason is EndReason.LENGTH
+
+
+async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> Trial:
+    """Ask once, for at most ``seconds``. Never raises for what a server does; the connection is closed in any case."""
+    recorder = Recorder(backend, max_bytes=MAX_BYTES)
+    assembler, finished = Assembler(), []
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    try:
+        async with asyncio.timeout(seconds), aclosing(backend.sample(request)) as events:
+            async for event in events:
+                if isinstance(event, SampleEnded):
+                    ended = event
+                elif done := assembler.feed(event):
+                    finished.append(done)
+    except BackendError as raised:
+        error = raised
+    except TimeoutError:
+        error = BackendError(ProductCode.TIMEOUT, "the time for this question was up")
+    if left := assembler.finish():
+        finished.append(left)
+    exchange = recorder.exchange or Exchange("POST", "", None)
+    error_text = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
+    return Trial(
+        tuple(done.frame for done in finished),
+        observe(exchange),
+        ended,
+        error,
+        exchange.status,
+        error_text,
+        is_flawed=any(done.error for done in finished),
+        is_recorded_whole=len(exchange.raw) < MAX_BYTES,
+    )
+
+
+CUT_AT = 24
+"""In tokens: far fewer than two hundred numbers need, and more than servers count before the first word."""
+MAX_TOKENS = 400
+"""The most tokens of the other answers, including reasoning."""
+_ANIMALS = ("badger", "cormorant", "dormouse", "heron", "ibex", "jackdaw", "lynx", "marten", "otter", "plover", "stoat", "vole")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The marker words and the questions. ``thought`` belongs in the reasoning only, ``first`` ends the announcement, ``last``
+    begins the answer."""
+
+    thought: str
+    first: str
+    last: str
+
+    @classmethod
+    def new(cls) -> Questions:
+        """Questions with new words that no answer contains by chance."""
+        chosen = secrets.SystemRandom().sample(_ANIMALS, 3)
+        return cls(*(f"{animal}-{secrets.randbelow(9000) + 1000}" for animal in chosen))
+
+    def sum(self) -> SampleRequest:
+        """A short answer, some reasoning, and a word that must stay in the reasoning."""
+        return _request(f"While you reason, write the word {self.thought} once. Never write it in an answer.", "What is 2 + 2?")
+
+    def cut(self) -> SampleRequest:
+        """An answer that cannot fit."""
+        return _request(None, "Count from 1 to 200.", CUT_AT)
+
+    def plan(self) -> SampleRequest:
+        """An announcement and an answer: two visible messages."""
+        return _request(
+            "Before you answer, send the user one short message on the commentary channel that says what you are about to do and ends with "
+            f"the word {self.first}. Begin your final answer with the word {self.last}, and keep it under fifteen words.",
+            "Plan a weekend trip to Paris.",
+        )
+
+
+def _request(instructions: str | None, question: str, max_tokens: int = MAX_TOKENS) -> SampleRequest:
+    before = (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
+    return SampleRequest((*before, Frame(Header(Role.USER), question)), effort="medium", max_tokens=max_tokens)

@@ -1,0 +1,184 @@
+"""Sends one question to a model server that options name, for ``ask``, ``record_backend`` and ``doctor``."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from chatui.backends import keys, registry
+from chatui.backends.addresses import origin
+from chatui.backends.auto import AUTO
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
+from chatui.codes import ProductCode
+from chatui.env import environment
+from chatui.model_servers import configured, connected
+from renderer.errors import Code, ErrorCode
+from renderer.events import Assembler, Finished, FrameOpened, RawEvent
+from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frames import Frame, Header, Role, Terminator
+from renderer.gate import Audience, may_see, show
+from renderer.summary.frame import ASIDE
+
+UNUSABLE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server that the options select: its spec, the requested model (None: its default), and the key that may be sent to it."""
+
+    spec: BackendSpec
+    model: str | None
+    key: str | None = field(repr=False)
+
+
+def add_server_arguments(parser: ArgumentParser) -> None:
+    """The options that name a server."""
+    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
+    parser.add_argument("--url", default="", help="address of a model server that is not configured")
+    parser.add_argument("--kind", choices=[AUTO, *registry.KINDS], help="wire format; with --url, detected by default")
+    parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
+    parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
+    parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="maximum length of the answer, in tokens")
+
+
+def server_for(options: dict[str, Any]) -> Server:
+    """The server that the options select: the first configured one if they name none.
+
+    Raises:
+        CommandError: there is no such server, or its key is not available.
+    """
+    if options["url"] and options["backend"]:
+        raise CommandError("Name a configured back end or --url, not both.", returncode=UNUSABLE)
+    try:
+        spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
+        if options["kind"] and spec.kind != options["kind"]:
+            spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
+        return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
+    except BackendError as error:
+        raise CommandError(f"{error.detail} {_configured_names()}", returncode=UNUSABLE) from error
+    except SpecError as error:
+        raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
+    except KeyUnusableError as error:
+        raise CommandError(f"The key cannot be used: {error}.", returncode=UNUSABLE) from error
+
+
+def backend_for(server: Server, **limits: float) -> Backend:
+    """Create a back end for one command.
+
+    Raises:
+        CommandError: it cannot be created.
+    """
+    try:
+        return connected.build(server.spec, server.key, **limits)
+    except ValueError as error:
+        raise CommandError(f"There is no such back end: {error}.", returncode=UNUSABLE) from error
+
+
+def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleRequest:
+    """One question after the operator's instructions, as in a new conversation."""
+    env = environment()
+    before = (Frame(Header(Role.DEVELOPER), env.instructions),) if env.instructions else ()
+    return SampleRequest(
+        (*before, Frame(Header(Role.USER), prompt.encode("utf-8", "replace").decode())),
+        model=server.model,
+        effort=options["effort"],
+        max_tokens=options["max_tokens"] or server.spec.max_answer_tokens or env.max_answer_tokens or None,
+    )
+
+
+def _unconfigured(options: dict[str, Any]) -> BackendSpec:
+    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or AUTO})
+
+
+def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
+    """The key of ``--key-env``, else the spec's. With ``--url``, that is the key configured for the same origin, if any."""
+    if name := options["key_env"]:
+        key = os.environ.get(name, "")
+        if not key:
+            raise CommandError(f"Environment variable {name} is not set.", returncode=UNUSABLE)
+        return keys.checked(key, f"the variable {name}")
+    if not options["url"]:
+        return connected.key_of(connected.spec_of(options["backend"]))
+    # Without the back ends of the admin pages: --url must work without a database.
+    same = (known for known in configured.operator_backends(environment()) if known.url and origin(known.url) == origin(spec.url))
+    return next((found for known in same if (found := connected.key_of(known))), None)
+
+
+def _configured_names() -> str:
+    return f"Configured: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
+
+
+def _unchecked_hidden(event: RawEvent) -> RawEvent:
+    """Hide a server's reasoning summary: people see it only after a check of each line, and nothing checks it here."""
+    is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
+    return FrameOpened(ASIDE) if is_summary else event
+
+
+@dataclass
+class AnswerSoFar:
+    """The answer received so far. Usable at any moment, also after Ctrl-C."""
+
+    frames: list[Finished] = field(default_factory=list)
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    assembler: Assembler = field(default_factory=Assembler, repr=False)
+
+    async def run(self, backend: Backend, request: SampleRequest, on_event: Callable[[RawEvent], None]) -> None:
+        """Send the question; ``on_event`` is called with each event. An error of the server is stored, not raised."""
+        try:
+            async with aclosing(backend.sample(request)) as events:
+                async for event in events:
+                    if isinstance(event, SampleEnded):
+                        self.ended = event
+                        continue
+                    event = _unchecked_hidden(event)
+                    on_event(event)
+                    if done := self.assembler.feed(event):
+                        self.frames.append(done)
+        except BackendError as error:
+            self.error = error
+        finally:
+            await backend.aclose()
+
+    @property
+    def status(self) -> str:
+        """``completed``, ``incomplete`` (truncated), ``failed``, or ``interrupted`` (by the server or from the keyboard)."""
+        if self.error is not None:
+            return "interrupted" if self.error.code is Code.STREAM_TRUNCATED else "failed"
+        if self.ended is None:
+            return "interrupted"
+        return "incomplete" if self.ended.reason in (EndReason.LENGTH, EndReason.CONTENT_FILTER) else "completed"
+
+    @property
+    def code(self) -> ErrorCode | None:
+        """The error code of the answer; None if nothing is wrong."""
+        if self.error is not None:
+            return self.error.code
+        if self.ended is None:
+            return Code.STREAM_TRUNCATED
+        if self.ended.reason is EndReason.LENGTH:
+            return ProductCode.CONTEXT_FULL if self.ended.is_context_full else ProductCode.LENGTH
+        if any(done.error is ProductCode.WITHHELD for done in self.frames):
+            return ProductCode.WITHHELD
+        return None if self.visible(Audience.END_USER) or self.tool_calls else ProductCode.NO_ANSWER
+
+    @property
+    def tool_calls(self) -> list[tuple[str, str]]:
+        """Name and arguments of each complete call."""
+        frames = [done.frame for done in self.frames if done.frame.terminator is Terminator.CALL]
+        return [((frame.header.recipient or "").removeprefix("functions."), frame.body) for frame in frames]
+
+    def visible(self, audience: Audience) -> str:
+        """All text that this audience may see, in order."""
+        last = self.assembler.open_frame()
+        frames = [done.frame for done in self.frames] + ([last] if last else [])
+        return "".join(show(frame, audience) for frame in frames if may_see(frame.header, audience))

@@ -1,0 +1,365 @@
+"""The kinds of differences between two Harmony readers or writers, and which of them are on purpose."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from chatui.env import environment
+from chatui.model_servers import vocabulary
+from chatui.operations.second_reader import Message, Read, ReadMessage, SecondReader, SecondReaderError, Unreadable, Write, Written
+from renderer.command import MAX_BUFFERED_BYTES
+from renderer.errors import OpenChatMLError
+from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
+from renderer.gate import Audience, may_see
+from renderer.harmony import hip1
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, VocabularyError
+from renderer.tokens import Token
+
+
+class Kind(StrEnum):
+    """The kinds of differences, by the names that reports and scripts use."""
+
+    NAME_LEFT_OUT = "name-left-out"
+    CHANNEL_ADDED = "channel-added"
+    CONTENT_TYPE_LEFT_OUT = "content-type-left-out"
+    NO_CALL = "no-call"
+    HIDDEN_ON_ANALYSIS = "hidden-on-analysis"
+    REASONING_KEPT = "reasoning-kept"
+    REPLY_WITHOUT_RECIPIENT = "reply-without-recipient"
+    CONSTRAINT_IS_NO_RECIPIENT = "constraint-is-no-recipient"
+    CONSTRAINT_WORD = "constraint-word"
+    HEADER_HIDDEN = "header-hidden"
+    WRITTEN_OTHERWISE = "written-otherwise"
+    NOT_WRITTEN = "not-written"
+    READ_OTHERWISE = "read-otherwise"
+    NOT_READ = "not-read"
+    OTHER_COUNT = "other-count"
+
+    @property
+    def is_on_purpose(self) -> bool:
+        """Whether our reader or writer differs on purpose."""
+        return self in _ON_PURPOSE
+
+    @property
+    def sentence(self) -> str:
+        """What differs, and why if it is on purpose."""
+        return _ON_PURPOSE.get(self) or _OTHERS[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference between the two readers. ``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
+
+    kind: Kind
+    message: int = 0
+    detail: str = ""
+
+
+_ON_PURPOSE: dict[Kind, str] = {
+    Kind.NAME_LEFT_OUT: (
+        "We leave out the name of a person or an assistant, and the side record stores it: "
+        "openai-harmony writes it after the role, but cannot read it there."
+    ),
+    Kind.CHANNEL_ADDED: (
+        "We write an assistant's message without a channel on final, which is its meaning in OpenChatML: "
+        "Harmony requires a channel for every message."
+    ),
+    Kind.CONTENT_TYPE_LEFT_OUT: (
+        "We leave out a content type without a recipient, and the side record stores it: "
+        "openai-harmony writes it and then reads it as the recipient."
+    ),
+    Kind.NO_CALL: "We end a message that is not a call with <|end|>: openai-harmony ends any message that has a recipient as a call.",
+    Kind.HIDDEN_ON_ANALYSIS: (
+        "We write a message on analysis if people may not see it, but would if this were read without the side record: "
+        "Harmony cannot represent intents, and openai-harmony leaves them out."
+    ),
+    Kind.REASONING_KEPT: (
+        "A transcript is a record, so we write all of it: openai-harmony drops the reasoning before the first answer. "
+        "A prompt would have to drop the reasoning before the last answer."
+    ),
+    Kind.REPLY_WITHOUT_RECIPIENT: "We read a tool's reply without a recipient: openai-harmony treats its author as an unknown role.",
+    Kind.CONSTRAINT_IS_NO_RECIPIENT: "We read a constraint without a recipient as a constraint: openai-harmony reads it as the recipient.",
+    Kind.CONSTRAINT_WORD: "We read a constraint in lower case, and only if it is a plain word: openai-harmony reads any characters.",
+    Kind.HEADER_HIDDEN: "We hide a message whose header is ambiguous: openai-harmony guesses.",
+}
+_OTHERS: dict[Kind, str] = {
+    Kind.WRITTEN_OTHERWISE: "The token ids differ.",
+    Kind.NOT_WRITTEN: "openai-harmony cannot write it.",
+    Kind.READ_OTHERWISE: "The readers differ.",
+    Kind.NOT_READ: "openai-harmony cannot read it.",
+    Kind.OTHER_COUNT: "One reader finds more messages than the other.",
+}
+
+
+CONSTRAIN = "<|constrain|>"
+_FIELDS = {"role": "role", "name": "name", "channel": "channel", "recipient": "recipient", "content_type": "content type", "text": "body"}
+
+
+def compare_readings(ours: Sequence[Frame], theirs: Sequence[ReadMessage]) -> Iterator[Difference]:
+    """The differences in order; both read the same ids. A header without a body at the end does not count as a message."""
+    ours, theirs = _without_cut_header(list(ours), list(theirs))
+    for number, (frame, message) in enumerate(zip(ours, theirs, strict=False), 1):
+        yield from (Difference(kind, number, detail) for kind, detail in _differing(frame, message))
+    if len(ours) != len(theirs):
+        yield Difference(Kind.OTHER_COUNT, 0, f"{len(ours)} by ours, {len(theirs)} by openai-harmony")
+
+
+def as_message(frame: Frame) -> Message:
+    """A frame as a message of openai-harmony, with everything that such a message can represent."""
+    header = frame.header
+    kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
+    return Message(header.role, header.name, header.channel, header.recipient, kind, frame.body)
+
+
+def shown(messages: Sequence[ReadMessage]) -> str:
+    """All text that people would see if openai-harmony's reading were used."""
+    return "".join(one.text for one in messages if isinstance(one, Message) and may_see(_header(one), Audience.END_USER))
+
+
+def _header(message: Message) -> Header:
+    is_preamble = message.channel == Channel.COMMENTARY and message.content_type is None
+    # In Harmony, a message without a channel is not an answer; a stored frame without a channel would be.
+    channel = message.channel if message.channel is not None or message.role != Role.ASSISTANT else "none"
+    return Header(message.role, channel, message.recipient, intent=Intent.PREAMBLE if is_preamble else None)
+
+
+def _without_cut_header(ours: list[Frame], theirs: list[ReadMessage]) -> tuple[list[Frame], list[ReadMessage]]:
+    if theirs and theirs[-1] == Unreadable("cut-header"):
+        theirs = theirs[:-1]
+        if len(ours) == len(theirs) + 1 and ours[-1].header.intent == Intent.DEBUG:
+            ours = ours[:-1]
+    return ours, theirs
+
+
+def _differing(frame: Frame, message: ReadMessage) -> Iterator[tuple[Kind, str]]:
+    is_hidden = frame.header.intent == Intent.DEBUG
+    if isinstance(message, Unreadable):
+        if frame.header.role == Role.TOOL and frame.header.recipient is None and message.problem == "unknown-role":
+            yield Kind.REPLY_WITHOUT_RECIPIENT, ""
+        elif not is_hidden:
+            yield Kind.NOT_READ, message.problem
+        return
+    ours = as_message(frame)
+    kinds, message = _on_purpose(ours, message)
+    fields = [label for name, label in _FIELDS.items() if getattr(ours, name) != getattr(message, name)]
+    if fields and is_hidden and frame.body.endswith(message.text):
+        yield Kind.HEADER_HIDDEN, ""
+    elif fields:
+        yield Kind.READ_OTHERWISE, " and ".join(fields)
+    else:
+        yield from ((kind, "") for kind in kinds)
+
+
+def _on_purpose(ours: Message, message: Message) -> tuple[list[Kind], Message]:
+    """``message`` as our reader reads the same header, and the rules that explain the difference. Others are not on purpose."""
+    kinds = []
+    if ours.recipient is None and message.content_type is None and (message.recipient or "").startswith(CONSTRAIN):
+        kinds.append(Kind.CONSTRAINT_IS_NO_RECIPIENT)
+        message = replace(message, recipient=None, content_type=message.recipient)
+    if message.content_type != ours.content_type and ours.content_type == _constraint(message.content_type):
+        kinds.append(Kind.CONSTRAINT_WORD)
+        message = replace(message, content_type=ours.content_type)
+    return kinds, message
+
+
+def _constraint(content_type: str | None) -> str | None:
+    """A constraint as our reader normalizes it; anything else unchanged."""
+    if content_type is None or not content_type.startswith(CONSTRAIN):
+        return content_type
+    word = content_type.removeprefix(CONSTRAIN).lower()
+    return f"{CONSTRAIN}{word}" if HEADER_VALUE.fullmatch(word) else None
+
+
+_START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The result. ``tokens`` and ``messages``: how many were compared."""
+
+    tokens: int
+    messages: int
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_as_intended(self) -> bool:
+        """Whether all differences are on purpose."""
+        return all(difference.kind.is_on_purpose for difference in self.differences)
+
+
+def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReader) -> Comparison:
+    """Compare token by token and message by message.
+
+    Raises:
+        ParseHeaderError: the transcript cannot be written as Harmony.
+        SecondReaderError: the second reader gave no result.
+    """
+    [compared] = compare_all([frames], vocabulary, second)
+    return compared
+
+
+def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
+    """Compare several; the second reader is started once. Raises as ``compare``."""
+    ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
+    wanted = [Write([form(frame) for frame in frames]) for frames in transcripts for form in (as_message, _message_like_ours)]
+    written, readings = second.write_and_read(wanted, [Read(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
+    compared = []
+    for frames, ids, plain, like_ours, theirs in zip(transcripts, ours, written[::2], written[1::2], readings, strict=True):
+        segments = _segments(ids, vocabulary)
+        read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
+        differences = (*_compare_writings(frames, segments, plain, like_ours), *compare_readings(read, theirs))
+        compared.append(Comparison(len(ids), len(frames), differences))
+    return compared
+
+
+def _message_like_ours(frame: Frame) -> Message:
+    """The message for which openai-harmony should write the same ids as we do."""
+    frame = hip1.as_written(frame)
+    message = as_message(frame)
+    is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
+    is_called = frame.terminator is Terminator.CALL  # openai-harmony ends every message to "all" as a call; we do so only for calls
+    recipient = None if message.recipient == "all" and not is_called else message.recipient
+    channel = Channel.FINAL.value if message.channel is None and message.role == Role.ASSISTANT else message.channel
+    return replace(
+        message,
+        name=message.name if is_tool else None,
+        channel=channel,
+        recipient=recipient,
+        content_type=message.content_type if recipient not in (None, "all") or is_constraint else None,
+    )
+
+
+def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
+    """The ids by message. No body contains a start token, so each one begins a message; a completion lacks the first one and the role."""
+    opened = [*ids] if not ids or ids[0] == _START else [_START, *vocabulary.encode(Role.ASSISTANT.value), *ids]
+    starts = [place for place, number in enumerate(opened) if number == _START]
+    return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
+
+
+def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, like_ours: Written) -> Iterator[Difference]:
+    if len(ours) != len(frames):
+        yield Difference(Kind.WRITTEN_OTHERWISE, 0, "a different number of messages")
+        return
+    for number, (frame, ids, as_is, as_ours) in enumerate(zip(frames, ours, plain.ids, like_ours.ids, strict=True), 1):
+        if ids != as_is:
+            yield from (Difference(kind, number) for kind in _rules(frame, ids, as_ours))
+    if difference := _dropped(frames, plain):
+        yield difference
+
+
+def _rules(frame: Frame, ours: tuple[int, ...], as_ours: tuple[int, ...] | None) -> list[Kind]:
+    """The rules that explain how we write ``frame``; if they do not explain every id, the difference is not on purpose."""
+    if as_ours is None:
+        return [Kind.NOT_WRITTEN]
+    written = hip1.as_written(frame)
+    if written != frame:
+        return [Kind.HIDDEN_ON_ANALYSIS if ours == as_ours else Kind.WRITTEN_OTHERWISE]
+    message, like_ours = as_message(frame), _message_like_ours(frame)
+    kinds = [kind for name, kind in _BY_FIELD.items() if getattr(message, name) != getattr(like_ours, name)]
+    if message.role == Role.ASSISTANT and message.recipient is not None and frame.terminator is not Terminator.CALL:
+        kinds.append(Kind.NO_CALL)
+        if as_ours[-1:] == (_CALL,):
+            as_ours = (*as_ours[:-1], _END)
+    return kinds if kinds and ours == as_ours else [Kind.WRITTEN_OTHERWISE]
+
+
+_BY_FIELD = {"name": Kind.NAME_LEFT_OUT, "channel": Kind.CHANNEL_ADDED, "content_type": Kind.CONTENT_TYPE_LEFT_OUT}
+
+
+def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
+    """The reasoning that openai-harmony drops by default when it writes a conversation."""
+    if None in plain.ids or plain.whole == _joined(plain, range(len(frames))):
+        return None
+    first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
+    spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
+    if plain.whole != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
+        return Difference(Kind.WRITTEN_OTHERWISE, 0, "the conversation as a whole differs from its messages")
+    return Difference(Kind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
+
+
+def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(number for place in places for number in written.ids[place] or ())
+
+
+_MAX_NUMBERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """The result of the comparison. ``why``: the reason if nothing was compared."""
+
+    comparison: Comparison | None = None
+    why: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether there is an unexpected difference."""
+        return self.comparison is not None and not self.comparison.is_as_intended
+
+    def as_json(self) -> dict[str, object]:
+        """The result as a JSON object."""
+        compared = self.comparison
+        if compared is None:
+            return {"compared": False, "why": self.why}
+        return {
+            "compared": True,
+            "equal": not compared.differences,
+            "as_meant": compared.is_as_intended,
+            "tokens": compared.tokens,
+            "differences": [_as_json(difference) for difference in compared.differences],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The same as text: a summary line, then one line for each kind of difference."""
+        compared = self.comparison
+        if compared is None:
+            yield f"not compared with openai-harmony: {self.why}"
+            return
+        if not compared.differences:
+            yield f"as openai-harmony writes and reads it: equal, {compared.tokens} tokens"
+            return
+        grouped = _grouped(compared.differences)
+        ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
+        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_intended else 'NOT all on purpose'}"
+        for (kind, detail), numbers in grouped.items():
+            text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
+            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
+
+
+def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
+    """Compare ``frames``, a function that is called when everything else is ready; None if there are too many to keep in memory. Blocks
+    until the second reader finishes or times out.
+    """
+    if frames is None:
+        return Opinion(why=f"it is larger than {MAX_BUFFERED_BYTES >> 20} MB")
+    data_dir = environment().data_dir
+    second = second or SecondReader(lambda: vocabulary.find(data_dir))
+    try:
+        return Opinion(compare(frames(), vocabulary.load(data_dir), second))
+    except OpenChatMLError as error:
+        return Opinion(why=f"it cannot be written as Harmony: {error.hint}.")
+    except (SecondReaderError, VocabularyError) as error:
+        return Opinion(why=str(error))
+
+
+def _as_json(difference: Difference) -> dict[str, object]:
+    kind = difference.kind
+    return {"kind": kind.value, "on_purpose": kind.is_on_purpose, "message": difference.message, "detail": difference.detail}
+
+
+def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[Kind, str], list[int]]:
+    grouped: dict[tuple[Kind, str], list[int]] = {}
+    for one in sorted(differences, key=lambda one: one.kind.is_on_purpose):
+        grouped.setdefault((one.kind, one.detail), []).append(one.message)
+    return grouped
+
+
+def _where(numbers: list[int]) -> str:
+    if numbers == [0]:
+        return ""
+    more = len(numbers) - _MAX_NUMBERS
+    named = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"

@@ -1,1 +1,0 @@
-"""Features that the operator limits to members of some groups, by settings."""

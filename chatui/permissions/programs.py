@@ -1,0 +1,58 @@
+"""Decides which stored answers a program may read: those to its owner, in conversations that are not deleted."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import F
+
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models.conversation import Conversation
+from chatui.models.programs import ProgramAnswer
+from chatui.models.user import User
+from chatui.permissions import access
+from chatui.permissions import debug_views as attempts
+from chatui.permissions.access import NotFoundError
+
+
+def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
+    """The answer with its turn, question and conversation.
+
+    ``only_key``: the API key that must have requested it; None for any of the person's keys.
+
+    Raises:
+        NotFoundError: the answer is not stored, was deleted, or is somebody else's. All look the same.
+    """
+    rows = ProgramAnswer.objects.filter(pk=answer_id, is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
+    rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)
+    if only_key is not None:
+        rows = rows.filter(key=only_key)
+    found = rows.select_related("turn__conversation", "turn__question").defer("turn__request").first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+READ, ASKED = "raw reasoning to program", "asked for raw reasoning"
+
+
+def may_read(person: User) -> bool:
+    """Whether this person's keys may read raw reasoning, if the keys have that permission.
+
+    A key only ever sees its owner's conversations.
+    """
+    return access.can_see_hidden(person) and not environment().debug_approval
+
+
+def record_reading(visitor: Visitor, conversation_id: UUID, prefix: str) -> None:
+    """Record a response with raw reasoning to the key with that prefix, in its owner's conversation.
+
+    Raises a database error if that fails.
+    """
+    record(READ, visitor, Conversation(pk=conversation_id, owner=visitor.user), detail=prefix)
+
+
+def record_attempt(visitor: Visitor) -> None:
+    """Record that a program requested raw reasoning and was refused. Raises a database error if that fails."""
+    attempts.record_attempt(visitor, None, ASKED)

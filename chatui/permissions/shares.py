@@ -1,0 +1,64 @@
+"""Decides who may create share links, and which links can be read: only those of people who may still share."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from chatui.env import environment
+from chatui.models.shares import ShareLink
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+
+
+def may_share(person: User | None) -> bool:
+    """Whether this person may create share links. Otherwise, links that they created before cannot be read. At most one statement."""
+    if person is None or not person.is_active or environment().share_max_days == 0:
+        return False
+    named = environment().share_groups
+    return not named or person.groups.filter(name__in=named).exists()
+
+
+def share_link(token: str) -> ShareLink:
+    """The share link with that token. Whoever has the token may read it, without signing in.
+
+    Raises:
+        NotFoundError: there is none, it has expired or was revoked, its conversation or its creator is gone, sharing is off, or its creator
+            may no longer share.
+    """
+    try:
+        return _readable().select_related("conversation", "leaf").get(token=token)
+    except ShareLink.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_share_links(user: User) -> QuerySet[ShareLink]:
+    """The person's valid share links, the newest first.
+
+    Links that nobody can read because the person may no longer share are included, so that they can be revoked.
+    """
+    return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
+
+
+def _readable() -> QuerySet[ShareLink]:
+    """The links of people who may share. Checked at each request, so that their links stop working as soon as they no longer may."""
+    named = environment().share_groups
+    if not named:
+        return _live_links()
+    return _live_links().filter(created_by__in=User.groups.through.objects.filter(group__name__in=named).values("user"))
+
+
+def _live_links() -> QuerySet[ShareLink]:
+    now, most = timezone.now(), environment().share_max_days
+    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
+    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
+    # If the operator shortens the limit later, it also applies to older links.
+    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
+
+
+def are_enabled_for(person: User) -> bool:
+    """Whether this person's turns get reasoning summaries, if the back end supports them. At most one statement."""
+    named = environment().summary_groups
+    return not named or person.groups.filter(name__in=named).exists()

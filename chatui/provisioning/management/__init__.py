@@ -1,1 +1,0 @@
-"""The management command that creates SCIM tokens."""

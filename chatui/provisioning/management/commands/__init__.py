@@ -1,1 +1,0 @@
-"""The management command ``scim_token``."""

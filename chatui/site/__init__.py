@@ -1,0 +1,1 @@
+"""The look of the site: brand, languages, templates, static files."""

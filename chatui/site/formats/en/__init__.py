@@ -1,0 +1,1 @@
+"""Django asks for this folder."""

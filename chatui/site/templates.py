@@ -1,0 +1,70 @@
+"""The template tag ``gap``: inserts HTML into a translated sentence, so that the sentence itself contains none.
+
+``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``.
+The content of the gap is rendered and escaped like the rest of the template.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from django import template
+from django.template import Origin
+from django.template.base import NodeList, Parser, TextNode, Token
+from django.template.context import Context
+from django.template.loaders import filesystem
+
+register = template.Library()
+
+
+class GapNode(template.Node):
+    """Stores its rendered content under a name instead of writing it to the page."""
+
+    def __init__(self, name: str, nodelist: NodeList) -> None:
+        self._name = name
+        self.nodelist = nodelist
+
+    def render(self, context: Context) -> str:
+        """Store the content, and write nothing: the sentence that follows contains it."""
+        context[self._name] = self.nodelist.render(context)
+        return ""
+
+
+@register.tag
+def gap(parser: Parser, token: Token) -> GapNode:
+    """``{% gap as name %}…{% endgap %}``."""
+    words = token.split_contents()
+    if len(words) != 3 or words[1] != "as":
+        raise template.TemplateSyntaxError("gap is written {% gap as name %}")
+    nodelist = parser.parse(("endgap",))
+    parser.delete_first_token()
+    # Remove white space at both ends, because punctuation may follow the gap.
+    if nodelist and isinstance(nodelist[0], TextNode):
+        nodelist[0].s = nodelist[0].s.lstrip()
+    if nodelist and isinstance(nodelist[-1], TextNode):
+        nodelist[-1].s = nodelist[-1].s.rstrip()
+    return GapNode(words[2], nodelist)
+
+
+class Loader(filesystem.Loader):
+    """Removes the indentation of each line of a page. A line that contains only a tag, such as ``{% if … %}``, or whose text is left out
+    when it is rendered, leaves no empty line. A part that others include, whose name begins with ``_``, begins and ends without one.
+
+    Text that people wrote is not changed, because it is only inserted when the page is rendered. Text files are not changed.
+    """
+
+    def get_contents(self, origin: Origin) -> str:
+        contents: str = super().get_contents(origin)
+        if not origin.name.endswith(".html"):
+            return contents
+        lean = _INDENTATION.sub("\n", contents)
+        lean = _DECISION.sub(r"\1", _OPTION.sub(r"\1\n\2", lean))
+        return _FIRST.sub(r"\1", lean).removesuffix("\n") if Path(origin.name).name.startswith("_") else lean
+
+
+_INDENTATION = re.compile(r"\n\s+")
+_FIRST = re.compile(r"\A(\{#[^#\n]*#\}|\{% load [^%\n]*%\})\n")
+# The line break after a line of these two kinds is kept, so that the lines before and after it stay separate.
+_OPTION = re.compile(r"\n(\{% if [^%\n]*%\})((?:(?!\{% (?:if|elif|else|endif) ).)+\{% endif %\})(?=\n)")
+_DECISION = re.compile(r"\n(\{#[^#\n]*#\}|\{% (?:if|elif|else|endif|for|empty|endfor|with|endwith|load|block|endblock)\b[^%\n]*%\})(?=\n)")

@@ -1,1 +1,0 @@
-"""Stores the web pages that models opened."""

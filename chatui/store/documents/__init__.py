@@ -1,1 +1,0 @@
-"""Documents: the text of uploaded files, and how it is sent to a model."""

@@ -1,1 +1,0 @@
-"""Stored files: those that tools made for people, and those that people uploaded."""

@@ -1,0 +1,295 @@
+"""Full-text search in a conversation's documents, for those that are too long for the context window.
+
+Every word is stored with a prefix for its content: a search only reads the words of the documents that it searches.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Substr
+from django.urls import reverse
+
+from chatui.database.short_transactions import short_transaction
+from chatui.documents.chunks import Chunk, chunks
+from chatui.models.files import DocumentPart, DocumentPassage, DocumentUse, FileSource, SentDocument, StoredFile
+from chatui.store import branches as branch_walk
+from chatui.store import search_index as search_words
+from chatui.store.search_index import Query, Term
+
+MAX_WORDS = 12
+"""Words of a search that are used."""
+_TERM_BYTES = 100_000
+_BATCH_ROWS = 300
+"""Rows in one transaction, so that nobody else waits for long."""
+_MAX_ROWS = 5000
+"""Rows with one word. A word in more of them is ignored."""
+_CANDIDATES = 24
+"""The best rows, whose texts are loaded."""
+_CANDIDATES_OF_EACH = 3
+"""The same for each document, if one place of each is shown."""
+_AROUND_CHARS = 4000
+"""Characters shown on either side of a passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A search result. ``name``: the document's. ``label``: the part's, such as "page 3". ``url``: where its owner can read it."""
+
+    name: str = field(repr=False)
+    label: str
+    text: str = field(repr=False)
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A passage with the text before and after it in its part. ``number``: of ``count`` passages."""
+
+    label: str
+    before: str = field(repr=False)
+    text: str = field(repr=False)
+    after: str = field(repr=False)
+    number: int
+    count: int
+
+
+def index(content_id: int) -> None:
+    """Index the text of a content, unless it is indexed already.
+
+    Takes seconds for a long one, in short transactions. The first passage is stored last: if it exists, all do.
+    """
+    if DocumentPassage.objects.filter(content=content_id, number=1).exists():
+        return
+    texts = DocumentPart.objects.filter(content=content_id).order_by("number").values_list("text", flat=True)
+    rows = [_row(content_id, number, chunk) for number, chunk in enumerate(chunks(texts), 1)]
+    rows.reverse()
+    for at in range(0, len(rows), _BATCH_ROWS):
+        with short_transaction():
+            DocumentPassage.objects.bulk_create(rows[at : at + _BATCH_ROWS], ignore_conflicts=True)
+
+
+def are_in(conversation_id: UUID) -> bool:
+    """Whether a conversation has documents for the search tool."""
+    return _sent(conversation_id).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The scope of a search: a message and those above it. Documents of other branches are not searched."""
+
+    conversation_id: UUID
+    message_id: UUID
+
+
+def names_in(branch: Branch) -> list[str]:
+    """The names of the searchable documents on a branch."""
+    return sorted({each.name for each in _named(branch).values()})
+
+
+def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
+    """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
+    named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
+    query = search_words.query(asked, MAX_WORDS)
+    if not named or not query.wanted:
+        return []
+    scores = _scores(named, query.terms)
+    best = sorted(scores, key=lambda key: (-scores[key], key))[:_CANDIDATES]
+    rows = DocumentPassage.objects.filter(pk__in=best, content__in=named)
+    found = [(_weight(scores[row.pk], text, query), row.content_id, row.number, label, text) for row, label, text in _with_texts(rows)]
+    found.sort(key=lambda each: (-each[0], each[1], each[2]))
+    return [
+        Passage(named[content].name, label, text.strip(), address(named[content].file_id, number))
+        for _, content, number, label, text in found[:most]
+    ]
+
+
+def with_all(named: Mapping[int, tuple[UUID, str]], query: Query) -> list[tuple[UUID, Passage]]:
+    """The passages of these contents with all of the words, best first, each with its file.
+
+    ``named``: the file's key and name, by content.
+    """
+    if not named or not query.wanted:
+        return []
+    scores = _scores(named, query.terms)
+    best = _best_of_each(scores)
+    found: list[tuple[float, UUID, Passage]] = []
+    for row, label, text in _with_texts(DocumentPassage.objects.filter(pk__in=best, content__in=named)):
+        if query.spans(text):
+            file_id, name = named[row.content_id]
+            found.append((_weight(scores[row.pk], text, query), file_id, Passage(name, label, text.strip(), address(file_id, row.number))))
+    found.sort(key=lambda each: (-each[0], each[1]))
+    return [(file_id, passage) for _, file_id, passage in found]
+
+
+def address(file_id: UUID, number: int) -> str:
+    """The address at which the owner of a file can read one of its passages."""
+    return f"{reverse('passage', args=[file_id, number])}#here"
+
+
+def surroundings(content_id: int, number: int) -> Surroundings | None:
+    """A passage with its surroundings; None if there is no such passage. The database extracts it."""
+    row = DocumentPassage.objects.filter(content=content_id, number=number).defer("terms").first()
+    if row is None:
+        return None
+    begin = max(0, row.start - _AROUND_CHARS)
+    part = DocumentPart.objects.filter(content=content_id, number=row.part)
+    end = row.start + row.length
+    cut = part.annotate(cut=Substr("text", begin + 1, end - begin + _AROUND_CHARS)).values_list("label", "cut").first()
+    if cut is None:
+        return None
+    label, text = cut
+    count = DocumentPassage.objects.filter(content=content_id).count()
+    return Surroundings(label, text[: row.start - begin], text[row.start - begin : end - begin], text[end - begin :], number, count)
+
+
+def _row(content_id: int, number: int, chunk: Chunk) -> DocumentPassage:
+    terms = " ".join(_prefix(content_id) + term for term in search_words.terms(chunk.text, _TERM_BYTES))
+    return DocumentPassage(content_id=content_id, number=number, part=chunk.number, start=chunk.start, length=len(chunk.text), terms=terms)
+
+
+def _sent(conversation_id: UUID) -> QuerySet[SentDocument]:
+    return SentDocument.objects.filter(message__conversation=conversation_id, use=DocumentUse.SEARCH, file__isnull=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    file_id: UUID
+    name: str = field(repr=False)
+
+
+def _named(branch: Branch) -> dict[int, _Sent]:
+    """The file, and the name under which it was last sent, by content."""
+    sent = _sent(branch.conversation_id).order_by("message__position")
+    rows = list(sent.values_list("message", "file__content", "file", "file__name"))
+    above = set(branch_walk.path(branch.conversation_id, branch.message_id)) if rows else set()
+    return {content: _Sent(file, name) for message, content, file, name in rows if message in above}
+
+
+def _scores(contents: Collection[int], terms: Iterable[Term]) -> dict[int, float]:
+    """The score of each row: words that few passages have count more."""
+    everything = DocumentPassage.objects.filter(content__in=contents).count()
+    scores: dict[int, float] = defaultdict(float)
+    for term in terms:
+        rows = _having(contents, term)
+        tells = math.log(1 + (everything - len(rows) + 0.5) / (len(rows) + 0.5))
+        for row in rows:
+            scores[row] += tells
+    return scores
+
+
+def _best_of_each(scores: Mapping[int, float]) -> list[int]:
+    """The best rows, with a limit per content, so that a long document leaves room for others."""
+    ranked = sorted(scores, key=lambda key: (-scores[key], key))[:_MAX_ROWS]
+    content_of = dict(DocumentPassage.objects.filter(pk__in=ranked).values_list("pk", "content"))
+    taken: Counter[int | None] = Counter()
+    best: list[int] = []
+    for key in ranked:
+        content = content_of.get(key)
+        taken[content] += 1
+        if taken[content] <= _CANDIDATES_OF_EACH:
+            best.append(key)
+    return best[:_CANDIDATES]
+
+
+def _having(contents: Collection[int], term: Term) -> list[int]:
+    # A term consists of letters, digits and marks, which have no special meaning in either query language, quoted or not.
+    words = [_prefix(content) + term.text for content in contents]
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            asked = " OR ".join(f'"{word}"{"*" if term.is_prefix else ""}' for word in words)
+            cursor.execute("SELECT rowid FROM chatui_passages WHERE chatui_passages MATCH %s LIMIT %s", [asked, _MAX_ROWS])
+        else:
+            asked = " | ".join(f"'{word}'{':*' if term.is_prefix else ''}" for word in words)
+            cursor.execute(_POSTGRESQL, [asked, _MAX_ROWS])
+        return [row for (row,) in cursor]
+
+
+_POSTGRESQL = "SELECT id FROM chatui_documentpassage WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery LIMIT %s"
+
+
+def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassage, str, str]]:
+    """Each row with its part's label and its text, which the database extracts: a part may have megabytes."""
+    for row in rows.defer("terms"):
+        part = DocumentPart.objects.filter(content=row.content_id, number=row.part)
+        cut = part.annotate(cut=Substr("text", row.start + 1, row.length)).values_list("label", "cut").first()
+        if cut is not None:
+            yield row, *cut
+
+
+def _weight(score: float, text: str, query: Query) -> float:
+    """Repeated words increase the score, up to twice."""
+    counted: Counter[str] = Counter(word.folded for word in search_words.words(text))
+    often = sum(min(counted[wanted.folded], 4) for wanted in query.wanted)
+    return score * (1 + often / (4 * len(query.wanted)))
+
+
+def _prefix(content_id: int) -> str:
+    """Ten letters and digits: a fixed length, so that no prefix is the beginning of another."""
+    return f"{content_id:010x}"
+
+
+MAX_DOCUMENTS = 200
+"""The most documents searched, the newest first. Each word is looked up in each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage with all of the words, and when its document was uploaded."""
+
+    passage: Passage = field(repr=False)
+    at: datetime
+
+
+def find_in_own_files(person_id: UUID, query: Query, most: int, seconds: float) -> list[Found]:
+    """The passages with all of these words, best first, at most one per document.
+
+    Documents that are not indexed yet are indexed first, starting none after ``seconds``; the next search continues.
+    """
+    if not query.wanted:
+        return []
+    files = _sent_by(person_id)
+    _index_missing(files, seconds)
+    named = {content: (file.pk, file.name) for content, file in files.items()}
+    found: dict[UUID, Found] = {}
+    by_key = {file.pk: file for file in files.values()}
+    for file_id, passage in with_all(named, query):
+        found.setdefault(file_id, Found(passage, by_key[file_id].created_at))
+    return list(found.values())[:most]
+
+
+def _sent_by(person_id: UUID) -> Mapping[int, StoredFile]:
+    """The newest file of each content that the person sent to a conversation that their searches cover, by content."""
+    rows = StoredFile.objects.filter(
+        owner=person_id,
+        source=FileSource.PERSON,
+        conversation__owner=person_id,
+        conversation__deleted_at=None,
+        conversation__unfinished_until=None,
+        conversation__temporary_until=None,
+        conversation__isnull=False,
+        content__document__isnull=False,
+    )
+    files: dict[int, StoredFile] = {}
+    for file in rows.order_by("-created_at", "-pk")[:MAX_DOCUMENTS]:
+        files.setdefault(file.content_id, file)
+    return files
+
+
+def _index_missing(files: Mapping[int, StoredFile], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    first = DocumentPassage.objects.filter(content=OuterRef("content"), number=1)
+    keys = [file.pk for file in files.values()]
+    missing = StoredFile.objects.filter(~Exists(first), pk__in=keys).order_by("-created_at").values_list("content", flat=True)
+    for content in list(missing):
+        if time.monotonic() >= end:
+            return
+        index(content)

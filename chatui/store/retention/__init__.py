@@ -1,1 +1,0 @@
-"""Retention of hidden text."""

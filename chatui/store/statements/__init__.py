@@ -1,1 +1,0 @@
-"""Compiled SQL statements of the store."""

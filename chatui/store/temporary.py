@@ -1,0 +1,94 @@
+"""The lifetime of a temporary conversation: an hour after its last message, or a minute after its person has left the page.
+
+``Conversation.temporary_until`` is the time of its end; NULL: it is not temporary. It is only changed in a single statement that checks the
+current row, because its person may keep the conversation at the same moment. The minute uses the database's clock: clocks of two machines
+may differ by more.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Case, DateTimeField, F, Q, QuerySet, When
+from django.utils import timezone
+
+from chatui.database import connections as clock
+from chatui.database.compiled_statements import Parameter
+from chatui.models.conversation import Conversation
+from chatui.models.message import Message, SearchEntry
+from chatui.models.user import User
+from chatui.store import search_index, transcripts
+from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.gate import Audience, show
+
+LASTS = timedelta(hours=1)
+"""After the last message."""
+
+LEFT_LASTS = timedelta(minutes=1)
+"""After its page was left, unless it is opened again: a page cannot know whether it is reloaded or closed."""
+
+
+def end() -> datetime:
+    """The end of a conversation whose last message is written now."""
+    return timezone.now() + LASTS
+
+
+def after_answer() -> Case:
+    """The SQL value of the column after an answer, with ``moments_after_answer`` as parameters.
+
+    If the page was left meanwhile, it does not change.
+    """
+    still = When(temporary_until__gt=Parameter("if_left", DateTimeField()), then=Parameter("if_open", DateTimeField()))
+    return Case(still, default=F("temporary_until"), output_field=DateTimeField())
+
+
+def moments_after_answer(now: datetime) -> dict[str, datetime]:
+    """The latest end of a conversation that was left, and the end of an open one, after an answer that ended ``now``."""
+    return {"if_left": now + LEFT_LASTS, "if_open": now + LASTS}
+
+
+def is_over() -> Q:
+    """Selects conversations to erase: their time has passed, or their process died while erasing them."""
+    now = clock.now()
+    return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lt=now)
+
+
+def ask(row: Conversation) -> None:
+    """A question was asked in it. Does nothing if it is not temporary."""
+    if row.temporary_until is not None:
+        _still_temporary(row.pk).update(temporary_until=end())
+
+
+def leave(row: Conversation) -> None:
+    """Its page was left."""
+    soon = clock.after(LEFT_LASTS)
+    _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
+
+
+def leave_all(owner: User) -> None:
+    """Their owner has signed out. Pages in their other sessions extend the time again."""
+    soon = clock.after(LEFT_LASTS)
+    Conversation.objects.filter(owner=owner, temporary_until__gt=soon, deleted_at=None).update(temporary_until=soon)
+
+
+def end_all() -> None:
+    """End them all after a backup was restored: most were erased since. The next sweep of a server erases them."""
+    Conversation.objects.exclude(temporary_until=None).update(temporary_until=clock.now())
+
+
+def stay(row: Conversation) -> None:
+    """Its page is open, again or still. Does nothing if it is not temporary."""
+    if row.temporary_until is not None:
+        _still_temporary(row.pk).update(temporary_until=row.active_at + LASTS)
+
+
+def _still_temporary(key: UUID) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(pk=key, temporary_until__isnull=False, deleted_at=None)
+
+
+def index_all(row: Conversation) -> None:
+    """Index every message that a search may find, in the caller's transaction."""
+    found = Message.objects.filter(conversation=row, is_visible=True).exclude(name__in=PRODUCT_NAMES).select_related("conversation")
+    found = found.exclude(pk__in=SearchEntry.objects.filter(conversation=row, message__isnull=False).values("message"))
+    search_index.add((message, show(transcripts.frame_of(message), Audience.END_USER)) for message in found.order_by("position"))

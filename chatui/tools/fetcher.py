@@ -1,0 +1,355 @@
+"""Fetches one page, with limits on its address, redirects, size and time. No cookies, no proxies, no state."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urljoin, urlsplit
+
+import httpcore
+import httpx
+
+_IPV4_EMBEDDING = (
+    (IPv6Network("::ffff:0:0/96"), 0),  # mapped
+    (IPv6Network("::/96"), 0),  # compatible, and the loopback and unspecified addresses
+    (IPv6Network("64:ff9b::/96"), 0),  # NAT64
+    (IPv6Network("2002::/16"), 80),  # 6to4
+)
+"""IPv6 networks whose addresses embed an IPv4 address, and the number of bits after that address."""
+_NOT_PUBLIC_V4 = tuple(
+    map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"))
+)
+"""This network, carrier-grade NAT, Azure's host (a public address that leads to the machine's own settings), protocol assignments (metadata
+on some clouds), 6to4 relays and benchmarks. Older versions of Python do not recognize most of them."""
+_NOT_PUBLIC_V6 = tuple(map(IPv6Network, ("64:ff9b:1::/48", "2001::/32", "fec0::/10", "100::/64", "5f00::/16", "3fff::/20")))
+"""Local NAT64, Teredo, site-local, discard-only, segment routing and documentation. Not all versions of Python recognize all of them."""
+
+
+def is_public(address: str) -> bool:
+    """Whether this is a public internet address: not private, link-local, loopback, multicast, reserved or for metadata."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return _is_public_v4(found) if isinstance(found, IPv4Address) else _is_public_v6(found)
+
+
+def _is_public_v4(address: IPv4Address) -> bool:
+    is_special = address.is_multicast or address.is_reserved or any(address in network for network in _NOT_PUBLIC_V4)
+    return address.is_global and not is_special
+
+
+def _is_public_v6(address: IPv6Address) -> bool:
+    if address.scope_id is not None or any(address in network for network in _NOT_PUBLIC_V6):
+        return False
+    for network, bits_after in _IPV4_EMBEDDING:
+        if address in network:
+            return _is_public_v4(IPv4Address(int(address) >> bits_after & 0xFFFFFFFF))
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+MAX_ADDRESSES = 4
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a host, from the system's resolver."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+class CheckedNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to public addresses only. Tests, which have no public address, set ``resolver`` and ``permits``."""
+
+    def __init__(self, resolver: Resolver = look_up, permits: Callable[[str], bool] = is_public) -> None:
+        self._resolver = resolver
+        self._permits = permits
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface of httpcore
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to one of the host's addresses. A host with any address that is not public is refused as a whole."""
+        addresses = await self._addresses(host, port)
+        if not addresses or not all(map(self._permits, addresses)):
+            raise httpcore.ConnectError
+        for address in addresses[:MAX_ADDRESSES]:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        raise httpcore.ConnectError
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the interface of httpcore
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Refused always: a Unix socket is local."""
+        raise httpcore.ConnectError
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        bare = host.strip("[]")
+        try:
+            return [str(ip_address(bare))]
+        except ValueError:
+            pass
+        try:
+            return await self._resolver(bare, port)
+        except (OSError, UnicodeError):
+            raise httpcore.ConnectError from None
+
+
+class FetchError(Exception):
+    """A page could not be fetched. The text is for the model, and reveals nothing about the network."""
+
+
+class AddressRefusedError(FetchError):
+    """The URL may not be requested."""
+
+    def __init__(self) -> None:
+        super().__init__("This address cannot be opened here.")
+
+
+class NotLoadedError(FetchError):
+    """The page could not be loaded. A forbidden network, an unknown name, and a refused, reset or slow connection all look the same."""
+
+    def __init__(self) -> None:
+        super().__init__("The page could not be loaded.")
+
+
+URL_CHARS = 2000
+PORTS = {"http": 80, "https": 443}
+_PLAIN = re.compile(r"https?://[^\s\\\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
+_HOST = re.compile(r"(?=.{1,253}\Z)(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)*(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
+_LOCAL = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "localdomain")
+"""Names that are never on the public internet, or that clouds use for metadata. Addresses are checked as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of a request. ``host``: in ASCII, without a trailing dot; an IPv6 address has no brackets."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    """Includes the query; percent-encoded."""
+
+    @property
+    def url(self) -> str:
+        """The address, without a fragment."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if PORTS.get(self.scheme) == self.port else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts that requests may be sent to. ``allowed``: if it is not empty, only these. A name includes its subdomains."""
+
+    allowed: Collection[str] = ()
+    denied: Collection[str] = ()
+
+    def allows(self, host: str) -> bool:
+        """Whether requests may be sent to this host."""
+        if _is_listed(host, self.denied):
+            return False
+        return not self.allowed or _is_listed(host, self.allowed)
+
+
+def parse_target(url: str, ports: Collection[int] = (80, 443)) -> Target:
+    """The target of an absolute URL.
+
+    Raises:
+        AddressRefusedError: it is not an http or https URL, has a user name or a port that is not allowed, or its host is neither a plain
+            name nor an IP address.
+    """
+    if len(url) > URL_CHARS or not _PLAIN.fullmatch(url):
+        raise AddressRefusedError
+    try:
+        seen, read = urlsplit(url), httpx.URL(url)
+        host, port = read.raw_host.decode("ascii").lower().removesuffix("."), read.port or PORTS[read.scheme]
+        same = (seen.hostname or "").lower().removesuffix(".") == read.host.lower().removesuffix(".") or not seen.netloc.isascii()
+    except (httpx.InvalidURL, ValueError, KeyError, UnicodeError):
+        raise AddressRefusedError from None
+    if read.userinfo or "@" in seen.netloc or not same or port not in ports or not _is_host(host):
+        raise AddressRefusedError
+    return Target(read.scheme, host, port, read.raw_path.decode("ascii"))
+
+
+def resolve_link(base: str, reference: str) -> str | None:
+    """The absolute URL of a link in a page, without its fragment; None if it is not an http or https URL."""
+    try:
+        found = urljoin(base, reference.strip()).partition("#")[0]
+    except ValueError:
+        return None
+    return found if len(found) <= URL_CHARS and _PLAIN.fullmatch(found) else None
+
+
+def _is_host(host: str) -> bool:
+    try:
+        return "%" not in host and bool(ip_address(host.strip("[]")))
+    except ValueError:
+        pass
+    *_, last = host.split(".")
+    # A name that ends in a number is an IP address in an unusual form (0x7f.1, 2130706433), which programs read differently.
+    return _HOST.fullmatch(host) is not None and not _NUMBER.fullmatch(last) and last not in _LOCAL
+
+
+def _is_listed(host: str, names: Collection[str]) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in (each.lower().strip(".") for each in names) if name)
+
+
+USER_AGENT = "Mozilla/5.0 (compatible; chatui)"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_SUCCESS = range(200, 300)
+_TYPES = (
+    *("text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/csv"),
+    *("application/json", "application/xml", "text/xml"),
+)
+_ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*;q=0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """The limits of a fetch. ``seconds``: for the whole fetch. ``bytes``: of the body as received, and also of the decompressed body."""
+
+    seconds: float = 20.0
+    bytes: int = 2_000_000
+    redirects: int = 5
+    ports: Collection[int] = (80, 443)
+    types: Collection[str] = _TYPES
+
+
+ANY_HOST = Hosts()
+DEFAULT_LIMITS = FetchLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A fetched page. ``url``: after redirects. ``kind``: the media type, without parameters. ``is_cut``: the body was truncated."""
+
+    url: str
+    kind: str
+    charset: str
+    body: bytes = field(repr=False)
+    is_cut: bool = False
+
+
+class Fetcher:
+    """Fetches pages, each over its own connection. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+
+    def __init__(
+        self,
+        hosts: Hosts = ANY_HOST,
+        limits: FetchLimits = DEFAULT_LIMITS,
+        *,
+        resolver: Resolver = look_up,
+        permits: Callable[[str], bool] = is_public,
+    ) -> None:
+        self._hosts = hosts
+        self._limits = limits
+        self._network = CheckedNetwork(resolver, permits)
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """The page at this address.
+
+        Raises:
+            AddressRefusedError: the address may not be requested.
+            FetchError: the page could not be loaded, or is not text.
+        """
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                for _ in range(self._limits.redirects + 1):
+                    found = await self._request(self._checked_target(url))
+                    if isinstance(found, FetchedPage):
+                        return found
+                    url = found
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
+            raise NotLoadedError from None
+        raise FetchError("The page redirects too often.")
+
+    def _checked_target(self, url: str) -> Target:
+        target = parse_target(url, self._limits.ports)
+        if not self._hosts.allows(target.host):
+            raise AddressRefusedError
+        return target
+
+    async def _request(self, target: Target) -> FetchedPage | str:
+        """The page, or the address that it redirects to."""
+        named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
+        async with (
+            httpcore.AsyncConnectionPool(ssl_context=_tls(), max_connections=1, network_backend=self._network) as pool,
+            pool.stream("GET", target.url, headers=headers, extensions={"timeout": self._timeouts()}) as response,
+        ):
+            named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
+            if response.status in _REDIRECTS and "location" in named:
+                following = resolve_link(target.url, named["location"])
+                if following is None:
+                    raise AddressRefusedError
+                return following
+            if response.status not in _SUCCESS:
+                raise FetchError(f"The server answered with the status {response.status}.")
+            kind, charset = _kind(named.get("content-type", "text/plain"))
+            if kind not in self._limits.types:
+                raise FetchError("This content cannot be read as text.")
+            body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
+            return FetchedPage(target.url, kind, charset, body, is_cut)
+
+    async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
+        """The body up to the limit, and whether there was more. It is decompressed piece by piece, never beyond the limit."""
+        unpack = _unpacker(encoding)
+        most, taken, body = self._limits.bytes, 0, bytearray()
+        async for chunk in response.aiter_stream():
+            taken += len(chunk)
+            body += unpack(chunk, most + 1 - len(body))
+            if len(body) > most or taken > most:
+                return bytes(body[:most]), True
+        return bytes(body), False
+
+    def _timeouts(self) -> dict[str, float]:
+        return dict.fromkeys(("connect", "read", "write", "pool"), self._limits.seconds)
+
+
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
+    if encoding in ("", "identity"):
+        return lambda chunk, most: chunk[:most]
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise FetchError("The server compressed the page in an unsupported way.")
+    opened = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return lambda chunk, most: opened.decompress(chunk, max(most, 1))
+
+
+def _kind(content_type: str) -> tuple[str, str]:
+    kind, *parameters = (part.strip() for part in content_type.split(";"))
+    charset = next((each.partition("=")[2].strip("\"' ") for each in parameters if each.lower().startswith("charset=")), "")
+    return kind.lower(), charset
+
+
+def _host_header(target: Target) -> str:
+    return target.url.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)

@@ -1,0 +1,432 @@
+"""Reads an OpenAPI document (3.0, 3.1, 3.2) from its file, and finds its operations. Its server addresses are ignored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+import yaml
+
+from chatui.tools.remote import definition as credentials
+from chatui.tools.remote.definition import NEVER_SET, OpenApiSpec
+from chatui.tools.remote.exchange import Connections, HttpRequest, HttpResponse
+from chatui.tools.remote.offers import Listing, Offer, Place, ServerError, argument_name, cleaned, tool_name
+from chatui.tools.remote.schemas import reduced
+from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
+
+MAX_BYTES = 4_000_000
+MAX_TOKENS = 400_000
+METHODS = ("get", "post", "put", "patch", "delete")
+MAX_DEPTH = 100
+MAX_HOPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its definition in the document, and the parameters that all operations of its path share."""
+
+    method: str
+    path: str
+    definition: Mapping[str, Any] = field(repr=False)
+    shared: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The whole document, decoded."""
+
+    root: Mapping[str, Any] = field(repr=False)
+
+    def operation(self, operation_id: str) -> Operation:
+        """The operation with that id.
+
+        Raises:
+            ToolUnusableError: no operation has that id, or several have it.
+        """
+        items = [(str(path), self.resolved(item)) for path, item in _mapping(self.root, "paths").items()]
+        found = [
+            Operation(method.upper(), path, definition, tuple(_list(item, "parameters")))
+            for path, item in items
+            for method in METHODS
+            if (definition := _mapping(item, method)).get("operationId") == operation_id
+        ]
+        if len(found) != 1:
+            raise ToolUnusableError("the document has no operation with that id" if not found else "the document has that id several times")
+        return found[0]
+
+    def resolved(self, value: Any) -> Mapping[str, Any]:
+        """The target of a reference within the document, or the value itself if it is another mapping, or else an empty mapping.
+
+        Raises:
+            ToolUnusableError: the reference leads out of the document, has no target, or is circular.
+        """
+        for _ in range(MAX_HOPS):
+            if not isinstance(value, Mapping):
+                return {}
+            if "$ref" not in value:
+                return value
+            value = self._found(str(value["$ref"]))
+        raise ToolUnusableError("a reference is circular")
+
+    def _found(self, target: str) -> Any:
+        place: Any = self.root
+        for part in target.split("/")[1:] if target.startswith("#/") else ("",):
+            place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
+        if place is None:
+            raise ToolUnusableError("a reference has no target")
+        return place
+
+
+def read_document(path: Path) -> Document:
+    """The document in a file, JSON or YAML.
+
+    Raises:
+        ServerError: the file cannot be read, is too large, or is not an OpenAPI document.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ServerError(f"the document cannot be read ({type(error).__name__})") from None
+    if len(data) > MAX_BYTES:
+        raise ServerError("the document is too large")
+    try:
+        root = json.loads(data) if data.lstrip()[:1] == b"{" else _yaml(data)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise ServerError(f"the document is neither JSON nor YAML ({type(error).__name__})") from None
+    if not isinstance(root, Mapping) or not str(root.get("openapi", "")).startswith("3."):
+        raise ServerError("the file is not an OpenAPI document of version 3")
+    return Document(root)
+
+
+def _yaml(data: bytes) -> Any:
+    """Load YAML. Aliases are refused: a few lines of them can expand beyond all memory, and documents use references instead. The depth is
+    checked before loading: a few thousand levels would crash the process without an exception.
+
+    Raises:
+        ValueError: the document has aliases, or is too large or nested too deeply.
+    """
+    depth = 0
+    for number, event in enumerate(yaml.parse(data, Loader=_Loader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or number > MAX_TOKENS or depth > MAX_DEPTH:
+            raise ValueError("aliases, or too large or too deep")
+    return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
+
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = value.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Any]:
+    found = value.get(name)
+    return found if isinstance(found, list) else []
+
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+BODY = "body"
+MAX_PARAMETERS = 50
+_TEMPLATE = re.compile(r"\{([^{}/]*)\}")
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*")
+
+
+def offered(document: Document, spec: OpenApiSpec, operation_id: str, name: str) -> Offer:
+    """The operation as a tool with that name.
+
+    Raises:
+        ToolUnusableError: the operation needs something that cannot be provided, or cannot be described to a model.
+    """
+    operation = document.operation(operation_id)
+    description = cleaned(_words(operation.definition), DESCRIPTION_CHARS)
+    if not any(map(str.isalnum, description)):
+        raise ToolUnusableError("it has neither summary nor description, so the model would not know what it is for")
+    gathered = _Arguments(document, _taken_by_operator(document, spec), {each.lower() for each in spec.header_parameters})
+    gathered.parameters(operation)
+    content_type = gathered.body(operation.definition)
+    if not _PLAIN_PATH.fullmatch(operation.path) or set(_TEMPLATE.findall(operation.path)) != gathered.in_path:
+        raise ToolUnusableError("its path and its path parameters do not match")
+    if any(part in (".", "..") for part in operation.path.split("/")) or operation.path.startswith("//"):
+        raise ToolUnusableError("its path has dots or slashes that could change the address")
+    return Offer(
+        name=name,
+        server=spec.name,
+        remote=operation_id,
+        description=description,
+        parameters=gathered.schema(),
+        places=gathered.places,
+        method=operation.method,
+        path=operation.path,
+        content_type=content_type,
+    )
+
+
+class _Arguments:
+    """Collects the arguments that a model may set, under our own names, and their positions in the request."""
+
+    def __init__(self, document: Document, taken: Collection[tuple[str, str]], headers: Collection[str]) -> None:
+        self.places: dict[str, Place] = {}
+        self.in_path: set[str] = set()
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+        self._document = document
+        self._taken = taken
+        self._headers = headers
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of all arguments together, reduced like any other."""
+        whole = {"type": "object", "properties": self._properties, "additionalProperties": False, "required": self._required}
+        return reduced(whole if self._required else {name: value for name, value in whole.items() if name != "required"})
+
+    def parameters(self, operation: Operation) -> None:
+        """Add an operation's parameters. They take precedence over those of the path with the same name and location."""
+        if len(operation.shared) + len(operation.definition.get("parameters") or ()) > MAX_PARAMETERS:
+            raise ToolUnusableError("it has too many parameters")
+        own = operation.definition.get("parameters")
+        found = [self._document.resolved(each) for each in (*operation.shared, *(own if isinstance(own, list) else ()))]
+        for each in {(str(definition.get("in")), str(definition.get("name"))): definition for definition in found}.items():
+            self._parameter(*each)
+
+    def _parameter(self, key: tuple[str, str], definition: Mapping[str, Any]) -> None:
+        part, wire = key
+        is_needed = definition.get("required") is True or part == "path"
+        if (part, wire.lower()) in self._taken:
+            return
+        if not self._may_be_set(part, wire):
+            if is_needed:
+                raise ToolUnusableError(f"it needs a parameter in {cleaned(part, 10)!r} that a model must not set")
+            return
+        name = argument_name(wire, self._properties)
+        if name is None:
+            raise ToolUnusableError("it has a parameter whose name cannot be shown to a model")
+        schema = definition.get("schema")
+        if schema is None:
+            raise ToolUnusableError("it has a parameter without a schema")
+        if part == "path":
+            self.in_path.add(wire)
+        style = definition.get("style") or ("form" if part == "query" else "simple")
+        explode = definition.get("explode", style in ("form", "deepObject"))
+        if style not in ("form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"):
+            raise ToolUnusableError("it has a parameter with an unsupported style")
+        place = Place.model_validate({"part": part, "name": wire, "style": style, "explode": explode is True})
+        self._add(name, {"description": definition.get("description"), **reduced(schema, self._document.root)}, place, is_needed=is_needed)
+
+    def _may_be_set(self, part: str, wire: str) -> bool:
+        if part == "header":
+            return wire.lower() in self._headers and not NEVER_SET.fullmatch(wire)
+        return part in ("path", "query")
+
+    def body(self, definition: Mapping[str, Any]) -> str:
+        """Add the argument ``body``. Returns its content type; empty if there is no body."""
+        body = self._document.resolved(definition.get("requestBody"))
+        content = body.get("content")
+        if not isinstance(content, Mapping) or not content:
+            return ""
+        kind = next((each for each in (JSON, FORM) if each in content), None)
+        if kind is None:
+            if body.get("required") is True:
+                raise ToolUnusableError("it needs a body of an unsupported type")
+            return ""
+        schema = reduced(self._document.resolved(content[kind]).get("schema", True), self._document.root)
+        name = BODY if BODY not in self._properties else "request_body"
+        self._add(name, schema, Place(part="body", name=""), is_needed=body.get("required") is True)
+        return kind
+
+    def _add(self, name: str, schema: dict[str, Any], place: Place, *, is_needed: bool) -> None:
+        self._properties[name] = {key: value for key, value in schema.items() if value is not None}
+        self.places[name] = place
+        if is_needed:
+            self._required.append(name)
+
+
+def _words(definition: Mapping[str, Any]) -> str:
+    parts = [definition.get("summary"), definition.get("description")]
+    sentences = [each.strip() for each in parts if isinstance(each, str) and each.strip()]
+    return " ".join(each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences)
+
+
+def _taken_by_operator(document: Document, spec: OpenApiSpec) -> set[tuple[str, str]]:
+    """The parameters that carry credentials: those that the operator sets, and those that the document declares."""
+    own = {("header", name.lower()) for name in spec.headers} | {("query", name.lower()) for name in spec.query}
+    return own | set(_schemes(document))
+
+
+def _schemes(document: Document) -> Iterator[tuple[str, str]]:
+    components = document.root.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
+    for scheme in schemes.values() if isinstance(schemes, Mapping) else ():
+        definition = document.resolved(scheme)
+        if definition.get("type") == "apiKey":
+            yield str(definition.get("in")), str(definition.get("name")).lower()
+
+
+MAX_ADDRESS = 8000
+MAX_HEADER = 1000
+_DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
+_TIMES_DECODED = 3
+
+
+def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mapping[str, str], query: Mapping[str, str]) -> HttpRequest:
+    """The HTTP request of a call. ``headers`` and ``query``: the operator's, which no argument can replace.
+
+    Raises:
+        ToolError: an argument cannot be sent. The message is for the model.
+    """
+    path, body = offer.path, b""
+    query_pairs: list[tuple[str, str]] = []
+    set_by_model: dict[str, str] = {}
+    for name, value in arguments.items():
+        place = offer.places.get(name)
+        if place is None or (value is None and place.part != "path"):
+            continue
+        if place.part == "path":
+            path = path.replace(f"{{{place.name}}}", _segment(name, value))
+        elif place.part == "query":
+            query_pairs += _pairs(place, value)
+        elif place.part == "header":
+            set_by_model[place.name] = _header(name, value)
+        elif place.part == "body":
+            body = _body(offer.content_type, value)
+    query_string = "&".join(filter(None, (urlencode(query_pairs, quote_via=quote), urlencode(query, quote_via=quote))))
+    address = f"{url.rstrip('/')}{path}" + (f"?{query_string}" if query_string else "")
+    if len(address) > MAX_ADDRESS:
+        raise ToolError("The arguments are too long.")
+    content = {"Content-Type": offer.content_type} if body else {}
+    fixed = {"Accept": f"{JSON}, text/plain;q=0.5", **content, **headers}
+    names = {name.lower() for name in fixed}
+    return HttpRequest(
+        offer.method, address, {**{name: value for name, value in set_by_model.items() if name.lower() not in names}, **fixed}, body
+    )
+
+
+def _segment(name: str, value: Any) -> str:
+    """One segment of the path. Servers and proxies may decode it more than once, so anything that could be decoded to dots is refused."""
+    text = ",".join(map(_text, value)) if isinstance(value, list) else "" if value is None else _text(value)
+    decoded = text
+    for _ in range(_TIMES_DECODED):
+        decoded = unquote(decoded)
+        parts = decoded.replace("\\", "/").split("/")
+        # A semicolon begins parameters of a segment, which some servers drop before they check for dots.
+        if not decoded.isprintable() or any(part.partition(";")[0].strip() in ("", ".", "..") for part in parts):
+            raise ToolError(f"The argument {name} cannot be a part of an address.")
+    return quote(text, safe=",")
+
+
+def _pairs(place: Place, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        if place.style == "deepObject":
+            yield from ((f"{place.name}[{key}]", _text(each)) for key, each in value.items())
+        else:
+            # If it were exploded, the keys would become parameter names, and a model could set any of them.
+            yield place.name, json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, list):
+        if place.explode:
+            yield from ((place.name, _text(each)) for each in value)
+        else:
+            yield place.name, _DELIMITERS.get(place.style, ",").join(map(_text, value))
+    else:
+        yield place.name, _text(value)
+
+
+def _header(name: str, value: Any) -> str:
+    text = ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
+    if len(text) > MAX_HEADER or not text.isascii() or not text.isprintable():
+        raise ToolError(f"The argument {name} cannot be sent as a header.")
+    return text
+
+
+def _body(kind: str, value: Any) -> bytes:
+    if kind == FORM:
+        if not isinstance(value, dict):
+            raise ToolError("The body must be an object.")
+        pairs = [(name, _text(each)) for name, many in value.items() for each in (many if isinstance(many, list) else [many])]
+        return urlencode(pairs).encode()
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return json.dumps(value, ensure_ascii=False)
+
+
+log = logging.getLogger(__name__)
+
+ERROR_CHARS = 500
+_TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml", "application/yaml", "text/yaml")
+
+
+class OpenApiServer:
+    """A ``Server`` that an OpenAPI document describes."""
+
+    def __init__(self, spec: OpenApiSpec) -> None:
+        self._spec = spec
+        self._connections = Connections()
+
+    async def listed(self) -> Listing:
+        """See ``Server``. The document is read in a thread: it may be large."""
+        return await asyncio.to_thread(listed, self._spec)
+
+    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+        """See ``Server``."""
+        spec = self._spec
+        secret = credentials.secrets(spec.headers, spec.query)
+        ask = written(spec.url, offer, arguments, credentials.texts(spec.headers), credentials.texts(spec.query))
+        answer = await self._connections.answer(ask)
+        found = credentials.without(_read(answer), secret)
+        if answer.status in (401, 403) or answer.status >= 500:
+            log.warning("tool server %s answered with status %s", spec.name, answer.status)
+        if answer.status >= 500:
+            raise ServerError(f"the server answered with status {answer.status}")
+        if answer.status >= 400:
+            quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
+            raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
+        return found
+
+    async def close(self) -> None:
+        """See ``Server``."""
+        await self._connections.close()
+
+
+def listed(spec: OpenApiSpec) -> Listing:
+    """The operations that the operator named.
+
+    Raises:
+        ServerError: the document cannot be read.
+    """
+    read = read_document(spec.document)
+    offers: dict[str, Offer] = {}
+    problems: dict[str, str] = {}
+    for operation_id in spec.operations:
+        try:
+            name = tool_name(spec.name, operation_id, {offer.name for offer in offers.values()})
+            offers[operation_id] = offered(read, spec, operation_id, name)
+        except ToolUnusableError as error:
+            problems[operation_id] = str(error)
+    return Listing(offers=offers, problems=problems)
+
+
+def _read(answer: HttpResponse) -> Any:
+    """The server's response, as JSON. HTML pages are refused: a model cannot use them, and they may be sign-in pages."""
+    text = answer.body.decode("utf-8", "replace")
+    if answer.kind == "application/json" or answer.kind.endswith("+json"):
+        try:
+            return json.loads(text) if text.strip() and not answer.is_cut else text
+        except (ValueError, RecursionError):
+            return text
+    if answer.kind in _TEXT or not text:
+        return text
+    if answer.status >= 400:
+        return ""
+    raise ServerError("the server's answer is neither JSON nor text")

@@ -1,0 +1,221 @@
+"""The tool ``python``: runs code in an interpreter that the conversation keeps between calls, and replies with its output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+from uuid import UUID
+
+from chatui.env import environment
+from chatui.tools import execution
+from chatui.tools.file_access import FileNotStoredError, StoredFileInfo, TurnFiles
+from chatui.tools.python import availability
+from chatui.tools.python.data_files import CopiedFiles
+from chatui.tools.python.executors import CodeRequest, Executor, Outcome
+from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
+from chatui.tools.python.launch import MEBIBYTE
+from chatui.tools.python.service import Service
+from chatui.tools.python.sessions import SessionLimits, Sessions
+from chatui.tools.tool import CallingTurn, Tool, ToolError
+
+_SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that control a terminal, or that a database cannot store."""
+DIRECTORY = "/mnt/data"
+
+
+_DIGEST_CHARS = 12
+"""The characters of a file's digest to show: enough to identify the file, at few tokens."""
+_NAME_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class FileResults:
+    """The results for a call's files: those ``stored`` for the person, and those ``left_out``, with the reason for each."""
+
+    stored: tuple[StoredFileInfo, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+def reply(outcome: Outcome, given: FileResults | None = None) -> str:
+    """The output of the code, then notes in brackets."""
+    parts = [
+        _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
+        *_notes(outcome, given or FileResults()),
+    ]
+    return "\n".join(part for part in parts if part) or _SILENT
+
+
+def _notes(outcome: Outcome, given: FileResults) -> list[str]:
+    notes = []
+    listed = {made.name for made in outcome.copied_out.made} | {name for name, _ in given.left_out}
+    if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in listed]:
+        notes.append(f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]")
+    if given.stored:
+        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.stored)
+        notes.append(f"[The person now has these files: {named}]")
+    if given.left_out:
+        named = ", ".join(f"{_NOT_TEXT.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
+        notes.append(f"[The person does not get these files: {named}]")
+    return notes + _notes_on_interpreter(outcome)
+
+
+def _notes_on_interpreter(outcome: Outcome) -> list[str]:
+    notes = []
+    if outcome.not_copied_in:
+        notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_copied_in)}]")
+    if outcome.deleted:
+        notes.append(f"[The person deleted these files, and they are not in {DIRECTORY} any more: {', '.join(outcome.deleted)}]")
+    if outcome.ended:
+        notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
+    elif outcome.copied_in and outcome.is_new:
+        notes.append(
+            f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.copied_in)}]"
+        )
+    elif outcome.copied_in:
+        notes.append(f"[New files from the person in {DIRECTORY}: {', '.join(outcome.copied_in)}]")
+    elif outcome.is_new and outcome.has_failed:
+        notes.append("[This call began with a new interpreter, without the variables and files of earlier calls.]")
+    return notes
+
+
+log = logging.getLogger(__name__)
+
+_CODE = "code"
+_NOTE_CHARS = 1500
+"""The part of a reply that is reserved for notes beside the output."""
+_MIN_SECONDS = 1.0
+_DESCRIPTION = (
+    "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
+    "last expression. Files in /mnt/data go to the person; others belong in /tmp. There is no internet access, and no other programs."
+)
+_SCHEMA = {
+    "type": "object",
+    "properties": {_CODE: {"type": "string", "description": "Python source code"}},
+    "required": [_CODE],
+    "additionalProperties": False,
+}
+
+
+async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
+    """The reply to a call. The settings are checked here again, not only where the tool is offered.
+
+    Raises:
+        ToolError: the code could not be started.
+    """
+    if not availability.is_on():
+        raise ToolError("Python cannot be used at the moment.")
+    env = environment()
+    # The interrupt, which preserves the state, must come before the call's timeout, which does not.
+    seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _MIN_SECONDS)
+    max_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
+    max_bytes = env.file_mb * MEBIBYTE
+    asked = CodeRequest(
+        turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, max_chars, turn.files, env.files_of_answer, max_bytes
+    )
+    outcome = await executor().run(asked)
+    return reply(outcome, await _kept(turn.files, outcome.copied_out) if turn.files else FileResults())
+
+
+async def _kept(files: TurnFiles, copied: CopiedFiles) -> FileResults:
+    """Store the files from the sandbox for the person, as far as the limits allow."""
+    stored: list[StoredFileInfo] = []
+    left_out = list(copied.left_out)
+    for made in copied.made:
+        try:
+            stored.append(await files.store(made))
+        except FileNotStoredError as error:
+            left_out.append((made.name, str(error)))
+    return FileResults(tuple(stored), tuple(left_out))
+
+
+@cache
+def executor() -> Executor:
+    """The executor of this process. It belongs to the event loop of the tools, on which it is created."""
+    env = environment()
+    if env.python_service_url:
+        return Service(env.python_service_url, env.python_service_key)
+    # Some space is left for files that the code creates itself.
+    max_copied_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
+    limits = SessionLimits(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, max_copied_bytes)
+    return Sessions(_start, limits)
+
+
+def forget_from_thread(conversation_id: UUID) -> None:
+    """End the interpreter of a deleted conversation, in this process or at the service.
+
+    Interpreters of other processes end after their idle time.
+    """
+    if _may_be_kept():
+        execution.run_on_tools_loop(_forget([conversation_id]))
+
+
+def forget_and_wait(conversations: Sequence[UUID], seconds: float = 4.0) -> None:
+    """End the interpreters of several deleted conversations, and wait up to ``seconds``: for a process that exits after an erasure."""
+    if conversations and _may_be_kept():
+        try:
+            execution.run_on_tools_loop(_forget(conversations)).result(seconds)
+        except Exception as error:  # noqa: BLE001 - an error here must not stop the erasure
+            log.warning("not every Python session of the erased conversations could be ended at once (%s)", type(error).__name__)
+
+
+def forget_ended_from_thread(conversation_id: UUID) -> None:
+    """End the interpreter for a program's finished conversation, if its code ever ran in this process."""
+    if executor.cache_info().currsize and executor().has(conversation_id):
+        execution.run_on_tools_loop(_forget([conversation_id]))
+
+
+def forget_files_from_thread(conversation_id: UUID, names: Sequence[str]) -> None:
+    """Remove files that a person has deleted from the conversation's interpreter, in this process or at the service."""
+    if _may_be_kept():
+        execution.run_on_tools_loop(_delete_files(conversation_id, tuple(names)))
+
+
+def _may_be_kept() -> bool:
+    """Whether there may be interpreters. A service has those of all processes, so a process that ran no code must notify it, too."""
+    env = environment()
+    return bool(executor.cache_info().currsize) or (bool(env.python_service_url) and availability.RECIPIENT in env.tools)
+
+
+async def _forget(conversations: Sequence[UUID]) -> None:
+    """Run this on the event loop of the tools, to which the executor belongs."""
+    await asyncio.gather(*(executor().forget(each) for each in conversations))
+
+
+async def _delete_files(conversation_id: UUID, names: Sequence[str]) -> None:
+    await executor().delete_files(conversation_id, names)
+
+
+async def _start() -> Interpreter:
+    return await Interpreter.start(availability.launch())
+
+
+def _begin(turn: CallingTurn) -> Callable[[Mapping[str, Any]], Awaitable[str]]:
+    return partial(run, turn)
+
+
+def _without_turn(arguments: Mapping[str, Any]) -> str:
+    raise ToolError("Python can only be used in a conversation.")
+
+
+PYTHON = Tool(
+    "run_python",
+    _DESCRIPTION,
+    _SCHEMA,
+    _without_turn,
+    is_async=True,
+    label="Working something out in Python",
+    source="chatui",
+    recipient="python",
+    code_argument=_CODE,
+    begin=_begin,
+    is_ready=availability.is_on,
+    title="Python",
+    reads_private_data=False,
+    sends_outside=False,
+)

@@ -1,0 +1,143 @@
+"""The offer of a server's tool: its definition for the model, and how a call is sent. The operator confirms its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Collection
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.tools.functions import one_line
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME, TRAINED_NAMES
+
+
+class Place(BaseModel):
+    """Where an argument is sent: the part of the request, and the server's name for the argument."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    part: Literal["path", "query", "header", "body", "arguments"]
+    name: str
+    style: Literal["form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"] = "form"
+    explode: bool = True
+
+
+class Offer(BaseModel):
+    """A server's tool, as it can be offered. ``name``: our name. ``remote``: the server's name. ``method`` and ``path``: of an OpenAPI
+    operation; otherwise empty.
+
+    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by argument name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=f"^{NAME.pattern}$")
+    server: str
+    remote: str
+    description: str = Field(max_length=DESCRIPTION_CHARS)
+    parameters: dict[str, Any]
+    places: dict[str, Place] = Field(default_factory=dict)
+    method: str = ""
+    path: str = ""
+    content_type: str = ""
+
+    def digest(self) -> str:
+        """A digest over everything that the model is shown and everything that affects requests."""
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
+
+    def lines(self) -> list[str]:
+        """The offer as text lines, for people and for comparisons."""
+        return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
+
+
+class Listing(BaseModel):
+    """The offers for the tools that the operator named, and a sentence for each tool that cannot be offered; both by the server's names."""
+
+    model_config = ConfigDict(frozen=True)
+
+    offers: dict[str, Offer] = Field(default_factory=dict)
+    problems: dict[str, str] = Field(default_factory=dict)
+
+
+class ServerError(Exception):
+    """The server is unreachable, or its response is invalid. The text contains no address, no key and nothing from the response."""
+
+
+class Server(Protocol):
+    """A server whose tools are offered. Its methods run on the event loop of the tools."""
+
+    async def listed(self) -> Listing:
+        """The current offers.
+
+        Raises:
+            ServerError: the server is unreachable.
+        """
+        ...
+
+    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+        """The result of a call, as JSON.
+
+        Raises:
+            ServerError: the call failed.
+            ToolError: the server reports an error. The text is for the model.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close its connections and processes."""
+        ...
+
+
+SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
+"""The name of a server, which is the prefix of its tools' names."""
+_MAX_NAME_CHARS = 64
+_HASH = 6
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
+    """The model's name for the tool ``remote`` of ``server``. A name that is too long, or ``taken``, ends in a hash."""
+    own = re.sub(r"[^a-z0-9]+", "_", _HUMP.sub("_", remote).lower()).strip("_")
+    name = f"{server}_{own}"
+    if not own or len(name) > _MAX_NAME_CHARS or name in taken or name in TRAINED_NAMES:
+        suffix = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:_HASH]
+        name = f"{name[: _MAX_NAME_CHARS - _HASH - 1].rstrip('_')}_{suffix}"
+    return name
+
+
+def argument_name(wire: str, taken: Collection[str]) -> str | None:
+    """An argument's name for the model; None if no valid characters are left, or the name is ``taken``."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MAX_NAME_CHARS]
+    if not name or name in taken:
+        return None
+    return name if not name[0].isdigit() else f"n{name}"[:_MAX_NAME_CHARS]
+
+
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Invisible characters, other than format and control characters, which have their own Unicode categories."""
+_NOT_TEXT = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+_MARKS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Variation selectors: a sequence of them can hide arbitrary bytes."""
+_BLANK = frozenset("\n\r\t\u2028\u2029")
+
+
+def cleaned(text: str, max_chars: int) -> str:
+    """The text on one line of at most ``max_chars`` characters, without anything that could end a definition or a message, and without
+    invisible characters.
+    """
+    seen = "".join(char for char in text[: max_chars * 4] if _is_seen(char))
+    line = one_line(_MARKS.sub("", seen))
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def is_clean(text: str, max_chars: int) -> bool:
+    """Whether the text can be used unchanged in a definition. It is quoted there, so it must not contain quotes."""
+    return cleaned(text, max_chars) == text and not set('"\\`') & set(text)
+
+
+def _is_seen(char: str) -> bool:
+    return char in _BLANK or (char not in _INVISIBLE and unicodedata.category(char) not in _NOT_TEXT)

@@ -1,0 +1,293 @@
+"""The tools of other servers in this process: those that the operator named and confirmed, and that have not changed since.
+
+Nothing here waits for a server: definitions are stored when they are confirmed, so a server that is down does not delay the start. A
+server's current tools are checked in the background, and before a call if the last check is old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chatui.env import environment
+from chatui.tools import functions
+from chatui.tools import tool as arguments
+from chatui.tools.execution import tools_loop
+from chatui.tools.mcp.server import McpServer
+from chatui.tools.openapi import OpenApiServer
+from chatui.tools.remote import definition as reading
+from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
+from chatui.tools.remote.exchange import Breaker
+from chatui.tools.remote.offers import Listing, Offer, Server, ServerError
+from chatui.tools.tool import Tool, ToolError, ToolUnusableError
+
+FILE = "confirmed_tools.json"
+_MAX_BYTES = 10_000_000
+
+
+class Confirmation(BaseModel):
+    """An offer as the operator confirmed it, and the time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    offer: Offer
+    digest: str
+    confirmed_at: datetime
+
+
+class Confirmations(BaseModel):
+    """The content of the file. ``tools``: by our names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = Field(1, ge=1, le=1)
+    tools: dict[str, Confirmation] = Field(default_factory=dict)
+
+    def of(self, offer: Offer) -> Confirmation | None:
+        """The confirmation under the name of this offer."""
+        return self.tools.get(offer.name)
+
+    def is_confirmed(self, offer: Offer) -> bool:
+        """Whether exactly this offer was confirmed."""
+        found = self.of(offer)
+        return found is not None and found.digest == offer.digest()
+
+
+class UnreadableError(Exception):
+    """The file of confirmations is damaged. The text is for the operator."""
+
+
+def read(data_dir: Path) -> Confirmations:
+    """The confirmations; none if there is no file yet. Entries that do not match their digest are left out.
+
+    Raises:
+        UnreadableError: the file is damaged.
+    """
+    try:
+        with (data_dir / FILE).open("rb") as file:
+            found = Confirmations.model_validate_json(file.read(_MAX_BYTES))
+    except FileNotFoundError:
+        return Confirmations()
+    except (OSError, ValidationError) as error:
+        raise UnreadableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
+    return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
+
+
+def confirmation_stamp(data_dir: Path) -> tuple[int, int]:
+    """A value that changes whenever the file does."""
+    try:
+        status = (data_dir / FILE).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
+
+
+def write(data_dir: Path, confirmations: Confirmations) -> None:
+    """Replace the file atomically: a process that reads it meanwhile finds either the old one or the new one."""
+    handle, path = tempfile.mkstemp(dir=data_dir, prefix=FILE)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(confirmations.model_dump_json(indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(path).replace(data_dir / FILE)
+    except BaseException:
+        Path(path).unlink(missing_ok=True)
+        raise
+
+
+def confirm(known: Confirmations, offer: Offer) -> Confirmations:
+    """The confirmations with this offer added, replacing any of the same name."""
+    made = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
+    return Confirmations(tools={**known.tools, offer.name: made})
+
+
+log = logging.getLogger(__name__)
+
+LISTED_SECONDS = 300.0
+"""The maximum age of a tool listing when a tool is called."""
+LIST_SECONDS = 20.0
+MAX_CALLS = 20
+"""The most simultaneous calls to one server in one process; others wait, within their time limit."""
+
+
+class ServerConnection:
+    """The connection to a tool server. Use it on the tools' event loop; only ``changed`` may be called in any thread."""
+
+    def __init__(self, spec: ServerSpec, server: Server) -> None:
+        self.spec = spec
+        self._server = server
+        self._breaker = Breaker()
+        self._listing: Listing | None = None
+        self._listed_at = float("-inf")
+        self._is_listing = asyncio.Lock()
+        self._places = asyncio.Semaphore(MAX_CALLS)
+
+    def changed(self, offer: Offer) -> bool:
+        """Whether the server is known to have removed or changed the confirmed offer; False until its tools have been listed."""
+        listing = self._listing
+        return listing is not None and (offer.remote not in listing.offers or listing.offers[offer.remote].digest() != offer.digest())
+
+    async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> Any:
+        """The result of a call, as JSON.
+
+        Raises:
+            ToolError: the call failed. The text is for the model.
+        """
+        try:
+            async with self._places, self._breaker.watching(self.spec.seconds):
+                await self._list_if_old()
+                if self.changed(offer):
+                    raise ToolError("This tool has changed, and cannot be used until the operator confirms it.")
+                return await self._server.call(offer, dict(arguments))
+        except ServerError as error:
+            log.warning("tool server %s: %s", self.spec.name, error)
+            raise ToolError(f"The tool could not be used: {error}.") from None
+
+    async def refresh(self) -> None:
+        """List the server's tools again if the last listing is old. A failure of the server is only logged."""
+        try:
+            async with self._breaker.watching(LIST_SECONDS):
+                await self._list_if_old()
+        except ServerError as error:
+            log.warning("tool server %s: %s", self.spec.name, error)
+
+    async def _list_if_old(self) -> None:
+        async with self._is_listing:
+            if time.monotonic() - self._listed_at < LISTED_SECONDS:
+                return
+            try:
+                async with asyncio.timeout(LIST_SECONDS):
+                    listing = await self._server.listed()
+            except TimeoutError:
+                raise ServerError(f"the server did not list its tools within {LIST_SECONDS:g} seconds") from None
+            self._listing, self._listed_at = listing, time.monotonic()
+
+    async def close(self) -> None:
+        """Close the server's connections and processes."""
+        await self._server.close()
+
+
+_SLACK_SECONDS = 1.0
+"""How much longer a tool's time limit is than its server's, so that a timeout counts as the server's failure."""
+
+
+def tools() -> dict[str, Tool]:
+    """The tools that may be offered now, by name."""
+    path = environment().tools_file
+    if path is None:
+        return {}
+    known = _known(path)
+    return {made.tool.name: made.tool for made in known.made(environment().data_dir) if not made.watched.changed(made.offer)}
+
+
+def refresh_if_due() -> None:
+    """Check for changes of the servers' tools in the background, if the last check is old."""
+    path = environment().tools_file
+    if path is not None:
+        _known(path).refresh_if_due()
+
+
+def server_of(spec: OpenApiSpec | McpSpec) -> Server:
+    """The server that a table in the file describes."""
+    return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerTool:
+    tool: Tool
+    offer: Offer
+    watched: ServerConnection
+
+
+class _ToolServers:
+    """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
+
+    def __init__(self, path: Path) -> None:
+        file = reading.read_file(path)
+        for problem in file.problems:
+            log.error("CHATUI_TOOLS_FILE: %s", problem)
+        self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}
+        self._stamp: tuple[int, int] | None = None
+        self._made: list[_ServerTool] = []
+        self._lock = threading.Lock()
+        self._checked_at = float("-inf")
+
+    def made(self, data_dir: Path) -> list[_ServerTool]:
+        with self._lock:
+            stamp = confirmation_stamp(data_dir)
+            if stamp != self._stamp:
+                self._made, self._stamp = list(self._from(_read(data_dir))), stamp
+            return self._made
+
+    def _from(self, confirmations: Confirmations) -> list[_ServerTool]:
+        found = []
+        for each in confirmations.tools.values():
+            watched = self._servers.get(each.offer.server)
+            if watched is None or each.offer.remote not in _selected(watched):
+                continue
+            try:
+                found.append(_ServerTool(tool_of(each.offer, watched), each.offer, watched))
+            except ToolUnusableError as error:
+                log.error("tool %s is not offered: %s", each.offer.name, error)
+        return found
+
+    def refresh_if_due(self) -> None:
+        if time.monotonic() - self._checked_at < LISTED_SECONDS:
+            return
+        self._checked_at = time.monotonic()
+        for watched in self._servers.values():
+            asyncio.run_coroutine_threadsafe(watched.refresh(), tools_loop())
+
+
+@cache
+def _known(path: Path) -> _ToolServers:
+    return _ToolServers(path)
+
+
+def tool_of(offer: Offer, watched: ServerConnection) -> Tool:
+    """The tool for an offer. Its label is the operator's.
+
+    Raises:
+        ToolUnusableError: the tool cannot be offered.
+    """
+    arguments.fault(offer.parameters, {})
+    label = watched.spec.labels.get(offer.remote) or functions.DEFAULT_LABEL
+    functions.check_label(label, offer.parameters)
+    run: Any = partial(watched.call, offer)
+    return Tool(
+        name=offer.name,
+        description=offer.description,
+        parameters=offer.parameters,
+        run=run,
+        is_async=True,
+        label=label,
+        source=offer.server,
+        seconds=watched.spec.seconds + _SLACK_SECONDS,
+        revision=offer.digest(),
+    )
+
+
+def _selected(watched: ServerConnection) -> list[str]:
+    spec: Any = watched.spec
+    return list(spec.selected)
+
+
+def _read(data_dir: Path) -> Confirmations:
+    try:
+        return read(data_dir)
+    except UnreadableError as error:
+        log.error("no tool of another server is offered: %s", error)
+        return Confirmations()

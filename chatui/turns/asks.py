@@ -1,0 +1,199 @@
+"""A person's request for a turn, from any interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from chatui.accounts.sessions import SignedIn
+from chatui.json_schemas import AnswerFormat
+from chatui.store import transcripts
+from chatui.store.documents import FileUse as FileUse
+from chatui.store.documents import PreparedDocument
+from chatui.tools.tool import Tool
+from chatui.turns.streams.program import ProgramStream
+from renderer.errors import ErrorCode
+
+
+class Kind(StrEnum):
+    """How a request relates to the tree: a new question at the end, a sibling of an old question, a new answer to an old question, or the
+    continuation of an answer."""
+
+    SEND = "send"
+    EDIT = "edit"
+    REGENERATE = "regenerate"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
+
+    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. If ``question`` is set too, its answer
+    continues after the last stored message instead, with the settings of this request. ``choice``: a back end or one of its models; empty
+    for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that are off in a new conversation.
+    ``answer_format``: the required format of the answers in a new conversation. ``temporary``: a new conversation is in no list or folder,
+    and is soon erased. ``files``: those that come with the question; ``documents``: those files, ready to be stored. ``has_own_files``: an
+    edited question has only these files; otherwise it keeps the documents of the old version.
+    """
+
+    kind: Kind
+    client_id: UUID
+    effort: str
+    conversation: UUID | None = None
+    question: object | None = None
+    continued_turn: object | None = None
+    choice: str | None = None
+    folder: UUID | None = None
+    tools_off: frozenset[str] = frozenset()
+    answer_format: AnswerFormat | None = None
+    temporary: bool = False
+    files: tuple[FileUse, ...] = ()
+    has_own_files: bool = False
+    documents: tuple[PreparedDocument, ...] = field(default=(), repr=False)
+    text: str = field(default="", repr=False)
+    session: SignedIn | None = field(default=None, repr=False)
+    """If set, checked again when the turn is stored."""
+    language: str = ""
+    """The language of the asking page."""
+    is_queued: bool = False
+    """There may be no slot for the turn when it is launched, so its row says from the start that it waits."""
+    key: UUID | None = None
+    """The API key with which a program asks."""
+    tokens_before: int = 0
+    """The approximate token count of a program's messages other than its question."""
+
+
+class AskRefusedError(Exception):
+    """The request was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends (None:
+    no limit is reached, or it ends with an answer)."""
+
+    def __init__(self, code: ErrorCode, until: datetime | None = None) -> None:
+        super().__init__(code.value)
+        self.code = code
+        self.until = until
+
+
+FUNCTIONS = "functions."
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """``functions``: the program's functions that may be called, by the name that the model reads. ``names``: the program's own names for
+    all functions that it sent, by the name that the model reads.
+
+    ``own_tools``: names of the product's tools. ``must_call``: an answer without a call does not count. ``is_parallel``: several calls may
+    be made at once. ``max_calls``: limit for the calls in the whole answer, to functions and tools; None for the operator's limit.
+    """
+
+    functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
+    names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    own_tools: frozenset[str] = frozenset()
+    must_call: bool = False
+    is_parallel: bool = True
+    max_calls: int | None = None
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        """The recipients in calls to the program's functions."""
+        return frozenset(f"{FUNCTIONS}{name}" for name in self.functions)
+
+    @property
+    def words(self) -> str:
+        """Extra instructions for the model, because not every server can force a call."""
+        if not self.must_call:
+            return ""
+        named = f"the function `{next(iter(self.functions))}`" if len(self.functions) == 1 else "one of the functions"
+        return f"Do not answer before you have called {named}. Your next message after thinking must be the call."
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierMessage:
+    """A message before the question, as the program sends it: a person's, an answer, or a preamble. ``sealed``: a token in place of a text,
+    possibly from this server (``chatui.turns.sealed``). ``is_thought``: reasoning, which comes only out of such a token. ``is_compacted``:
+    the token, or the text that came out of it, summarizes a whole conversation."""
+
+    text: str = field(repr=False)
+    is_person: bool = False
+    is_preamble: bool = False
+    is_thought: bool = False
+    sealed: str = field(default="", repr=False)
+    is_compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCall:
+    """A call to one of its functions, as the program sends it. ``function``: the name that the model reads; ``arguments``: JSON."""
+
+    call_id: str
+    function: str
+    arguments: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierReply:
+    """The reply of one of the program's functions. ``call_id``: that of an earlier call here, or in the answer that the program continues
+    from."""
+
+    call_id: str
+    output: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramAsk:
+    """A program's request. ``id`` becomes the answer's id. ``previous``: the answer that it continues from; ``before`` then follows it.
+
+    ``question`` None: the last messages are function replies, and the answer continues after them. ``continue_after``: the message after
+    which it then continues, once that is stored.
+
+    ``standing_instructions``: the text of its system and developer messages, which also apply to later turns, unlike ``instructions``.
+    ``sampling``: ``temperature`` and ``top_p``. ``is_kept``: whether the turn stays stored after the answer. ``reads_all``: whether it may
+    also continue from answers of its owner's other keys. ``settings_as_sent``: its settings in the format of its API.
+    """
+
+    id: UUID
+    key_id: UUID
+    question: str | None = field(repr=False)
+    stream: ProgramStream = field(repr=False)
+    choice: str
+    effort: str = "medium"
+    before: tuple[EarlierMessage | EarlierCall | EarlierReply, ...] = field(default=(), repr=False)
+    offer: Offer = field(default_factory=Offer, repr=False)
+    continue_after: UUID | None = None
+    previous: UUID | None = None
+    instructions: str = field(default="", repr=False)
+    standing_instructions: str = field(default="", repr=False)
+    max_tokens: int | None = None
+    answer_format: AnswerFormat | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    must_fit: bool = True
+    is_kept: bool = True
+    reads_all: bool = False
+    settings_as_sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def only_key(self) -> UUID | None:
+        """The key whose answers it may continue from; None for all keys of its owner."""
+        return None if self.reads_all else self.key_id
+
+    @property
+    def all_instructions(self) -> str:
+        """All of the program's instructions for the model."""
+        return "\n\n".join(filter(None, (self.standing_instructions, self.instructions, self.offer.words)))
+
+
+def storable(value: Any) -> Any:
+    """The JSON value without characters that cannot be stored or sent."""
+    match value:
+        case str():
+            return transcripts.storable(value)
+        case list():
+            return [storable(item) for item in value]
+        case dict():
+            return {transcripts.storable(name): storable(item) for name, item in value.items()}
+        case _:
+            return value

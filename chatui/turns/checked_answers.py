@@ -1,0 +1,126 @@
+"""Validates each answer against the required format when it ends, and lets the model retry once.
+
+Events pass through here on their way from a sampling to the turn, so that an invalid answer is withdrawn before it counts as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from chatui import json_schemas as answer_format
+from chatui import prompts
+from chatui.backends.base import SampleRequest
+from chatui.json_schemas import AnswerFormat
+from chatui.models.turn import TurnState
+from chatui.turns.ledger import Job, Outcome
+from chatui.turns.start import Started
+from renderer import history
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import ANSWER, PREAMBLE, is_answer
+from renderer.frames import Frame, Header, Role
+
+JSON = "json"
+
+
+def format_of(started: Started) -> AnswerFormat | None:
+    """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
+    if started.program is not None:
+        return started.program.answer_format
+    return answer_format.from_stored(started.turn.conversation.answer_format)
+
+
+class CheckedAnswers:
+    """Checks the answers of one turn. ``feed`` takes the model's events, ``follow`` returns the next request, ``verdict`` the outcome.
+
+    A person sees the answer grow. If the first answer is invalid, it disappears; an invalid second answer stays, with a sentence that says
+    so. A program gets a complete valid answer, or none.
+    """
+
+    def __init__(self, wanted: AnswerFormat | None, job: Job, take: Callable[[RawEvent], None], *, for_program: bool) -> None:
+        """``take`` is called with the events to pass on."""
+        self.wanted = wanted
+        # Part of a text matches no schema, so the continuation of a cut answer is only marked as JSON, and not checked.
+        self._checks = wanted is not None and (job.cut_answer is None or not job.cut_answer.body)
+        self._job = job
+        self._take = take
+        self._for_program = for_program
+        self._body: list[str] | None = None
+        self._buffered: list[RawEvent] = []
+        self._fault: tuple[str, str] | None = None
+        self._has_retried = False
+
+    @property
+    def requested(self) -> AnswerFormat | None:
+        """The format that requests ask for; None if the answers are not checked."""
+        return self.wanted if self._checks else None
+
+    def feed(self, event: RawEvent) -> None:
+        """Take the next event of a sampling."""
+        if self.wanted is None:
+            self._take(event)
+            return
+        match event:
+            case FrameOpened(header=header) if is_answer(header):
+                event = replace(event, header=replace(header, constrain=JSON))
+                self._body = [] if self._checks else None
+            case FrameText(text=text) if self._body is not None:
+                self._body.append(text)
+            case FrameWithdrawn():
+                self._body = None
+            case FrameClosed() if self._body is not None:
+                self._close(event, "".join(self._body))
+                return
+        self._forward(event)
+
+    def follow(self, request: SampleRequest, written: Sequence[Frame], *, is_over: bool) -> SampleRequest | None:
+        """The next request if the answer that has just ended is invalid; None if it is valid, or was the second try.
+
+        ``written``: the frames of the turn so far, without that answer, which is hidden. ``is_over``: calls were handed back to the
+        program, which will send the replies in another request; the answer next to them stays hidden, and the calls are the turn's result.
+        """
+        if is_over:
+            self._fault = None
+        if self._fault is None or self._has_retried:
+            return None
+        fault, body = self._fault
+        self._fault, self._has_retried = None, True
+        message = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
+        frames = history.frames_for_prompt((*self._job.frames, *written, Frame(ANSWER, body)))
+        return replace(request, frames=(*frames, Frame(Header(Role.USER), message)), tools=(), given_back={}, cut_answer=None)
+
+    def verdict(self, outcome: Outcome) -> Outcome:
+        """The outcome of the turn, given the ``outcome`` of its samplings."""
+        if self._fault is None or outcome.state is TurnState.INCOMPLETE:
+            return outcome
+        return Outcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
+
+    def _close(self, closed: FrameClosed, body: str) -> None:
+        self._body = None
+        fault = None
+        if self.wanted is not None and closed.terminator is not None and closed.error is None and not closed.is_preamble_after_all:
+            fault = self.wanted.fault(body)
+        self._fault = None if fault is None else (fault, body)
+        if fault is not None:
+            closed = replace(closed, error=Code.BODY_CONSTRAINT_VIOLATION)
+            if self._for_program or not self._has_retried:
+                self._forward(FrameWithdrawn())
+        if closed.is_preamble_after_all and self._buffered:
+            # The buffered frame gets the right header from the start.
+            self._buffered[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
+        self._release()
+        self._take(closed)
+
+    def _forward(self, event: RawEvent) -> None:
+        """Pass the event on to the turn. A program's answer is buffered until it has been checked."""
+        if self._for_program and self._body is not None:
+            self._buffered.append(event)
+            return
+        self._release()
+        self._take(event)
+
+    def _release(self) -> None:
+        buffered, self._buffered = self._buffered, []
+        for event in buffered:
+            self._take(event)

@@ -1,0 +1,163 @@
+"""Logs the end of a turn for the operator, and updates the metrics, without content."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+
+from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
+from chatui.models.message import Message
+from chatui.models.turn import TurnState
+from chatui.observability import measures, spans
+from chatui.observability.error_reports import log_without_content
+from chatui.turns import ledger
+from chatui.turns import statements as ending
+from chatui.turns.calls.requested import HandingBack
+from chatui.turns.frame_recorder import FrameRecorder, LastFrames
+from chatui.turns.ledger import Account, Job, LeaseLostError, Outcome
+from chatui.turns.sampling import Sampling
+from chatui.usage import settling
+from renderer.errors import Code
+
+log = logging.getLogger(__name__)
+
+
+def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) -> None:
+    """Log the end and count it. Both name the back end as the operator does; neither contains text from a server."""
+    code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
+    measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
+    measures.TURN_SECONDS.labels(account.backend).observe(seconds)
+    for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
+        measures.TOKENS.labels(account.backend, direction).inc(count or 0)
+    spans.current().set_attributes(
+        backend=account.backend,
+        state=outcome.state.value,
+        code=code,
+        input_tokens=account.input_tokens,
+        output_tokens=account.output_tokens,
+    )
+    log.info(
+        "turn ended",
+        extra={
+            "turn": str(job.turn_id),
+            "backend": account.backend,
+            "state": outcome.state.value,
+            "code": code,
+            "cause": outcome.cause,
+            "seconds": seconds,
+            "input_tokens": account.input_tokens,
+            "output_tokens": account.output_tokens,
+        },
+    )
+
+
+T = TypeVar("T")
+
+
+class Write(Protocol):
+    """Runs work in the writer, in a transaction."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
+        """The result of the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a turn ends. ``has_pieces`` is called last, when no more pieces can be written."""
+
+    job: Job
+    outcome: Outcome
+    account: Account
+    has_pieces: Callable[[], bool]
+
+    def store(self, last: LastFrames | None) -> Sequence[Message]:
+        """Store the ``last`` frames, if there are any, and end the turn. Run it in the writer. Returns the frames' messages; none if an
+        earlier commit, whose result was lost, has already done it all.
+
+        Raises:
+            LeaseLostError: the turn is no longer ours. Nothing is stored.
+        """
+        try:
+            stored = self._store_frames(last) if last is not None else ()
+        except LeaseLostError:
+            if not self._is_stored:
+                raise
+            return ()
+        if not ledger.finish(self.job, self.outcome, self.account, has_pieces=self.has_pieces) and not self._is_stored:
+            raise LeaseLostError
+        return stored
+
+    @property
+    def _is_stored(self) -> bool:
+        """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
+        return ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at)
+
+    def _store_frames(self, last: LastFrames) -> Sequence[Message]:
+        if self.job.asked.reserved_tokens is not None:
+            # The same lock order as for a new question, which locks the person's usage count before the open branch.
+            settling.lock_counters([self.job.asked_by_id])
+        return ledger.store_frames(self.job, last.parents, last.written)
+
+
+async def store(end: End, last: LastFrames, write: Write) -> tuple[Sequence[Message], Exception | None]:
+    """Store the last frames and the end. Returns the messages, and the error if the frames cannot be stored; then the end is not stored.
+
+    If storing both at once fails, the frames are stored first, on their own, so that an end that cannot be stored does not lose them.
+
+    Raises:
+        LeaseLostError: the turn is no longer ours.
+    """
+    try:
+        return await write(partial(end.store, last)), None
+    except LeaseLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the error, the frames get a second try
+        log_without_content(log, end.job.turn_id, error)
+    try:
+        stored = await write(partial(ledger.store_frames, end.job, last.parents, last.written))
+    except LeaseLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - returned to the caller
+        return (), error
+    await write(partial(end.store, None))
+    return stored, None
+
+
+PROCESS_ENDED = "the chat server's process ended"
+"""The cause, for admins, of turns that were cut off with their process."""
+
+
+def verdict(sampling: Sampling, frames: FrameRecorder, handing: HandingBack) -> Outcome:
+    """The outcome of a turn whose last sample ended without an error."""
+    if sampling.end_reason is EndReason.LENGTH:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
+    if sampling.end_reason is EndReason.CONTENT_FILTER:
+        return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
+    if frames.waits_for_tool:
+        return Outcome(TurnState.COMPLETED) if handing.has_handed_back else Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+    if handing.misses_call(frames.written):
+        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+    if frames.has_answer:
+        return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
+    if frames.is_withheld:
+        return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
+    if sampling.end_reason is EndReason.TOOL_CALLS:
+        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+    return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
+
+
+def _nothing_more(frames: FrameRecorder) -> ProductCode:
+    if frames.continues_text:
+        return ProductCode.NO_MORE
+    return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER
+
+
+def failed_by(error: BackendError) -> Outcome:
+    """The outcome for a model server's failure."""
+    wait = None if error.retry_after is None else math.ceil(error.retry_after)
+    return Outcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)

@@ -1,1 +1,0 @@
-"""The start of a turn: its first request, documents and reservations."""

@@ -1,1 +1,0 @@
-"""Loads what a turn needs before its model is asked."""

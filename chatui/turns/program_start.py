@@ -1,0 +1,293 @@
+"""Starts the turn of a program. The earlier messages are stored first, in the same transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID, uuid4
+
+from django.utils import timezone
+
+from chatui.backends.context_window import weight
+from chatui.instructions import instructions_for
+from chatui.models.conversation import Conversation
+from chatui.models.message import Author, Message
+from chatui.models.programs import ProgramAnswer
+from chatui.models.turn import Turn, TurnState
+from chatui.models.user import User
+from chatui.permissions import programs as own_answers
+from chatui.prompts import notes_message, notes_of
+from chatui.store import transcripts
+from chatui.turns import sealed as tokens
+from chatui.turns import start
+from chatui.turns import statements as asking
+from chatui.turns.asks import FUNCTIONS, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
+from chatui.turns.calls.requested import unanswered
+from chatui.turns.sealed import Purpose
+from chatui.turns.start import Ask, Kind, NewConversation, Started, first_title
+from renderer.frame_kinds import ANALYSIS, ANSWER, NOTES, PREAMBLE
+from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Intent, Role, Terminator
+
+Each = EarlierMessage | EarlierCall | EarlierReply
+
+
+class UnknownCallError(Exception):
+    """A program sent the reply of a function, but no call is waiting for it."""
+
+
+def calls_of(turn: Turn) -> dict[str, Header]:
+    """The calls in a turn that its program must carry out, by id."""
+    frames = [transcripts.frame_of(message) for message in transcripts.of_turn(turn)]
+    # A call whose text was removed is left out of the prompt, and so is the reply to it.
+    known = (frame.header for frame in unanswered(frames) if frame.header.intent != Intent.DEBUG)
+    return {header.call_id: header for header in known if header.call_id}
+
+
+def store(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]], turn: Turn | None = None) -> Message | None:
+    """Append frames to the open branch in one go: one by one, thousands of them would block all other writes of the process, and other
+    turns would lose their leases. Returns the last message of the branch."""
+    leaf = transcripts.active_leaf(conversation, person)
+    metadata = transcripts.FrameMetadata(turn_id=turn.pk if turn else None)
+    return _append(conversation, person, leaf, [(frame, author, metadata) for frame, author in frames])
+
+
+def store_first(conversation: Conversation, person: User, frames: Sequence[tuple[Frame, Author]]) -> Message | None:
+    """As ``store``, for an empty conversation."""
+    return _append(conversation, person, None, [(frame, author, transcripts.FrameMetadata()) for frame, author in frames])
+
+
+def _append(
+    conversation: Conversation, person: User, leaf: Message | None, frames: Sequence[tuple[Frame, Author, transcripts.FrameMetadata]]
+) -> Message | None:
+    if frames:
+        leaf = transcripts.append_chain(conversation, leaf, frames)
+        transcripts.activate(conversation, person, leaf)
+    return leaf
+
+
+def frames_of(messages: Iterable[Each], waiting: Mapping[str, Header]) -> Iterator[tuple[Frame, Author]]:
+    """The frames of earlier messages. ``waiting``: earlier calls that still wait for a reply, by id.
+
+    A call id that is used a second time is replaced, in the call and in its reply: some programs restart their numbering in each answer.
+
+    Raises:
+        UnknownCallError: a reply belongs to no call.
+    """
+    open_calls, used = dict(waiting), set(waiting)
+    for each in messages:
+        match each:
+            case EarlierMessage():
+                yield _message(each)
+            case EarlierCall(call_id=call_id) if call_id in waiting and call_id in open_calls:
+                continue  # repeated next to its reply; it is already stored
+            case EarlierCall(call_id=call_id):
+                header = _call_header(each, _unused(call_id, used))
+                used.add(header.call_id or "")
+                open_calls[call_id] = header
+                yield Frame(header, transcripts.storable(each.arguments), Terminator.CALL), Author.IMPORT
+            case EarlierReply(call_id=call_id, output=output):
+                if (call := open_calls.pop(call_id, None)) is None:
+                    raise UnknownCallError
+                yield Frame(_reply_header(call), transcripts.storable(output)), Author.IMPORT
+
+
+def _message(message: EarlierMessage) -> tuple[Frame, Author]:
+    text = transcripts.storable(message.text)
+    if message.is_person:
+        return Frame(Header(Role.USER), text), Author.PERSON
+    if message.is_compacted:
+        # A message in the person's role cannot override the operator's instructions, whatever it contains. A model wrote it, so it must not
+        # count as a person's question, become the title, or supply addresses that tools may open; it was sealed, so nobody reads it here.
+        return Frame(NOTES, text), Author.IMPORT
+    if message.is_thought:
+        return Frame(ANALYSIS, text), Author.IMPORT
+    # Only the program says that a model wrote this; nothing here can verify it.
+    return Frame(PREAMBLE if message.is_preamble else ANSWER, text), Author.IMPORT
+
+
+def _unused(call_id: str, used: set[str]) -> str:
+    return call_id if HEADER_VALUE.fullmatch(call_id) and call_id not in used else f"call_{uuid4().hex}"
+
+
+def _call_header(call: EarlierCall, call_id: str) -> Header:
+    recipient = f"{FUNCTIONS}{call.function}"
+    constrain = "json" if _is_object(call.arguments) else None
+    return Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain=constrain)
+
+
+def _reply_header(call: Header) -> Header:
+    return Header(Role.TOOL, Channel.COMMENTARY, recipient=Role.ASSISTANT.value, call_id=call.call_id, name=call.recipient)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+class UnreadableSummaryError(Exception):
+    """A compacted conversation was not sealed here for this person, or its token has expired. Without it the model has no context."""
+
+
+def unsealed(person: User, message: EarlierMessage) -> tuple[EarlierMessage, ...]:
+    """The messages that a token contains. Reasoning that was sealed for somebody else, elsewhere or too long ago yields none.
+
+    Raises:
+        UnreadableSummaryError: a compacted conversation cannot be unsealed.
+    """
+    if not message.is_compacted:
+        return tuple(EarlierMessage(text, is_thought=True) for text in tokens.unseal(person.pk, Purpose.REASONING, message.sealed))
+    texts = tokens.unseal(person.pk, Purpose.COMPACTION, message.sealed)
+    if not texts:
+        raise UnreadableSummaryError
+    return tuple(EarlierMessage(notes_message(text), is_compacted=True) for text in texts)
+
+
+def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[str]:
+    """The notes before one of this person's stored answers, sealed again, so that no program reads them. ``only_key``: see
+    ``own_answers.answer_of``.
+
+    Raises:
+        NotFoundError: the person has no such answer.
+    """
+    turn = own_answers.answer_of(person, answer_id, only_key).turn
+    before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)
+    frames = [transcripts.frame_of(message) for message in (*before, *transcripts.of_turn(turn))]
+    notes = [notes_of(frame.body) for frame in frames if frame.header == NOTES]
+    return [token for text in notes if (token := tokens.seal(person.pk, Purpose.COMPACTION, [text])) is not None]
+
+
+class NotStoredError(Exception):
+    """A request that must not be stored cannot continue from a stored answer."""
+
+
+class StillRunningError(Exception):
+    """The answer that the program wants to continue from is still being written."""
+
+
+def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
+    """Store the program's messages and create the turn. Call inside a transaction; safe to run twice.
+
+    Raises:
+        NotFoundError: this person has no such previous answer.
+        NotStoredError: the request must not be stored, but continues from a stored answer.
+        StillRunningError: the previous answer is still being written.
+        UnknownCallError: there is a reply without a call, or no question at all.
+        AskRefusedError, IntegrityError: as ``start.start``.
+    """
+    if asking.was_asked(person, asked.id):
+        twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
+        place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
+        return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
+    asked, previous = _with_previous(person, _unsealed(person, asked))
+    conversation = _conversation(person, asked, previous)
+    earlier = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
+    leaf = (store_first if previous is None else store)(conversation, person, earlier.before)
+    key = asking.existing_key(asked.key_id)
+    ask = _ask(asked, conversation, leaf, previous if not earlier.before else None)
+    tokens = sum(weight(frame.body) for frame, _ in (*earlier.before, *earlier.after))
+    created = NewConversation(conversation, is_empty=not earlier.before) if previous is None else None
+    started = start.start(person, replace(ask, key=key, tokens_before=int(tokens)), lease_owner, created)
+    place = store(conversation, person, earlier.after, started.turn) if earlier.after else None
+    answer = ProgramAnswer(
+        pk=asked.id,
+        turn=started.turn,
+        key_id=key,
+        is_kept=asked.is_kept,
+        orders=asked.standing_instructions,
+        given=dict(asked.settings_as_sent),
+    )
+    asking.PROGRAM_ANSWERS.run([answer])
+    if previous is not None:
+        # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
+        Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
+    return replace(started, program=replace(asked, continue_after=place.pk if place else None))
+
+
+def _unsealed(person: User, asked: ProgramAsk) -> ProgramAsk:
+    """The request with its sealed messages opened. Sealed reasoning that is not this person's, or too old, is left out."""
+    return replace(
+        asked,
+        before=tuple(
+            each
+            for message in asked.before
+            for each in (unsealed(person, message) if isinstance(message, EarlierMessage) and message.sealed else (message,))
+        ),
+    )
+
+
+_QUESTION = Header(Role.USER)
+_WITH = ("conversation", "question", "continued_message", "asked_by")
+
+
+def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
+    """The request, including the standing instructions of earlier turns, and the turn that it continues from."""
+    if asked.previous is None:
+        return asked, None
+    if not asked.is_kept:
+        raise NotStoredError
+    previous = own_answers.answer_of(person, asked.previous, asked.only_key)
+    if previous.turn.state == TurnState.RUNNING:
+        raise StillRunningError
+    return replace(asked, standing_instructions="\n\n".join(filter(None, (previous.orders, asked.standing_instructions)))), previous.turn
+
+
+def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
+    """The conversation, with its open branch ending at the message after which the program continues."""
+    if previous is None:
+        questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
+        title = first_title(transcripts.storable(next(questions, asked.question or "")))
+        row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
+        asking.CONVERSATIONS.run([row])
+        return row
+    transcripts.activate(previous.conversation, person, _last_of(previous))
+    return previous.conversation
+
+
+def _last_of(turn: Turn) -> Message:
+    return next(reversed(transcripts.of_turn(turn)), turn.question)
+
+
+def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
+    """The request for the turn. Without a question it continues the last one: that of ``continued``, otherwise ``leaf``."""
+    if asked.question is not None:
+        return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
+    question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
+    turn = continued.pk if continued else None
+    return Ask(Kind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
+
+
+@dataclass(frozen=True, slots=True)
+class _EarlierFrames:
+    """``before``: the frames up to the question, which is not one of them if the program sent it separately. ``after``: the frames after
+    the question, which are already part of the answer: calls of the program's functions and their replies."""
+
+    before: Sequence[tuple[Frame, Author]] = field(repr=False)
+    after: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
+
+
+def _earlier_frames(asked: ProgramAsk, previous: Turn | None, operators: str) -> _EarlierFrames:
+    """The instructions, stored only as a record (``operators``: the operator's), and the earlier messages.
+
+    Raises:
+        UnknownCallError: there is a reply without a call, or no question at all.
+    """
+    instructions = list(_instruction_frames(asked, operators))
+    frames = list(frames_of(asked.before, calls_of(previous) if previous else {}))
+    if asked.question is not None:
+        return _EarlierFrames([*instructions, *frames])
+    asked_at = max((place for place, (frame, _) in enumerate(frames) if frame.header == _QUESTION), default=-1)
+    if asked_at >= 0:
+        return _EarlierFrames([*instructions, *frames[: asked_at + 1]], frames[asked_at + 1 :])
+    if previous is None:
+        raise UnknownCallError
+    return _EarlierFrames([], [*instructions, *frames])
+
+
+def _instruction_frames(asked: ProgramAsk, operators: str) -> Iterator[tuple[Frame, Author]]:
+    if operators:
+        yield Frame(Header(Role.DEVELOPER), operators), Author.PRODUCT
+    if asked.all_instructions:
+        yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.all_instructions)), Author.PERSON

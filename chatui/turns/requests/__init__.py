@@ -1,1 +1,0 @@
-"""The input of a turn, from a person or a program."""

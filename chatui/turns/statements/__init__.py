@@ -1,1 +1,0 @@
-"""The compiled SQL statements that every turn uses."""

@@ -1,1 +1,0 @@
-"""Structured output: answers that must have a required format."""

@@ -1,1 +1,0 @@
-"""Reasoning summaries of a running turn."""

@@ -1,1 +1,0 @@
-"""Temporary conversations: erasing them, or keeping one."""

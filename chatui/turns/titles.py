@@ -1,0 +1,267 @@
+"""Requests titles one after another, in background tasks that delay no answer.
+
+Titles have the lowest priority. A title is requested only while a slot is spare, and is abandoned when an answer needs the slot; the
+conversation then keeps the start of its question as its title.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from chatui import prompts
+from chatui.backends.base import BackendError, SampleRequest
+from chatui.backends.spec import split_choice
+from chatui.database.writer import writer
+from chatui.display import conversation_list as list_events
+from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models.conversation import Conversation
+from chatui.models.usage import UsageKind
+from chatui.store import search_index, transcripts
+from chatui.turns import sampling as own_requests
+from chatui.turns.slots import NoSpareSlotError, slots
+from chatui.turns.start import Started, first_title
+from chatui.usage import limits as periods
+from chatui.usage import settling as posting
+from chatui.usage.counting import Attribution, Charge, Spent
+from chatui.wire import bus as groups
+from chatui.wire.bus import bus
+from renderer.frame_kinds import is_answer
+from renderer.frames import Frame, Header, Role
+from renderer.gate import Audience, VisibleText, show, visible
+from renderer.summary.disguises import folded, has_invisible_characters
+
+
+def keep(row: Conversation, title: str) -> bool:
+    """Store the title, unless the conversation was renamed or deleted since ``row`` was read. Returns whether it is stored.
+
+    Takes two statements; the second makes the title searchable, like one that the owner wrote. Safe to run twice.
+    """
+    unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
+    if not unchanged.update(title=title):
+        return False
+    search_index.put_first_title(row, transcripts.own_words(title))
+    return True
+
+
+MAX_QUESTION_CHARS = 2_000
+MAX_ANSWER_CHARS = 2_000
+MAX_TOKENS = 400
+"""A title has about ten tokens; the rest is for a model that thinks first. If it needs more, there is no title."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstExchange:
+    """The first question of a conversation, with its answer. ``row``: the conversation as it was when the turn began."""
+
+    row: Conversation
+    question: VisibleText = field(repr=False)
+    answer: VisibleText = field(repr=False)
+
+    def request(self, model: str | None) -> SampleRequest:
+        """The request for a title. It contains neither the operator's instructions nor any hidden text."""
+        asked = f"## Question\n\n{self.question[:MAX_QUESTION_CHARS]}\n\n## Answer\n\n{self.answer[:MAX_ANSWER_CHARS]}"
+        frames = (Frame(Header(Role.DEVELOPER), prompts.read("title")), Frame(Header(Role.USER), asked))
+        return SampleRequest(frames, model=model, effort="low", max_tokens=MAX_TOKENS)
+
+
+def untitled(started: Started, written: Iterable[Frame]) -> FirstExchange | None:
+    """The exchange of an ended turn that wrote these frames, if its conversation needs a title: the turn answered the first question, and
+    the title is still the start of that question. Reads nothing from the database.
+
+    Titles by a person, of an import, or already written by a model stay.
+    """
+    row = started.turn.conversation
+    if started.after is not None or row.title_is_custom or row.imported_at is not None or row.temporary_until is not None:
+        return None
+    question = transcripts.frame_of(started.turn.question)
+    answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]
+    if not answers or row.title != first_title(question.body):
+        return None
+    return FirstExchange(row, show(question, Audience.END_USER), show(answers[-1], Audience.END_USER))
+
+
+MAX_CHARS = 60
+MAX_WORDS = 8
+_MAX_REPLY_CHARS = 400
+_MIN_LETTERS = 2
+
+# Scripts that need joiners between letters keep them; ``has_invisible_characters`` rejects joiners anywhere else.
+_JOINERS = "\u200c\u200d"
+_LABEL = re.compile(
+    r"\A(?:(?:chat |conversation )?title|titel|titre|t[i\u00ed]tulo|titolo|tytu\u0142"
+    r"|\u0437\u0430\u0433\u043e\u043b\u043e\u0432\u043e\u043a|\u6807\u9898|\u6a19\u984c|\u30bf\u30a4\u30c8\u30eb|\uc81c\ubaa9)"
+    r"\s*[:\uff1a]\s*",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\A(?:[-*+\u2022\u2013>]|\d{1,2}[.)]|#{1,6})\s+")
+_EMPHASIS = re.compile(r"\*+|~~|`+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)")
+_QUOTES = "\"'\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f\u300a\u300b"
+_ENDINGS = " .,;:\u3002\uff0c\uff1b\uff1a"
+
+_MARKERS = re.compile(
+    r"[<>|{}\[\]\\]|\b[a-z][a-z0-9+.-]*:(?=\S)|\bwww\.|\w@\w|\w\.\w+/|\w\.(?:com|org|net|info|biz|io|dev|app|xyz|co|me)\b"
+    r"|(?:\d[ ()/.-]{0,2}){9}|assistant ?(?:final|analysis|commentary)|\b(?:analysis|final|commentary) ?(?:channel|message)"
+)
+# How reasoning, or a sentence addressed to the reader, begins. "World War I" and "Where do I start" do not begin like this.
+_BEGINS = re.compile(
+    r"(?:i|i'm|i'll|i've|i'd|we|we're|we'll|let me|let's|let us|lets|here is|here are|here's|sure|okay|ok|hmm+|sorry|please|certainly"
+    r"|wait|maybe|perhaps|probably"
+    r"|(?:the )?asker|needs? to|must not|should not|(?:the )?policy (?:forbids|prohibits|allows|requires|says)"
+    r"|(?:the )?system (?:prompt|message)|(?:the )?developer message"
+    r"|of course|absolutely|you|your title|this (?:is|conversation|title)|the (?:question|answer|conversation|title) (?:is|asks|was|says)"
+    r"|ich|wir|hier ist|gerne|bitte|tut mir|je|j'ai|nous|voici|desole|yo|nosotros|aqui (?:esta|tienes)|claro|lo siento|noi|ecco|scusa"
+    r"|\u044f|\u043c\u044b|\u0432\u043e\u0442)(?![\w/-])"
+    r"|\u6211|\u597d\u7684|\u62b1\u6b49|\u7528\u6237|\u7528\u6236|\u30e6\u30fc\u30b6\u30fc|\uc0ac\uc6a9\uc790"
+)
+_HOLDS = re.compile(
+    r"\busers? (?:asks?|asked|wants?|wanted|says?|said|is|has|needs?|greets?|requests?|requested|seems|writes?|wrote|provided|gave)\b"
+    r"|\b(?:short|new|good|possible|concise|suitable|conversation|chat|your) title\b|\bas an ai\b"
+    r"|\b(?:ignore|disregard) (?:all|any|previous|the)\b|\b(?:we|i) (?:need|should|must|cannot|can't|will|think|have to)\b"
+    r"|\b(?:der|die|das) (?:nutzer|nutzerin|benutzer|anwender) (?:fragt|mochte|will|hat)\b"
+    r"|\bl'utilisateur (?:demande|veut)\b|\bel usuario (?:pregunta|quiere)\b|\bl'utente (?:chiede|vuole)\b"
+    r"|\bo usuario (?:pergunta|quer)\b|\b\u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c \w+\u0435\u0442\b"
+)
+_NONE = frozenset({"none", "nothing", "null", "untitled", "new conversation", "title", "n/a"})
+
+
+def read(reply: str) -> str:
+    """The title in a reply, safe to show on a page: one line of at most MAX_CHARS characters and MAX_WORDS words.
+
+    Quotation marks, Markdown, a label, and control or invisible characters are removed. Empty if that leaves no title: the text is empty,
+    too long or several lines, contains something like a marker or an address, reads like reasoning, or addresses the reader.
+    """
+    if len(reply) > _MAX_REPLY_CHARS or len(reply.strip().splitlines()) != 1:
+        return ""
+    title = _undecorated(" ".join(_printable(" ".join(reply.split())).split()))
+    return title if _is_title(title) else ""
+
+
+def _printable(text: str) -> str:
+    """``text`` without control and format characters: line breaks, direction marks, zero-width characters."""
+    printable = (
+        each
+        for each in unicodedata.normalize("NFC", text)
+        if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf", "Zl", "Zp")
+    )
+    return "".join(printable)
+
+
+def _undecorated(line: str) -> str:
+    """The line without what models put around a title. Repeated until nothing changes, because such decorations can be nested."""
+    before = None
+    while line != before:
+        before = line
+        line = _EMPHASIS.sub("", _LABEL.sub("", _BULLET.sub("", line)))
+        line = _unquoted(line.strip().rstrip(_ENDINGS))
+    return line
+
+
+def _unquoted(line: str) -> str:
+    is_quoted = len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES
+    return line[1:-1].strip() if is_quoted else line
+
+
+def _is_title(title: str) -> bool:
+    if len(title) > MAX_CHARS or len(title.split()) > MAX_WORDS or has_invisible_characters(title):
+        return False
+    # Folding also replaces Cyrillic letters with the Latin letters that they resemble.
+    plain = folded(title).replace("\u2019", "'")
+    if sum(map(str.isalnum, title)) < _MIN_LETTERS or plain in _NONE:
+        return False
+    return not any(_MARKERS.search(line) or _BEGINS.match(line) or _HOLDS.search(line) for line in (plain, title.casefold()))
+
+
+log = logging.getLogger(__name__)
+
+ASK_SECONDS = 30.0
+SAVE_SECONDS = 30.0
+"""How long a title waits for a locked or unreachable database."""
+AT_ONCE = 1
+MAX_WAITING = 20
+"""How many conversations of a process may wait for a title. Any others keep their first title."""
+MAX_REPLY_CHARS = 500
+
+_tasks: set[asyncio.Task[None]] = set()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+def begin(started: Started, written: Iterable[Frame]) -> None:
+    """After a turn has ended, request a title for its conversation if it needs one. Does not wait, and reads nothing from the database.
+
+    ``written``: the frames of the turn.
+    """
+    env = environment()
+    if not env.titles:
+        return
+    exchange = untitled(started, written)
+    if exchange is None:
+        return
+    if len(_tasks) >= AT_ONCE + MAX_WAITING:
+        _log_no_title(exchange, "too many others wait for theirs")
+        return
+    task = asyncio.create_task(_title(exchange, env.title_model or started.turn.choice), name=f"title of {exchange.row.pk}")
+    # The event loop keeps only a weak reference to a task.
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def settle() -> None:
+    """Wait until no conversation of this process waits for a title."""
+    while waiting := [*_tasks, *posting.waiting()]:
+        await asyncio.wait(waiting)
+
+
+async def _title(exchange: FirstExchange, choice: str) -> None:
+    try:
+        async with _semaphore():
+            title = await _asked(exchange, choice)
+        is_kept = bool(title) and await writer.run(keep, exchange.row, title, order=exchange.row.pk, patience=SAVE_SECONDS)
+        if is_kept:
+            exchange.row.title = title
+            bus().send(groups.person(exchange.row.owner_id), list_events.retitled(exchange.row))
+    except NoSpareSlotError:
+        _log_no_title(exchange, "answers need all slots")
+    except TimeoutError:
+        _log_no_title(exchange, "the model took too long")
+    except BackendError as error:
+        _log_no_title(exchange, error.cause or error.code)
+    except Exception as error:  # noqa: BLE001 - the conversation has a title already, and its turn has ended well
+        _log_no_title(exchange, type(error).__name__)
+
+
+async def _asked(exchange: FirstExchange, choice: str) -> str:
+    """The title from the model; empty if its reply contains none, and for the demo, which would give every conversation the same one."""
+    backend = connected.backend(choice)
+    if backend.is_demo:
+        return ""
+    async with slots().spare(), asyncio.timeout(ASK_SECONDS):
+        request = exchange.request(split_choice(choice)[1])
+        charged = partial(_charge, exchange, choice, backend.name)
+        words = await own_requests.text_of(backend, request, MAX_REPLY_CHARS, charged, "title")
+    title = read(words)
+    if not title:
+        _log_no_title(exchange, "the model gave none")
+    return title
+
+
+def _charge(exchange: FirstExchange, choice: str, backend: str, spent: Spent, model: str) -> None:
+    """Record the usage, even if there is no title. Does not wait."""
+    asked = Attribution(exchange.row.owner_id, periods.now().day)
+    posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
+
+
+def _log_no_title(exchange: FirstExchange, why: str) -> None:
+    """Log one line, without any text of the conversation or of a reply."""
+    log.info("conversation %s keeps its first title: %s", exchange.row.pk, why)
+
+
+def _semaphore() -> asyncio.Semaphore:
+    return _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))

@@ -1,0 +1,115 @@
+"""The pages that set a JSON Schema for the answers of a conversation, or of the next new one."""
+
+from __future__ import annotations
+
+import secrets
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from chatui.display import answer_format as shown
+from chatui.display.answer_format import SchemaRejectedError
+from chatui.display.conversation_list import shown_conversation
+from chatui.json_schemas import MAX_CHARS
+from chatui.limits import Throttle
+from chatui.permissions import access
+from chatui.web.guards import guarded
+from chatui.web.sign_in.pages import person_of
+
+_writes = Throttle("answer-format", attempts=60, seconds=60)
+_SESSION_KEY = "answer_formats"
+_MAX_TABS = 5
+"""How many tabs with a new conversation may each have a schema before the first message."""
+
+
+class SchemaForm(forms.Form):
+    """The form for a JSON Schema."""
+
+    schema = forms.CharField(
+        label=gettext_lazy("JSON schema"),
+        error_messages={"required": gettext_lazy("Please enter a schema.")},
+        max_length=MAX_CHARS,
+        widget=forms.Textarea(attrs={"dir": "ltr", "rows": 14, "spellcheck": "false", "autocapitalize": "off", "class": "schema-text"}),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Shows and sets the schema of a conversation, or removes it."""
+    person = person_of(request)
+    row = access.own_conversation(person, conversation_id)
+    now = shown.schema_text(row)
+    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else now})
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if "clear" in request.POST:
+            shown.set_schema(person, conversation_id, "")
+            return redirect("conversation", conversation_id)
+        if form.is_valid():
+            try:
+                shown.set_schema(person, conversation_id, form.cleaned_data["schema"].replace("\r\n", "\n"))
+                return redirect("conversation", conversation_id)
+            except SchemaRejectedError as error:
+                form.add_error("schema", str(error))
+    context = {"form": form, "conversation": shown_conversation(row), "is_on": bool(now), "has_text": bool(form["schema"].value())}
+    return render(request, "structured/answer_format.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def new_answer_format(request: HttpRequest) -> HttpResponse:
+    """The schema of a conversation that does not exist yet.
+
+    The session stores it for the page on which the first message is written, which sends it; other pages start without one.
+    """
+    person, asked, now = person_of(request), request.GET.get("for", ""), stored_schema(request)
+    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.formatted(now)})
+    back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if "clear" in request.POST:
+            return redirect(_home(back))
+        if form.is_valid():
+            try:
+                text = shown.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
+                return redirect(_home({**back, "format": _keep(request, text)}))
+            except SchemaRejectedError as error:
+                form.add_error("schema", str(error))
+    here = {**back, "for": asked} if now else back
+    context = {
+        "form": form,
+        "is_on": bool(now),
+        "has_text": bool(form["schema"].value()),
+        "here": f"?{urlencode(here)}",
+        "example": f"?{urlencode({**here, 'example': 1})}",
+        "back": _home({**back, "format": asked} if now else back),
+    }
+    return render(request, "structured/new_answer_format.html", context, status=400 if form.errors else 200)
+
+
+def stored_schema(request: HttpRequest, name: str = "for") -> str:
+    """The schema, in one line, that the session stores under the key in the query parameter ``name``; empty if there is none."""
+    stored = request.session.get(_SESSION_KEY, {})
+    found = stored.get(request.GET.get(name, ""), "") if isinstance(stored, dict) else ""
+    return found if isinstance(found, str) else ""
+
+
+def _keep(request: HttpRequest, text: str) -> str:
+    key = secrets.token_urlsafe(9)
+    before = list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :]
+    request.session[_SESSION_KEY] = {**dict(before), key: text}
+    return key
+
+
+def _home(query: dict[str, str]) -> str:
+    return f"{reverse('home')}?{urlencode(query)}" if query else reverse("home")

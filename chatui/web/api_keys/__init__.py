@@ -1,1 +1,0 @@
-"""The API keys page, where people create and revoke their keys."""

@@ -1,0 +1,203 @@
+"""The debug view's pages, on which staff with the permission see every frame of a conversation after an opt-in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from chatui.display import debug as frames
+from chatui.display import debug_tokens as prompts
+from chatui.display import debug_tokens as tokens
+from chatui.display.conversation_list import shown_conversation
+from chatui.env import environment
+from chatui.permissions import access, debug_requests
+from chatui.site.languages import sentence_of
+from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.sign_in.pages import notify_sockets, person_of
+
+if TYPE_CHECKING:
+    from chatui.models.conversation import Conversation
+
+
+View = Callable[..., HttpResponse]
+
+
+def after_opt_in(view: View) -> View:
+    """Redirect people whose debug view is not open, or no longer open, to the page on which they can open it."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, conversation_id, *args, **kwargs)
+        except access.OptInNeededError:
+            return redirect("debug", conversation_id)
+
+    return answer
+
+
+@hidden_channels("GET", "debug page")
+def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """All frames of a branch, grouped by turns. If the view is not open, the page that asks for the opt-in."""
+    visitor = visitor_of(request, "page")
+    try:
+        row = access.view_hidden(visitor, conversation_id, action="debug page")
+    except access.OptInNeededError:
+        return _opt_in(request, access.debuggable_conversation(visitor, conversation_id, action="debug page"))
+    return _frames(request, row, "frames")
+
+
+@hidden_channels("GET", "debug comparison")
+@after_opt_in
+def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The same, with the person's view of each frame beside it."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug comparison")
+    return _frames(request, row, "compare")
+
+
+@hidden_channels("GET", "debug raw text")
+@after_opt_in
+def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The branch as an OpenChatML document."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
+    text = frames.raw_branch(row, person_of(request), branch_of(request))
+    return render(request, "debug/raw.html", opened(request, row, "raw") | {"text": text})
+
+
+@hidden_channels("GET", "debug raw frame")
+def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """One frame as it is stored, for a part of the page that is loaded when it is opened."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw frame")
+    return HttpResponse(frames.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
+
+
+@hidden_channels("POST", "open debug view")
+def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Open the debug view, or request it if a second person has to approve."""
+    visitor = visitor_of(request, "page")
+    reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
+    try:
+        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number_of(request.POST.get("minutes"), 0))
+    except debug_requests.ReasonNeededError as error:
+        row = access.debuggable_conversation(visitor, conversation_id, action="open debug view")
+        return _opt_in(request, row, reason=reason, problem=sentence_of(error.code))
+    return redirect("debug", row.pk)
+
+
+@hidden_channels("POST", "close debug view")
+def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Close the debug view. Other tabs that stream it stop at once."""
+    row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)
+    notify_sockets(person_of(request))
+    return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
+
+
+def opened(request: HttpRequest, row: Conversation, tab: str) -> dict[str, object]:
+    """The template context that every page of an open debug view needs."""
+    return _about(request, row) | {
+        "conversation": shown_conversation(row),
+        "open_view": debug_requests.open_view(visitor_of(request, "page"), row),
+        "tab": tab,
+        "branch": branch_of(request) or "",
+    }
+
+
+def branch_of(request: HttpRequest) -> str | None:
+    """A message on the branch to show; None for the branch that is open."""
+    return request.GET.get("branch") or None
+
+
+def number_of(value: str | None, otherwise: int) -> int:
+    """A small number from a form or an address."""
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 9 else otherwise
+
+
+def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
+    view = frames.view(row, person_of(request), branch_of(request))
+    return render(request, "debug/frames.html", opened(request, row, tab) | {"view": view})
+
+
+def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
+    shown = shown_conversation(row)
+    if row.owner != request.user:
+        # The title is the person's text, and before the opt-in no line in the audit log would record who read it.
+        shown = replace(shown, title=_("A conversation of %(name)s") % {"name": row.owner.get_username()})
+    waits = environment().debug_approval
+    context = _about(request, row) | {
+        "conversation": shown,
+        "choices": debug_requests.minutes_to_choose(),
+        "reason_chars": debug_requests.REASON_CHARS,
+        "waits": waits,
+        "debug_request": debug_requests.own_request(visitor_of(request, "page"), row) if waits else None,
+        "reason": reason,
+        "problem": problem,
+    }
+    return render(request, "debug/opt_in.html", context, status=400 if problem else 200)
+
+
+def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:
+    return {"owner_name": row.owner.get_username(), "is_own": row.owner == request.user}
+
+
+@require_GET
+@login_required
+@guarded
+def requests(request: HttpRequest) -> HttpResponse:
+    """The open requests: who asks, for whose conversation, why and for how long. They show no content of the conversations."""
+    waiting = debug_requests.pending_requests(visitor_of(request, "page"))
+    return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
+
+
+@hidden_channels("POST", "approve debug view")
+def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
+    """Approve a request: the view opens for the person who asked, and their time starts now."""
+    debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=True)
+    return redirect("debug_requests")
+
+
+@hidden_channels("POST", "decline debug view")
+def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
+    """Decline a request."""
+    debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
+    return redirect("debug_requests")
+
+
+@hidden_channels("GET", "debug prompt")
+@after_opt_in
+def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The body of the request, one part at a time. ``format=sent`` shows it byte for byte."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
+    # Old links use ``form``.
+    laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
+    number = number_of(request.GET.get("part"), 1)
+    shown = prompts.part(row, turn_id, number, laid_out=laid_out)
+    return render(request, "debug/prompt.html", opened(request, row, "prompt") | {"prompt": shown})
+
+
+@hidden_channels("GET", "prompt download")
+@after_opt_in
+def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The whole body as a file."""
+    row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="prompt download")
+    # Served as a download: a prompt may contain anything.
+    response = HttpResponse(prompts.whole(row, turn_id), content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'
+    return response
+
+
+@hidden_channels("GET", "debug tokens")
+@after_opt_in
+def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """Token ids and text, a few hundred per page: of the prompt, or of the model's output with ``of=output``."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
+    of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
+    page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
+    return render(request, "debug/tokens.html", opened(request, row, "tokens") | {"page": page})

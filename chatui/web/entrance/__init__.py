@@ -1,1 +1,0 @@
-"""Starts sessions, for every sign-in method."""

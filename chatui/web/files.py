@@ -1,0 +1,186 @@
+"""Serves files that models or people wrote, with headers that keep browsers from executing them."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import unquote
+from uuid import UUID
+
+from csp.constants import NONE, UNSAFE_INLINE
+from csp.decorators import csp
+from django.contrib.auth.decorators import login_required
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatui.codes import ProductCode
+from chatui.display import files as attachments
+from chatui.display import files as upload_status
+from chatui.documents.kinds import Reason
+from chatui.env import environment
+from chatui.limits import Throttle
+from chatui.permissions import access
+from chatui.transfer import files as file_intake
+from chatui.transfer import files as files_for_files
+from chatui.transfer import files as sent_files
+from chatui.transfer import files as uploaded_files
+from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
+from chatui.web import downloads as archive
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded, hidden_channels, visitor_of
+from chatui.web.sign_in.pages import person_of
+
+# A file is served from our origin, so a script in it would run as the product. A picture that is opened by itself is a document, too.
+_POLICY = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
+# The browser makes the document around such a picture. Its styles must be allowed, or black lines may be drawn on black.
+_PICTURE_POLICY = {**_POLICY, "style-src": [UNSAFE_INLINE]}
+_ANYTHING = "application/octet-stream"
+
+
+@require_GET
+@login_required
+@guarded
+def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
+    """A file in a conversation of one's own."""
+    return _served(request, files_for_files.own(access.as_person(request.user), file_id))
+
+
+@require_GET
+@login_required
+@guarded
+def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The fragment with the files of a turn, for a page that follows it."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    return render(request, "files/_files.html", {"answer": {"files": attachments.of_turn(row, turn_id)}})
+
+
+@hidden_channels("GET", DOWNLOAD_ACTION)
+def debug_file(request: HttpRequest, conversation_id: UUID, file_id: UUID) -> HttpResponseBase:
+    """A file in a conversation whose debug view is open.
+
+    Like the debug view it needs the permission and opt-in, and is recorded in the audit log.
+    """
+    return _served(request, files_for_files.hidden(visitor_of(request, "download"), conversation_id, file_id))
+
+
+def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
+    """Pictures in formats without scripts are shown in place; everything else is downloaded as untyped bytes."""
+    pieces = archive.in_threads(found.pieces) if isinstance(request, ASGIRequest) else found.pieces
+    response = StreamingHttpResponse(pieces, content_type=found.picture_type or _ANYTHING)
+    response.headers["Content-Length"] = str(found.size)
+    disposition = content_disposition_header(not found.picture_type, found.name)
+    response.headers["Content-Disposition"] = disposition or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return csp(_PICTURE_POLICY if found.picture_type else _POLICY)(lambda _: response)(request)
+
+
+_uploads = Throttle("files", attempts=120, seconds=600)
+_NOTHING = {"default-src": [NONE], "base-uri": [NONE], "form-action": [NONE], "frame-ancestors": [NONE], "sandbox": []}
+_NAME_CHARS = 1000
+_MAX_NUMBER = 2**31 - 1
+_TEMPORARY = ("busy", "unchecked", Reason.UNAVAILABLE)
+"""Temporary reasons: the page offers to try again."""
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def files(request: HttpRequest) -> HttpResponse:
+    """Upload one file for the message box of ``conversation``, or list those that wait there, or those sent with its ``question``."""
+    person, choice, conversation_id = person_of(request), request.GET.get("choice", ""), _message_box(request)
+    if request.method == "POST":
+        _uploads.check(str(person.pk))
+        return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
+    if conversation_id and (question := request.GET.get("question", "")):
+        return JsonResponse(upload_status.of_question(person, conversation_id, question, choice))
+    return JsonResponse(upload_status.waiting_at(person, conversation_id, choice))
+
+
+def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
+    """Upload one file: the body is its bytes, and ``X-File-Name`` its percent-encoded name.
+
+    The reply gives its share of the context of the model ``choice``, or the reason for refusing it.
+    """
+    try:
+        file = file_intake.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
+    except UploadRefusedError as error:
+        return _refused(error.why, error)
+    status = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
+
+
+@require_GET
+@login_required
+@guarded
+def files_earlier(request: HttpRequest) -> HttpResponse:
+    """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
+    found, more = sent_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
+    return JsonResponse({"ok": True, "files": [upload_status.earlier_as_json(file) for file in found], "more": more})
+
+
+@require_POST
+@login_required
+@guarded
+def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
+    person = person_of(request)
+    _uploads.check(str(person.pk))
+    file = sent_files.attach_again(person, file_id, _message_box(request))
+    status = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
+    return JsonResponse({"ok": True, **status}) if status else _refused("gone")
+
+
+@require_GET
+@login_required
+@guarded
+@csp(_NOTHING)  # type: ignore[arg-type]
+def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """The text extracted from one's own file, as plain text, in which no script can run."""
+    found = uploaded_files.text_of(access.as_person(request.user), file_id)
+    response = HttpResponse(found, content_type="text/plain; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@require_GET
+@login_required
+@guarded
+def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
+    """The passage of one's own document to which a citation leads."""
+    place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
+    neighbours = {"previous": place.number - 1, "next": place.number + 1 if place.number < place.count else 0}
+    return render(request, "files/passage.html", {"place": place, **neighbours})
+
+
+@require_POST
+@login_required
+@guarded
+def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
+    """Delete a file that the person uploaded, sent or not. 409 while an answer is being written in its conversation."""
+    try:
+        uploaded_files.delete(person_of(request), file_id)
+    except uploaded_files.AnsweringError:
+        return refuse(request, ProductCode.BUSY, 409)
+    return JsonResponse({"ok": True})
+
+
+def _message_box(request: HttpRequest) -> UUID | None:
+    """The conversation whose message box the files belong to; None for a new one."""
+    asked = request.GET.get("conversation", "")
+    return access.own_conversation(person_of(request), asked).pk if asked else None
+
+
+def _body(request: HttpRequest) -> bytes:
+    most = environment().file_mb * 1024 * 1024
+    data = request.read(most + 1)
+    if len(data) > most:
+        raise UploadRefusedError("too-long")
+    return data
+
+
+def _refused(why: str, error: UploadRefusedError | None = None) -> HttpResponse:
+    found = error.found if error else None
+    status = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
+    return JsonResponse(status, status=503 if why in _TEMPORARY else 200)

@@ -1,0 +1,173 @@
+"""The folder pages: create, edit and delete a folder, and move a conversation into one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from chatui.display import conversation_list as list_events
+from chatui.display import folders as actions
+from chatui.display import folders as folder_list
+from chatui.display.conversation_list import shown_conversation
+from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
+from chatui.limits import Throttle
+from chatui.permissions import access as temporary
+from chatui.web.guards import guarded
+from chatui.web.sign_in.pages import person_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
+
+if TYPE_CHECKING:
+    from chatui.models.conversation import Folder
+    from chatui.models.user import User
+
+_writes = Throttle("folder", attempts=120, seconds=60)
+
+
+class Instructions(forms.CharField):
+    """A text of several lines. Browsers send each line end as two characters, but count one."""
+
+    def to_python(self, value: object) -> str:
+        text = super().to_python(value)
+        return text.replace("\r\n", "\n") if text else ""
+
+
+class FolderForm(forms.Form):
+    """A folder's name and instructions."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=NAME_CHARS,
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
+    instructions = Instructions(
+        label=_("Instructions"),
+        required=False,
+        max_length=INSTRUCTION_CHARS,
+        help_text=format_lazy(
+            _(
+                "How the model should answer in this folder, or what it should know, in up to {count} characters. They apply from your "
+                "next message on. People who open a shared link do not see them."
+            ),
+            count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
+        ),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
+    )
+
+    def wanted(self) -> FolderFields | None:
+        """The folder that a valid form describes."""
+        if not self.is_valid():
+            return None
+        try:
+            return FolderFields.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
+        except NoNameError:
+            self.add_error("name", gettext("Please enter a name."))
+            return None
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def new(request: HttpRequest) -> HttpResponse:
+    """Creates a folder, then moves the conversation named by ``conversation`` into it, or opens a new one in it."""
+    person = person_of(request)
+    asked = request.POST.get("conversation") or request.GET.get("conversation", "")
+    row = temporary.own_permanent(person, asked) if asked else None
+    form = FolderForm(request.POST or None)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            try:
+                folder = actions.create(person, wanted)
+            except TooManyFoldersError:
+                form.add_error(None, _full())
+            else:
+                _notify(person, folder)
+                return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
+    context = {"form": form, "conversation": shown_conversation(row) if row else None}
+    return render(request, "folders/new.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
+    """Shows and changes a folder's name and instructions."""
+    person = person_of(request)
+    text = folder_list.text_of(person, folder_id)
+    form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            _notify(person, actions.change(person, folder_id, wanted))
+            return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
+    context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
+    return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
+    """Asks whether to delete a folder; then does so. Its conversations go back to the list."""
+    person = person_of(request)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        send_from_thread(groups.person(person.pk), list_events.folder_gone(actions.delete(person, folder_id)))
+        return redirect("home")
+    return render(request, "folders/delete.html", {"folder": folder_list.text_of(person, folder_id)})
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Asks for the folder of a conversation; then moves it. Without a folder it goes to the list."""
+    person = person_of(request)
+    if request.method == "POST":
+        return _moved(request, person, conversation_id, request.POST.get("folder", ""))
+    row = temporary.own_permanent(person, conversation_id)
+    folders = folder_list.names(person)
+    context = {
+        "conversation": shown_conversation(row),
+        "folders": folders,
+        "here": folder_list.folder_of(row),
+        "is_full": len(folders) >= MAX_FOLDERS,
+        "most": MAX_FOLDERS,
+        "name_chars": NAME_CHARS,
+    }
+    return render(request, "folders/move.html", context)
+
+
+def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
+    row = actions.move(person, conversation_id, folder_id)
+    send_from_thread(groups.person(person.pk), list_events.placed(row))
+    url = reverse("conversation", args=[row.pk])
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": True, "url": url, "title": row.title})
+    return redirect(url)
+
+
+def _full() -> str:
+    most = {"most": MAX_FOLDERS}
+    return gettext("You have the maximum of %(most)s folders. Delete one first.") % most
+
+
+def _notify(person: User, row: Folder) -> None:
+    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.next_folder_id(row, person)))
+
+
+def _start(row: Folder) -> str:
+    return f"{reverse('home')}?folder={row.pk}"

@@ -1,1 +1,0 @@
-"""The pages for organizing conversations: the archive, the bin and folders."""

@@ -1,0 +1,346 @@
+"""The template context of every page: the visitor, the operator's brand and announcement, and whether the demo is on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, tzinfo
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from csp.middleware import CSPMiddleware as DjangoCSP
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth.middleware import AuthenticationMiddleware as DjangoAuthentication
+from django.contrib.messages.middleware import MessageMiddleware as DjangoMessages
+from django.contrib.sessions.middleware import SessionMiddleware as DjangoSessions
+from django.core.exceptions import MiddlewareNotUsed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.middleware.clickjacking import XFrameOptionsMiddleware as DjangoXFrameOptions
+from django.middleware.common import CommonMiddleware as DjangoCommon
+from django.middleware.csrf import CsrfViewMiddleware as DjangoCsrf
+from django.middleware.security import SecurityMiddleware as DjangoSecurity
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
+
+from chatui import __version__
+from chatui.accounts import header_sign_in, password_links, sign_in
+from chatui.accounts import profile as time_zones
+from chatui.accounts import second_factor as notifications
+from chatui.accounts import sign_in as first_account
+from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
+from chatui.accounts.openid import SingleSignOnError
+from chatui.codes import ProductCode
+from chatui.display.operator_pages import announcement
+from chatui.env import BASE_DIR, environment
+from chatui.model_servers import connected
+from chatui.permissions import access, access_notices, administration, debug_requests, ratings
+from chatui.permissions import administration as usage_reading
+from chatui.permissions import debug_views as attempts
+from chatui.permissions import shares as sharing
+from chatui.permissions.access import as_person
+from chatui.proxies import is_trusted, visitor_address
+from chatui.site.brand import brand
+from chatui.site.languages import LANGUAGES, is_available, page_language, preferred_language, tag
+from chatui.web.deferred import Deferred
+from chatui.web.errors import refuse
+from chatui.web.guards import visitor_of
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import notify_sockets
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+
+_CATALOGUES = "js/language/catalogues"
+_SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).glob("*.js"))
+"""The languages of the page's scripts besides English, their source language."""
+
+
+def page(request: HttpRequest) -> dict[str, Any]:
+    """The context processor."""
+    person = access.as_person(getattr(request, "user", None))
+    return {
+        "announcement": announcement(),
+        "brand": brand(),
+        "page_language": page_language(),
+        "page_catalogue": catalogue_of(page_language().code),
+        "languages": LANGUAGES,
+        "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        "theme": person.theme if person else "",
+        "is_demo": connected.is_demo(),
+        "can_see_hidden": access.can_see_hidden(person),
+        "can_see_failures": access.can_see_failures(person),
+        "can_read_audit": access.can_read_audit(person),
+        "can_export_ratings": ratings.can_export(person),
+        "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
+        "owners_are_notified": access_notices.are_enabled(),
+        "can_read_usage": usage_reading.can_read_usage(person),
+        # Evaluated only if a template uses it: pages that show a conversation have their own notice.
+        "access_news": partial(access_notices.news, person) if person else None,
+        "requests_to_decide": debug_requests.count_to_decide(person),
+        "password_links": password_links.notices(person) if person else [],
+        "sign_in_news": notifications.notifications_of(person) if person else [],
+        "can_manage": bool(administration.parts_of(person)),
+        "can_use_admin": person is not None and person.is_staff,
+        "can_share": sharing.may_share(person),
+        "has_worker": environment().service_worker,
+        "version": __version__,
+    }
+
+
+def catalogue_of(language: str) -> str:
+    """The static path of the module with the scripts' messages in that language; empty if there is none to load."""
+    return f"{_CATALOGUES}/{language}.js" if language in _SPOKEN else ""
+
+
+PEER = "chatui.peer"
+"""The key under which TrustedProxyMiddleware stores the address of the connection's peer, whatever the headers say about the visitor."""
+
+_WITHOUT_SESSIONS = ("/v1/", "/scim/", "/healthz", "/readyz", "/metrics", "/static/")
+
+
+class HeaderSignInMiddleware:
+    """Runs after the session and authentication middleware. Unused unless the operator names a header."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        if header_sign_in.rule() is None:
+            raise MiddlewareNotUsed
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            name = header_sign_in.name_in(_headers(request), str(request.META.get(PEER, "")))
+            if not request.path.startswith(_WITHOUT_SESSIONS):
+                _synchronize(request, name)
+        except ForgedHeaderError as error:
+            sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
+            return refuse(request, ProductCode.SIGN_IN_FAILED, 403)
+        except SingleSignOnError as error:
+            sign_in.record_provider_sign_in_refused(visitor_of(request, "page"), f"by header: {error.why}")
+            return refuse(request, error.code, error.status)
+        return self._get_response(request)
+
+
+def _synchronize(request: HttpRequest, name: str | None) -> None:
+    began = request.session.get(SESSION_KEY)
+    if began == name and (name is None or request.user.is_authenticated):
+        return
+    person = as_person(request.user)
+    if person is not None and (began is not None or name is not None):
+        # The next person at this browser must not find the session of the one before.
+        auth.logout(request)
+        notify_sockets(person)
+        sign_in.record_signed_out(visitor_of(request, "page").of(person))
+    if name is not None and not first_account.is_needed():
+        arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)
+        session_start.enter(request, arrived, how="by header")
+        request.session[SESSION_KEY] = name
+
+
+def _headers(request: HttpRequest) -> Iterator[tuple[bytes, bytes]]:
+    """The headers as received. Only ASGI requests have them; for a test client, those that Django made."""
+    scope = getattr(request, "scope", None)
+    if scope is not None:
+        yield from scope["headers"]
+        return
+    for key, value in request.META.items():
+        if key.startswith("HTTP_"):
+            yield key.removeprefix("HTTP_").replace("_", "-").lower().encode(), str(value).encode("latin-1", "replace")
+
+
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+
+
+class Inline:
+    """A mixin for a ``MiddlewareMixin``. ``may_wait_before`` and ``may_wait_after`` say when its steps need a thread all the same."""
+
+    def may_wait_before(self, request: HttpRequest) -> bool:
+        """Whether ``process_request`` may wait for something."""
+        return False
+
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
+        """Whether ``process_response`` may wait for something."""
+        return False
+
+    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
+        """Django calls this for a request on the event loop. The steps are those of ``MiddlewareMixin``, in the same order."""
+        before, after = getattr(self, "process_request", None), getattr(self, "process_response", None)
+        response = None
+        if before is not None:
+            response = await sync_to_async(before)(request) if self.may_wait_before(request) else before(request)
+        response = response or await self.get_response(request)  # type: ignore[attr-defined] # in the class that this is mixed into
+        if after is not None:
+            waits = self.may_wait_after(request, response)
+            response = await sync_to_async(after)(request, response) if waits else after(request, response)
+        return response  # type: ignore[no-any-return] # Django's methods have no types here
+
+
+class SecurityMiddleware(Inline, DjangoSecurity):
+    """HTTPS and the headers that go with it."""
+
+
+class XFrameOptionsMiddleware(Inline, DjangoXFrameOptions):
+    """Prevents other sites from framing pages."""
+
+
+class CSPMiddleware(Inline, DjangoCSP):
+    """The content security policy of each page."""
+
+
+class SessionMiddleware(Inline, DjangoSessions):
+    """The session of a browser: read at first use, stored here if it has changed."""
+
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
+        """A session that has changed is stored."""
+        return bool(request.session.modified)
+
+
+class CommonMiddleware(Inline, DjangoCommon):
+    """Slashes at the ends of addresses, and the length of what is sent."""
+
+
+class AuthenticationMiddleware(Inline, DjangoAuthentication):
+    """The signed-in person, loaded at first use."""
+
+
+class MessageMiddleware(Inline, DjangoMessages):
+    """Confirmation messages, stored in the session until they are shown."""
+
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
+        """Messages that were shown or added change the session."""
+        storage: Any = getattr(request, "_messages", None)
+        return storage is not None and bool(storage.used or storage.added_new)
+
+
+class CsrfViewMiddleware(Inline, DjangoCsrf):
+    """Refuses other sites' forms. A thread is only used to read a token from the body, and to load a view with its first request."""
+
+    def __init__(self, get_response: Any) -> None:
+        super().__init__(get_response)
+        if self.async_mode:
+            # Django checks on the instance whether this is a coroutine function.
+            self.process_view = self._process_view  # type: ignore[method-assign, assignment]
+
+    async def _process_view(self, request: HttpRequest, view: Any, args: Any, named: Any) -> HttpResponseBase | None:
+        check = super().process_view
+        is_loaded = not isinstance(view, Deferred) or view.is_loaded
+        if is_loaded and (request.method in _SAFE_METHODS or getattr(view, "csrf_exempt", False)):
+            return check(request, view, args, named)
+        return await sync_to_async(check)(request, view, args, named)
+
+
+HEADERS = {
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "X-DNS-Prefetch-Control": "off",
+}
+
+
+class HeadersMiddleware(Inline, MiddlewareMixin):
+    """Adds the headers, and ``no-store`` unless it is a static file."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """The response with every header that it does not have yet."""
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        # On a shared machine a conversation must not come back from the browser's cache after its owner has signed out.
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+
+
+class TrustedProxyMiddleware:
+    """Sets REMOTE_ADDR and the scheme from the headers of a trusted proxy; others' headers are ignored."""
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        peer = request.META.get("REMOTE_ADDR") or ""
+        request.META["chatui.peer"] = peer
+        if is_trusted(peer):
+            request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
+            if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
+                # This is what is_secure() reads, for WSGI and ASGI requests alike.
+                request._get_scheme = lambda: "https"  # type: ignore[attr-defined]
+        return self._get_response(request)
+
+
+class RefusedMethodMiddleware(Inline, MiddlewareMixin):
+    """Replaces a blank 405 by the error page. The innermost middleware, so that the page has a language."""
+
+    def may_wait_after(self, request: HttpRequest, response: HttpResponseBase) -> bool:
+        """The page may read the person's settings."""
+        return _is_blank(response)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """The page, if the response is a blank 405."""
+        if not _is_blank(response):
+            return response
+        page = refuse(request, ProductCode.NOT_FOUND, response.status_code)
+        page.headers["Allow"] = response.headers["Allow"]
+        return page
+
+
+def _is_blank(response: HttpResponseBase) -> bool:
+    return isinstance(response, HttpResponseNotAllowed) and not response.content
+
+
+_WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/", "/scim/")
+
+
+_IN_UTC = re.compile(r"/(audit|admin|usage)/|/c/[^/]+/debug/")
+"""Pages that several people compare, or filter by days, use one time zone."""
+
+
+class LanguageMiddleware(Inline, MiddlewareMixin):
+    """Runs after the session and authentication middleware. Responses that may differ by language have a ``Vary`` header."""
+
+    def may_wait_before(self, request: HttpRequest) -> bool:
+        """A signed-in person is read from the database."""
+        return _has_language(request)
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Activate the language and the time zone for this request."""
+        timezone.activate(UTC)
+        translation.activate(_language_of(request, None) if _has_language(request) else "en")
+        if _has_language(request):
+            # Last, because the person cannot be read while the database is down: the error page is in the browser's language.
+            person = as_person(getattr(request, "user", None))
+            translation.activate(_language_of(request, person))
+            timezone.activate(_time_zone_of(request, person))
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Add the ``Vary`` header. The session adds ``Cookie`` only if it was read, but public pages depend on cookies, too."""
+        if _has_language(request):
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+            response.headers.setdefault("Content-Language", tag(translation.get_language() or "en"))
+        return response
+
+
+def _has_language(request: HttpRequest) -> bool:
+    """Whether the response has a language. Endpoints for programs have none, which saves reading the session."""
+    return not request.path_info.startswith(_WITHOUT_LANGUAGE)
+
+
+def _time_zone_of(request: HttpRequest, person: User | None) -> tzinfo:
+    return time_zones.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
+
+
+def _language_of(request: HttpRequest, person: User | None) -> str:
+    wished = (
+        person.language if person else "",
+        request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        preferred_language(request.headers.get("Accept-Language", "")),
+    )
+    return next((code for code in wished if is_available(code)), environment().language)

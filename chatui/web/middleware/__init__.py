@@ -1,1 +1,0 @@
-"""Middleware: response headers, trusted proxies, and template values for every page."""

@@ -1,1 +1,0 @@
-"""The monitoring endpoints: liveness, readiness and metrics."""

@@ -1,0 +1,169 @@
+"""The page on which staff with the permission export ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from chatui.audit_log.record import Visitor
+from chatui.display import conversation_list as list_events
+from chatui.display import ratings as actions
+from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, NoRatingError, RatingInput
+from chatui.limits import Throttle
+from chatui.permissions import access
+from chatui.permissions import ratings as permission
+from chatui.permissions.debug_requests import REASON_CHARS
+from chatui.transfer import ratings as rating_exports
+from chatui.transfer.ratings import ExportOptions, Filters, Format
+from chatui.web import downloads as archive
+from chatui.web.guards import guarded, visitor_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
+
+EXPORT_MOST = 20_000
+HIDDEN_MOST = 500
+"""The most ratings in an export from the page; with hidden channels, each conversation is a line in the audit log.
+``manage.py ratings`` has no limit."""
+
+
+class ExportForm(forms.Form):
+    """What to export. Every field but the format may be empty."""
+
+    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    verdict = forms.ChoiceField(
+        label=_("Rating"),
+        required=False,
+        choices=[("", _("Any")), *VERDICTS],
+    )
+    model = forms.CharField(label=_("Model"), required=False, max_length=200)
+    backend = forms.CharField(label=_("Back end"), required=False, max_length=100)
+    format = forms.ChoiceField(
+        label=pgettext_lazy("of a file", "Format"),
+        choices=[(Format.OPENCHATML, "OpenChatML"), (Format.HARMONY, _("Harmony training examples"))],
+    )
+    hidden = forms.BooleanField(label=_("With hidden channels, such as raw reasoning"), required=False)
+    why = forms.CharField(label=_("Why hidden channels are needed"), required=False, help_text=_("It is recorded for each conversation."))
+
+    def __init__(self, data: Any = None, *, may_see_hidden: bool) -> None:
+        """``may_see_hidden``: whether to offer hidden channels."""
+        super().__init__(data)
+        if not may_see_hidden:
+            del self.fields["hidden"], self.fields["why"]
+
+    def clean(self) -> dict[str, Any]:
+        """Hidden channels need a reason, as in the debug view."""
+        values = super().clean() or self.cleaned_data
+        if values.get("hidden") and len(values.get("why", "").strip()) not in REASON_CHARS:
+            self.add_error("why", gettext("Give a reason of 10 to 180 characters."))
+        return values
+
+    def wanted(self) -> ExportOptions:
+        """The export that a valid form asks for. Days are whole days, the last one included."""
+        values = self.cleaned_data
+        since, until = values["since"], values["until"]
+        filters = Filters(
+            since=datetime.combine(since, time.min, UTC) if since else None,
+            before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
+            verdict=values["verdict"],
+            model=values["model"],
+            backend=values["backend"],
+        )
+        return ExportOptions(filters, Format(values["format"]), has_hidden=bool(values.get("hidden")), reason=values.get("why", "").strip())
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def ratings(request: HttpRequest) -> HttpResponseBase:
+    """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
+    visitor = visitor_of(request, "download")
+    person = (permission.hidden_exporter if "hidden" in request.POST else permission.exporter)(visitor)
+    may_see_hidden = permission.can_export_hidden(person)
+    form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
+    if request.method == "POST" and form.is_valid() and _is_bounded(form):
+        return _file(request, visitor, form.wanted())
+    context = {"form": form, "count": rating_exports.count(Filters()), "may_see_hidden": may_see_hidden}
+    return render(request, "ratings/export.html", context, status=400 if form.errors else 200)
+
+
+def _is_bounded(form: ExportForm) -> bool:
+    wanted = form.wanted()
+    most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
+    if rating_exports.count(wanted.filters) <= most:
+        return True
+    words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
+    form.add_error(None, words % {"count": number_format(most, force_grouping=True)})
+    return False
+
+
+def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
+    lines = rating_exports.export(visitor, wanted)
+
+    def parts() -> Iterator[bytes]:
+        for line in lines:
+            yield line.encode()
+
+    response = StreamingHttpResponse(
+        archive.in_threads(parts()) if isinstance(request, ASGIRequest) else parts(), content_type="application/jsonl; charset=utf-8"
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.{wanted.format}.jsonl"'
+    return response
+
+
+_writes = Throttle("ratings", attempts=120, seconds=60)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """The form with the person's current rating, for the thumb ``verdict``; stores or removes their rating."""
+    visitor = visitor_of(request, "page")
+    before = actions.current(visitor, conversation_id, message_id)
+    back = f"{reverse('conversation', args=[conversation_id])}?at={message_id}#m-{message_id}"
+    asked = (request.POST or request.GET).get("verdict", before.verdict)
+    context = {
+        "conversation": {"id": conversation_id},
+        "message_id": message_id,
+        "verdict": asked if asked == "up" else "down",
+        "reasons": REASONS,
+        "reason": request.POST.get("reason", before.reason),
+        "note": request.POST.get("note", before.note),
+        "note_chars": MAX_CHARS,
+        "back": back,
+    }
+    if request.method == "POST":
+        _writes.check(str(visitor.user))
+        given = _given(request)
+        try:
+            actions.rate(visitor, conversation_id, message_id, given)
+        except NoRatingError:
+            context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
+            return render(request, "ratings/rating.html", context, status=400)
+        person = access.person_of(visitor)
+        send_from_thread(groups.person(person.pk), list_events.rated(conversation_id, message_id, given.verdict))
+        if "application/json" in request.headers.get("Accept", ""):
+            return JsonResponse({"ok": True})
+        return redirect(back)
+    return render(request, "ratings/rating.html", context)
+
+
+def _given(request: HttpRequest) -> RatingInput:
+    sent = request.POST
+    # A form sends CR LF for each line end, which the textarea, and so its maximum length, counts as one character.
+    return RatingInput(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

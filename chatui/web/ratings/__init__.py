@@ -1,1 +1,0 @@
-"""The pages about ratings: rating an answer, and the export of all ratings."""

@@ -1,0 +1,243 @@
+"""The decorator of all SCIM endpoints: token in, JSON out. Sessions are ignored here, and the token is valid nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path, reverse
+from django.views.decorators.csrf import csrf_exempt
+
+from chatui.accounts.sign_in_settings import Provider
+from chatui.audit_log.record import Visitor
+from chatui.lifecycle import scim_groups as groups
+from chatui.lifecycle import scim_patches as attributes
+from chatui.lifecycle import scim_patches as patches
+from chatui.lifecycle import scim_people as people
+from chatui.lifecycle import scim_resources as resources
+from chatui.lifecycle import scim_resources as service_description
+from chatui.lifecycle import scim_tokens as tokens
+from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
+from chatui.lifecycle.scim_tokens import TokenRefusedError
+from chatui.limits import MustWaitError, ThrottledError
+from chatui.web.deferred import Deferred
+from renderer import strict_json
+from renderer.strict_json import JsonError
+
+MAX_BYTES = 1024 * 1024
+TYPE = "application/scim+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A directory's request. ``base``: the SCIM base URL; ``body``: the JSON object that was sent, empty if none."""
+
+    visitor: Visitor
+    provider: Provider
+    method: str
+    base: str
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+class _TooLargeError(ScimError):
+    status = 413
+
+    def __init__(self) -> None:
+        super().__init__("The request is too large.")
+
+
+Answer = tuple[int, Any]
+"""Status and JSON; None for no body."""
+
+
+def scim(*methods: str) -> Callable[[Callable[..., Answer]], Callable[..., HttpResponse]]:
+    """A view of these methods, given a Call and the parameters of its address."""
+
+    def decorate(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
+        @csrf_exempt
+        @wraps(view)
+        def answer(request: HttpRequest, **parameters: str) -> HttpResponse:
+            visitor = Visitor(None, request.META.get("REMOTE_ADDR") or "", "program")
+            try:
+                provider = tokens.authenticate(visitor, _bearer(request))
+            except TokenRefusedError:
+                return _refused(401, "A good bearer token is needed.", {"WWW-Authenticate": "Bearer"})
+            except MustWaitError as wait:
+                return _refused(429, "Too many wrong tokens.", {"Retry-After": str(wait.seconds)})
+            except ThrottledError:
+                return _refused(429, "Too many requests.", {"Retry-After": "60"})
+            if request.method not in methods:
+                return _refused(405, "There is no such method here.", {"Allow": ", ".join(methods)})
+            return _answered(request, view, visitor, provider, parameters)
+
+        return answer
+
+    return decorate
+
+
+def _answered(
+    request: HttpRequest, view: Callable[..., Answer], visitor: Visitor, provider: Provider, parameters: Mapping[str, str]
+) -> HttpResponse:
+    base = request.build_absolute_uri(reverse("scim_users")).removesuffix("Users")
+    try:
+        call = Call(visitor, provider, request.method or "", base, request.GET.dict(), _body(request))
+        status, found = view(call, **parameters)
+    except ScimError as error:
+        return JsonResponse(resources.problem(error), status=error.status, content_type=TYPE)
+    if found is None:
+        return HttpResponse(status=status)
+    location = {"Location": found["meta"]["location"]} if status == 201 else {}
+    return JsonResponse(found, status=status, content_type=TYPE, headers=location)
+
+
+def _bearer(request: HttpRequest) -> str:
+    kind, _, text = request.headers.get("Authorization", "").partition(" ")
+    return text.strip() if kind.lower() == "bearer" and len(text) < 200 else ""
+
+
+def _body(request: HttpRequest) -> Mapping[str, Any]:
+    if request.method not in ("POST", "PUT", "PATCH"):
+        return {}
+    try:
+        if len(request.body) > MAX_BYTES:
+            raise _TooLargeError
+        found = strict_json.loads(request.body.decode("utf-8"), exact=True)
+    except RequestDataTooBig:
+        raise _TooLargeError from None
+    except (UnicodeDecodeError, JsonError):
+        raise ScimError("The body is not JSON.", "invalidSyntax") from None
+    if not isinstance(found, dict):
+        raise ScimError("The body must be an object.", "invalidSyntax")
+    return found
+
+
+def _refused(status: int, detail: str, headers: Mapping[str, str]) -> HttpResponse:
+    error = ScimError(detail)
+    error.status = status
+    return JsonResponse(resources.problem(error), status=status, content_type=TYPE, headers=headers)
+
+
+urlpatterns = [
+    path("ServiceProviderConfig", Deferred("web.scim.service_provider_config"), name="scim_config"),
+    path("ResourceTypes", Deferred("web.scim.resource_types"), name="scim_resource_types"),
+    path("ResourceTypes/<str:key>", Deferred("web.scim.resource_types"), name="scim_resource_type"),
+    path("Schemas", Deferred("web.scim.schemas"), name="scim_schemas"),
+    path("Schemas/<str:key>", Deferred("web.scim.schemas"), name="scim_schema"),
+    path("Users", Deferred("web.scim.users"), name="scim_users"),
+    path("Users/<str:key>", Deferred("web.scim.user"), name="scim_user"),
+    path("Groups", Deferred("web.scim.all_groups"), name="scim_groups"),
+    path("Groups/<str:key>", Deferred("web.scim.group"), name="scim_group"),
+    path("<path:rest>", Deferred("web.scim.nothing"), name="scim_nothing"),
+]
+
+
+@scim("GET")
+def service_provider_config(call: Call) -> Answer:
+    """The features of this server."""
+    return 200, service_description.service_provider_config(call.base)
+
+
+@scim("GET")
+def resource_types(call: Call, key: str = "") -> Answer:
+    """The resource types."""
+    return _listed_or_one(service_description.resource_types(call.base), key)
+
+
+@scim("GET")
+def schemas(call: Call, key: str = "") -> Answer:
+    """The schemas of the resources."""
+    return _listed_or_one(service_description.schemas(call.base), key)
+
+
+@scim("GET", "POST")
+def users(call: Call) -> Answer:
+    """The accounts of this directory, and new ones."""
+    if call.method == "POST":
+        return 201, resources.person(people.create(call.visitor, call.provider, attributes.of_resource(call.body)), call.base)
+    return _page(call, people.search(call.provider, _filter(call)), lambda row: resources.person(row, call.base))
+
+
+@scim("GET", "PUT", "PATCH", "DELETE")
+def user(call: Call, key: str) -> Answer:
+    """One account."""
+    match call.method:
+        case "GET":
+            row = people.get(call.provider, key)
+        case "PUT":
+            row = people.change(call.visitor, call.provider, key, attributes.of_resource(call.body))
+        case "PATCH":
+            row = people.patch(call.visitor, call.provider, key, patches.changes(call.body))
+        case _:
+            people.delete(call.visitor, call.provider, key)
+            return 204, None
+    return 200, resources.person(row, call.base)
+
+
+@scim("GET", "POST")
+def all_groups(call: Call) -> Answer:
+    """The groups of this directory, and new ones."""
+    if call.method == "POST":
+        return 201, _group(call, groups.create(call.visitor, call.provider, call.body))
+    return _page(call, groups.search(call.provider, _filter(call)), lambda row: _group(call, row))
+
+
+@scim("GET", "PUT", "PATCH", "DELETE")
+def group(call: Call, key: str) -> Answer:
+    """One group."""
+    match call.method:
+        case "GET":
+            row = groups.get(call.provider, key)
+        case "PUT":
+            row = groups.replace(call.visitor, call.provider, key, call.body)
+        case "PATCH":
+            row = groups.patch(call.visitor, call.provider, key, patches.changes(call.body))
+        case _:
+            groups.delete(call.visitor, call.provider, key)
+            return 204, None
+    return 200, _group(call, row)
+
+
+@scim("GET", "POST", "PUT", "PATCH", "DELETE")
+def nothing(call: Call, rest: str) -> Answer:
+    """All other addresses, such as those of bulk requests."""
+    raise NoSuchResourceError
+
+
+def _group(call: Call, row: Any) -> resources.Json:
+    is_short = "members" in call.query.get("excludedAttributes", "")
+    return resources.group(row, call.base, None if is_short else list(groups.members_of(call.provider, row)))
+
+
+def _filter(call: Call) -> str:
+    text = call.query.get("filter", "")
+    if len(text) > 1000:
+        raise ScimError("The filter is too long.", "invalidFilter")
+    return text
+
+
+def _page(call: Call, rows: Any, write: Callable[[Any], resources.Json]) -> Answer:
+    start, count = max(1, _number(call, "startIndex", 1)), min(service_description.MAX_RESULTS, max(0, _number(call, "count", 100)))
+    return 200, resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
+
+
+def _number(call: Call, name: str, otherwise: int) -> int:
+    text = call.query.get(name, "")
+    if not text:
+        return otherwise
+    if len(text) > 9 or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+        raise ScimError(f"{name} must be a number.", "invalidValue")
+    return int(text)
+
+
+def _listed_or_one(found: Sequence[resources.Json], key: str) -> Answer:
+    if not key:
+        return 200, resources.page(found, len(found), 1)
+    for each in found:
+        if each["id"] == key:
+            return 200, each
+    raise NoSuchResourceError

@@ -1,1 +1,0 @@
-"""The SCIM 2.0 endpoints, with which directories provision accounts."""

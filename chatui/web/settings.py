@@ -1,0 +1,193 @@
+"""The form of a person's own settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import auth
+from django.contrib.auth.decorators import login_required
+from django.core.validators import MaxLengthValidator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from chatui.accounts import profile
+from chatui.accounts import profile as time_zones
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts.profile import PersonalSettings
+from chatui.display.conversation import EFFORTS
+from chatui.display.conversation_list import shown_conversation
+from chatui.display.folders import INSTRUCTION_CHARS, clean_instructions, one_line
+from chatui.env import environment
+from chatui.lifecycle import closing as self_closing
+from chatui.lifecycle.closing import CannotCloseError
+from chatui.limits import Throttle
+from chatui.model_servers import choice as model_choice
+from chatui.permissions import access
+from chatui.permissions.access import NotFoundError
+from chatui.site.languages import LANGUAGES
+from chatui.web.folders import Instructions
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.language import in_cookie
+from chatui.web.sign_in import second_factor
+from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in.pages import person_of
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+
+NAME_CHARS = 150
+THEMES = (("", _("Same as the system")), ("light", _("Light")), ("dark", _("Dark")))
+
+
+class SettingsForm(forms.Form):
+    """Everything is optional: an empty field means the default for everybody."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        required=False,
+        help_text=_("The name that others see, such as on a share link that names you. You sign in with your account name."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "name", "maxlength": NAME_CHARS}),
+    )
+    language = forms.ChoiceField(label=_("Language"), required=False)
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        help_text=_(
+            "For times on pages, and for the date that models are told, if this server tells them. With UTC, answers show the time of "
+            "your browser."
+        ),
+    )
+    theme = forms.ChoiceField(
+        label=_("Appearance"),
+        required=False,
+        choices=THEMES,
+        help_text=_("Applies in all of your browsers. The switch in the menu applies to one browser."),
+    )
+    choice = forms.ChoiceField(label=_("Model for new conversations"), required=False)
+    effort = forms.ChoiceField(label=_("Reasoning effort for new conversations"), required=False)
+    instructions = Instructions(
+        label=_("My instructions"),
+        required=False,
+        max_length=INSTRUCTION_CHARS,
+        help_text=format_lazy(
+            _(
+                "How the model should answer, or what it should know about you, in up to {count} characters. They apply to all of your "
+                "conversations from your next message on; this site's own instructions take precedence. You can turn them off for a "
+                "conversation in its menu. People who open a shared link do not see them, and programs that use your keys do not get "
+                "them."
+            ),
+            count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
+        ),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
+    )
+
+    finds_documents = forms.BooleanField(
+        label=_("Include my documents in my search"),
+        required=False,
+        help_text=_(
+            "The search in your list of conversations also covers the text of documents that you sent. Nobody else can search them."
+        ),
+    )
+
+    def __init__(self, data: Any = None, *, person: User) -> None:
+        """``person``: their settings are the initial values."""
+        now = profile.settings_of(person)
+        super().__init__(data, initial={name: getattr(now, name) for name in self.base_fields})
+        fields: dict[str, Any] = self.fields
+        fields["name"].disabled = profile.is_name_managed(person)
+        if len(now.name) > NAME_CHARS:
+            # A directory's name has two parts, which may be longer together; it stays unchanged.
+            del fields["name"].widget.attrs["maxlength"]
+        fields["language"].choices = [("", gettext("Same as the browser")), *LANGUAGES.items()]
+        fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in time_zones.names())]
+        offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
+        fields["choice"].choices = [("", gettext("Default")), *offered]
+        fields["effort"].choices = [("", gettext("Default of the model")), *EFFORTS]
+        # An earlier choice that no longer exists must not prevent other changes.
+        for name in ("language", "time_zone", "choice"):
+            if self.initial[name] not in dict(fields[name].choices):
+                self.initial[name] = ""
+
+    def clean_name(self) -> str:
+        """One line, not too long; an existing name is accepted unchanged."""
+        name, before = one_line(self.cleaned_data["name"]), str(self.initial["name"])
+        if name == one_line(before):
+            return before
+        MaxLengthValidator(NAME_CHARS)(name)
+        return name
+
+    def wanted(self) -> PersonalSettings | None:
+        """The settings of a valid form."""
+        if not self.is_valid():
+            return None
+        values = {name: self.cleaned_data[name] for name in self.base_fields}
+        values |= {"instructions": clean_instructions(values["instructions"])}
+        return PersonalSettings(**values)
+
+
+_writes = Throttle("settings", attempts=60, seconds=600)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def settings(request: HttpRequest) -> HttpResponse:
+    """One's own settings, and links to all pages about oneself."""
+    person = person_of(request)
+    form = SettingsForm(request.POST or None, person=person)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            profile.save(visitor_of(request, "page"), wanted)
+            return in_cookie(redirect(f"{reverse('settings')}?saved"), wanted.language)
+    context = {"form": form, "is_saved": "saved" in request.GET, "can_close": environment().close_own_account}
+    return render(request, "settings/settings.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def instructions(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Switches one's own instructions on or off in this conversation."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    if request.method == "POST":
+        _writes.check(str(person_of(request).pk))
+        row.without_instructions = "off" in request.POST
+        row.save(update_fields=["without_instructions"])
+        return redirect("conversation", conversation_id)
+    return render(request, "settings/instructions.html", {"conversation": shown_conversation(row), "is_off": row.without_instructions})
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def close(request: HttpRequest) -> HttpResponse:
+    """Closes one's own account, if the operator allows it, within ten minutes of authentication."""
+    if not environment().close_own_account:
+        raise NotFoundError
+    if not session_start.is_recent(request):
+        return redirect(f"{reverse('sign_in_confirm')}?next={reverse('settings_close')}")
+    person, problem = person_of(request), ""
+    form = second_factor.CodeForm(request.POST or None) if enrollment.is_on(person) else None
+    is_shown = form is None or (form.is_valid() and second_factor.is_right(request, form, person))
+    if request.method == "POST" and "sure" in request.POST and is_shown:
+        _writes.check(str(person.pk))
+        try:
+            self_closing.close_own(visitor_of(request, "page"))
+        except CannotCloseError:
+            problem = gettext("Your account was not closed: nobody else could manage accounts.")
+        else:
+            auth.logout(request)
+            return redirect(f"{reverse('sign_in')}?signed-out")
+    shown = {"form": form, "problem": problem, "policy": environment().closed_accounts, "days": environment().closed_account_days}
+    return render(request, "settings/close.html", shown, status=400 if problem or (form is not None and form.errors) else 200)

@@ -1,1 +1,0 @@
-"""The pages of a person's own settings."""

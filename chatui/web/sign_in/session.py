@@ -1,0 +1,147 @@
+"""The state between password and code: who has entered the password, stored in a session that is not signed in yet."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as required
+from chatui.accounts import sessions as session_list
+from chatui.accounts import sign_in
+from chatui.audit_log.record import Visitor
+from chatui.limits import Throttle
+from chatui.web.guards import visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models.user import User
+
+
+LASTS_SECONDS = 600
+_SESSION_KEY = "second_step"
+
+
+def is_due(person: User) -> bool:
+    """Whether this person needs a second factor after the password."""
+    return enrollment.is_on(person) or required.is_required(person)
+
+
+def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
+    """After the correct password, redirect to the page for the code. ``after``: the path for afterwards."""
+    request.session.cycle_key()  # nobody else may know the key of the session that stores this
+    request.session[_SESSION_KEY] = {
+        "person": str(person.pk),
+        "at": time.time(),
+        "after": after,
+        # A digest of the password: changing it ends this step, as it ends sessions.
+        "proof": person.get_session_auth_hash(),
+        # When all sessions were last ended. Any other value ends this step, so clocks of different machines do not matter.
+        "ended": _ended(person),
+    }
+    return redirect("sign_in_code")
+
+
+def person_of(request: HttpRequest) -> User | None:
+    """The person who has just entered their password in this browser.
+
+    None if the account or password has changed, or all sessions were ended.
+    """
+    stored = request.session.get(_SESSION_KEY)
+    if not stored or not 0 <= time.time() - stored["at"] < LASTS_SECONDS:
+        return None
+    person: User | None = get_user_model().objects.filter(pk=stored["person"], is_active=True).first()
+    if person is None or stored.get("ended") != _ended(person):
+        return None
+    return person if constant_time_compare(person.get_session_auth_hash(), stored["proof"]) else None
+
+
+def finish(request: HttpRequest) -> str:
+    """End this step. Returns the path for afterwards."""
+    stored = request.session.pop(_SESSION_KEY, None)
+    return str(stored["after"]) if stored else ""
+
+
+def _ended(person: User) -> str:
+    return person.sessions_ended_at.isoformat() if person.sessions_ended_at else ""
+
+
+RECENT_SECONDS = 600
+"""How long after authentication people may change their sign-in methods: somebody else may use an open session later."""
+
+_AUTHENTICATED_AT = "shown_at"
+_changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
+
+
+def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, after: str = "") -> HttpResponse:
+    """Sign the person in, and redirect to the path ``after``.
+
+    ``how``: for the audit log; ``hours``: the session's lifetime, 0 for the default.
+    """
+    sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), how)
+    finish(request)  # removes the password step of anybody else in this browser
+    auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
+    if hours:
+        request.session.set_expiry(timedelta(hours=hours))  # a timedelta is stored as a fixed time, so activity does not extend it
+    record_start(request, person, how)
+    return on_known_device(redirect(after or "home"), person)
+
+
+def record_start(request: HttpRequest, person: User, how: str = "") -> None:
+    """Record that a session has begun, for the person's list of sessions."""
+    mark_authenticated(request)
+    if request.session.session_key is None:
+        request.session.save()
+    visitor = visitor_of(request, "page")
+    session_list.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
+
+
+def mark_authenticated(request: HttpRequest) -> None:
+    """Record that the person has just authenticated."""
+    request.session[_AUTHENTICATED_AT] = time.time()
+
+
+def is_recent(request: HttpRequest) -> bool:
+    """Whether the person has recently authenticated in this session."""
+    at = request.session.get(_AUTHENTICATED_AT, 0)
+    return isinstance(at, (int, float)) and 0 <= time.time() - at < RECENT_SECONDS
+
+
+def admit_change(person: User) -> None:
+    """Count a change of one's own sign-in methods and sessions: each is a line of the audit log, which nobody may flood. Raises
+    ThrottledError."""
+    _changes.check(str(person.pk))
+
+
+def on_known_device(response: HttpResponse, person: User) -> HttpResponse:
+    """Set a device cookie: wrong passwords from this browser are counted separately from those of strangers."""
+    response.set_cookie(
+        sign_in.DEVICE_COOKIE,
+        sign_in.new_device(person),
+        max_age=sign_in.DEVICE_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def own_path(request: HttpRequest, path: str) -> str:
+    """``path`` if it belongs to this site, else empty: a link must not redirect people elsewhere after they have signed in."""
+    is_own = url_has_allowed_host_and_scheme(path, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    # ``redirect`` would take any other beginning for the name of a view, and an unknown name fails.
+    return path if is_own and path.startswith("/") and len(path) <= 500 else ""
+
+
+def back_address(request: HttpRequest, provider: str) -> str:
+    """The redirect address for a provider, which the operator registers there."""
+    return request.build_absolute_uri(reverse("sign_in_back", args=[provider]))

@@ -1,0 +1,62 @@
+"""The endpoint for a temporary conversation's page: reports that it was left or is open again, and closes or keeps the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_POST
+
+from chatui.codes import ProductCode
+from chatui.display import conversation_list as list_events
+from chatui.permissions import access
+from chatui.permissions import access as temporary
+from chatui.turns import running
+from chatui.turns import temporary as ending
+from chatui.turns import temporary as keeping
+from chatui.turns import temporary as visits
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.sign_in.pages import person_of
+from chatui.wire import bus as groups
+from chatui.wire.bus import send_from_thread
+
+if TYPE_CHECKING:
+    from chatui.models.conversation import Conversation
+
+
+@require_POST
+@login_required
+@guarded
+def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> HttpResponse:
+    """Performs one of the four actions on a person's temporary conversation. 409 for keeping it while an answer is being written."""
+    row = temporary.own_temporary(person_of(request), conversation_id)
+    if what not in _ACTIONS:
+        raise access.NotFoundError
+    if not _ACTIONS[what](row):
+        return refuse(request, ProductCode.BUSY, 409)
+    return JsonResponse({"ok": True, "title": row.title})
+
+
+def _close(row: Conversation) -> bool:
+    running.stop_all_from_thread(row.pk)
+    ending.close(row)
+    return True
+
+
+def _keep(row: Conversation) -> bool:
+    if not keeping.keep(row):
+        return False
+    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    return True
+
+
+_ACTIONS: dict[str, Callable[[Conversation], bool]] = {
+    "close": _close,
+    "keep": _keep,
+    "leave": visits.leave,
+    "stay": visits.stay,
+}

@@ -1,1 +1,0 @@
-"""The endpoints for tools: approval of calls, and the tool menu."""

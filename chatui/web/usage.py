@@ -1,0 +1,150 @@
+"""The filter form of the usage pages: which days, and how to group the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.audit_log.lines import csv_row, safe_cell
+from chatui.audit_log.record import record
+from chatui.codes import ProductCode
+from chatui.display import usage as usage_tables
+from chatui.display.usage import WORDS
+from chatui.env import environment
+from chatui.permissions.administration import usage_reader
+from chatui.usage import limits as periods
+from chatui.usage import reports
+from chatui.usage.reports import By, Days
+from chatui.web import downloads as archive
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded, visitor_of
+from chatui.web.sign_in.pages import person_of
+
+MAX_DAYS = 366
+USUAL_DAYS = 30
+
+
+class DaysForm(forms.Form):
+    """Both days may be empty: then the last month is used."""
+
+    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    by = forms.ChoiceField(label=_("Group by"), required=False, choices=list(WORDS.items()))
+
+    def clean(self) -> dict[str, Any]:
+        """The days in order, and not too many for a page."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors and not 0 <= (self._last() - self._first()).days < MAX_DAYS:
+            self.add_error("until", _("Choose a range of days, of one year at most."))
+        return cleaned
+
+    def days(self) -> Days:
+        """The days of a valid form."""
+        return Days(self._first(), self._last())
+
+    def summed_by(self) -> By:
+        """The grouping; by person if nothing is chosen."""
+        return By(self.cleaned_data["by"] or By.PERSON)
+
+    def _last(self) -> date:
+        return self.cleaned_data.get("until") or periods.now().day
+
+    def _first(self) -> date:
+        since: date | None = self.cleaned_data.get("since")
+        last = self._last()
+        return since or (last - timedelta(days=USUAL_DAYS - 1) if last.toordinal() > USUAL_DAYS else date.min)
+
+
+def usual() -> Days:
+    """The days of a page without a choice of days."""
+    today = periods.now().day
+    return Days(today - timedelta(days=USUAL_DAYS - 1), today)
+
+
+@require_GET
+@login_required
+@guarded
+def own(request: HttpRequest) -> HttpResponse:
+    """One's own recent usage and limits."""
+    person, days = person_of(request), usual()
+    lines = reports.lines_of(days, person)
+    by_day = reports.summed(lines, days, By.DAY)
+    [total] = reports.summed(lines, days, None)
+    context = {
+        "limits": usage_tables.limits_of(person),
+        "contact": environment().usage_contact,
+        "plot": usage_tables.plot(by_day, days),
+        "total": usage_tables.total(total),
+        "tables": [usage_tables.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
+        "by_day": usage_tables.table(by_day, By.DAY),
+        "currency": environment().currency,
+        "unpriced": usage_tables.unpriced(total),
+    }
+    return render(request, "usage/own.html", context)
+
+
+@require_GET
+@login_required
+@guarded
+def everybody(request: HttpRequest) -> HttpResponse:
+    """Everybody's usage in the chosen days, grouped as chosen."""
+    usage_reader(person_of(request))
+    form = DaysForm(request.GET)
+    if not form.is_valid():
+        return render(request, "usage/everybody.html", {"form": form}, status=400)
+    days, by = form.days(), form.summed_by()
+    lines = reports.lines_of(days)
+    [total] = reports.summed(lines, days, None)
+    context = {
+        "form": DaysForm(initial={"since": days.first, "until": days.last, "by": by}),
+        "days": days,
+        "plot": usage_tables.plot(reports.summed(lines, days, By.DAY), days),
+        "total": usage_tables.total(total),
+        "table": usage_tables.table(reports.summed(lines, days, by), by),
+        "is_by_group": by is By.GROUP,
+        "currency": environment().currency,
+        "unpriced": usage_tables.unpriced(total),
+    }
+    return render(request, "usage/everybody.html", context)
+
+
+@require_POST
+@login_required
+@guarded
+def file(request: HttpRequest) -> HttpResponseBase:
+    """The usage of the chosen days as CSV. Recorded before it is created."""
+    visitor = visitor_of(request, "download")
+    usage_reader(visitor.user)
+    form = DaysForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, ProductCode.COMMAND, 400)
+    days = form.days()
+    record("usage export", visitor, detail=f"{days.first} to {days.last}")
+    pieces = (line.encode() for line in _csv(days))
+    sent = archive.in_threads(pieces) if isinstance(request, ASGIRequest) else pieces
+    response = StreamingHttpResponse(sent, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="usage-{timezone.now():%Y-%m-%d}.csv"'
+    return response
+
+
+_COLUMNS = ("day", "person", "key", "backend", "model", "kind", "answers", "input_tokens", "cached_tokens", "output_tokens", "estimates")
+
+
+def _csv(days: Days) -> Iterator[str]:
+    currency = environment().currency
+    yield csv_row([*_COLUMNS, *([f"cost_{currency}"] if currency else [])])
+    for line in reports.every_line(reports.lines_of(days), days):
+        *names, sums = line.values()
+        numbers = [sums.turns, sums.input, sums.cached, sums.output, sums.estimated]
+        cost = ["" if sums.cost is None else format(sums.cost, "f")] if currency else []
+        yield csv_row([safe_cell(str(name) if name is not None else "") for name in names] + numbers + cost)

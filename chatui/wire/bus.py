@@ -1,0 +1,398 @@
+"""The message bus: sends messages to groups of receivers in this process at once, and in other processes through the relay.
+
+There is one bus for each event loop. Sending never blocks: it uses no database, thread or network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextvars import Context
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+from weakref import WeakKeyDictionary
+
+from chatui.env import environment
+from renderer.gate import Audience
+
+if TYPE_CHECKING:
+    import redis.asyncio
+
+
+OWN_PROCESS = "process"
+"""All sockets of a process. Only it knows this group."""
+
+
+def audience(conversation_id: UUID, audience: Audience) -> str:
+    """The sockets of one audience that follow a conversation."""
+    return f"conversation-{conversation_id}-{audience}"
+
+
+def control(turn_id: UUID) -> str:
+    """The group on which a running turn receives requests to stop or to send a snapshot. Only its own process knows it."""
+    return f"turn-{turn_id}"
+
+
+def turns_of(conversation_id: UUID) -> str:
+    """Sockets that are notified, without any content, when a turn begins in a conversation."""
+    return f"turns-of-{conversation_id}"
+
+
+def person(person_id: UUID) -> str:
+    """The sockets of one person."""
+    return f"person-{person_id}"
+
+
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[str, Mapping[str, object]], None]
+
+ANSWER_SECONDS = 2.0
+"""The timeout of every Redis operation."""
+PING_SECONDS = 0.5
+LATE_SECONDS = 1.5
+"""After this time without an answer, the sockets of this process are told that messages are missing."""
+STALL_SECONDS = 0.2
+"""The last part of it, in which a process that stood still itself can still read the answer."""
+PAUSE_SECONDS = 0.5
+"""Between two attempts to reconnect."""
+MAX_WAITING = 10_000
+"""The most messages in the send queue; the oldest are dropped."""
+
+
+class Relay:
+    """Relays messages for one event loop. All but ``settled`` are synchronous, and return at once."""
+
+    def __init__(self, process: str, deliver: Deliver) -> None:
+        self._process = process
+        self._deliver = deliver
+        self._url = environment().redis_url
+        self._groups: set[str] = set()
+        self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
+        self._work = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._subscribed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_away = self._was_away = False
+        self.is_late = False
+        """Whether Redis has not answered for LATE_SECONDS, or longer. Then the group PROCESS gets a message."""
+        self._late: asyncio.TimerHandle | None = None
+        self._round = 0
+        self._answered = 0.0
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there may be other processes."""
+        return bool(self._url)
+
+    def join(self, group: str) -> None:
+        """Deliver messages from other processes to a group."""
+        if self._url and group not in self._groups:
+            self._groups.add(group)
+            self._resubscribe()
+
+    def leave(self, group: str) -> None:
+        """Stop delivering them."""
+        if group in self._groups:
+            self._groups.discard(group)
+            self._resubscribe()
+
+    async def settled(self) -> None:
+        """Wait until Redis has subscribed the joined groups, at most ANSWER_SECONDS, and not at all while it is down."""
+        if self._url and not self._is_away:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await self._subscribed.wait()
+
+    def send(self, group: str, message: Mapping[str, object]) -> None:
+        """Send to the receivers of a group in all other processes."""
+        self._enqueue(_channel(group), group, message)
+
+    def send_to(self, process: str, group: str, message: Mapping[str, object]) -> None:
+        """Send to the receivers of a group in one other process."""
+        self._enqueue(_process_channel(process), group, message)
+
+    def _enqueue(self, channel: str, group: str, message: Mapping[str, object]) -> None:
+        if self._url and not self._is_away:
+            self._start()
+            self._waiting.append((channel, _packed(self._process, group, message)))
+            self._work.set()
+
+    def _resubscribe(self) -> None:
+        self._subscribed.clear()
+        self._changed.set()
+        self._start()
+
+    def _start(self) -> None:
+        if not self._tasks:
+            # The event loop keeps only a weak reference to a task.
+            self._expect_answer()
+            self._tasks = [asyncio.create_task(self._keep_sending()), asyncio.create_task(self._keep_listening())]
+
+    async def _keep_sending(self) -> None:
+        async with _client(self._url) as client:
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                try:
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        if self._was_away:
+                            # Otherwise the first message after the outage is lost on a connection from before it, which looks like another.
+                            await client.connection_pool.disconnect()
+                            self._was_away = False
+                        await self._send_waiting(client)
+                except Exception as error:  # noqa: BLE001 - whatever the client raises, the relay must keep running
+                    self._waiting.clear()
+                    self._note_away(error)
+
+    async def _send_waiting(self, client: redis.asyncio.Redis) -> None:
+        while self._waiting:
+            # The whole queue is sent in one round trip, in order.
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), 100))]
+            pipeline = client.pipeline(transaction=False)
+            for channel, packed in batch:
+                pipeline.publish(channel, packed)
+            await pipeline.execute()
+
+    async def _keep_listening(self) -> None:
+        async with _client(self._url) as client:
+            while True:
+                try:
+                    async with client.pubsub() as pubsub:
+                        await self._listen(pubsub)
+                except Exception as error:  # noqa: BLE001 - as above; a broken connection may raise anything
+                    self._note_away(error)
+                self._changed.set()
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _listen(self, pubsub: Any) -> None:
+        known: set[str] = set()
+        reader: asyncio.Task[None] | None = None
+        try:
+            while True:
+                self._changed.clear()
+                self._round += 1
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    known = await self._subscribe(pubsub, known)
+                    if reader is None:
+                        self._answered = asyncio.get_running_loop().time()
+                        reader = asyncio.create_task(self._read(pubsub))
+                    await pubsub.ping(str(self._round))
+                self._check(reader)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PING_SECONDS):
+                        await self._changed.wait()
+        finally:
+            if reader is not None:
+                await ended(reader)
+
+    async def _subscribe(self, pubsub: Any, known: set[str]) -> set[str]:
+        wanted = {_process_channel(self._process), *map(_channel, self._groups)}
+        if wanted - known:
+            await pubsub.subscribe(*(wanted - known))
+        if known - wanted:
+            await pubsub.unsubscribe(*(known - wanted))
+        return wanted
+
+    def _check(self, reader: asyncio.Task[None]) -> None:
+        """Raises an error if there was no reply for too long, or if reading failed."""
+        if reader.done():
+            reader.result()
+        if asyncio.get_running_loop().time() - self._answered > 2 * ANSWER_SECONDS:
+            raise TimeoutError("Redis is silent")
+
+    async def _read(self, pubsub: Any) -> None:
+        while True:
+            message = await pubsub.get_message(timeout=ANSWER_SECONDS)
+            if message is None:
+                continue
+            self._answered = asyncio.get_running_loop().time()
+            if message["type"] == "message":
+                self._take(message["data"])
+            elif message["type"] == "pong":
+                self._note_back(int(message["data"]))
+
+    def _take(self, packed: bytes) -> None:
+        sender, group, message = json.loads(packed)
+        if sender != self._process:
+            self._deliver(group, message)
+
+    def _note_away(self, error: BaseException) -> None:
+        if not self._is_away:
+            log.warning("Redis is away (%s): pages of other processes lag until it answers", type(error).__name__)
+        self._is_away = self._was_away = True
+        self._subscribed.clear()
+
+    def _expect_answer(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        self._late = asyncio.get_running_loop().call_later(LATE_SECONDS - STALL_SECONDS, self._doubt)
+
+    def _doubt(self) -> None:
+        self._late = asyncio.get_running_loop().call_later(STALL_SECONDS, self._note_late)
+
+    def _note_late(self) -> None:
+        self.is_late = True
+        self._deliver(OWN_PROCESS, {"type": "relay.late"})
+
+    def _note_back(self, round_: int) -> None:
+        self.is_late = False
+        self._expect_answer()
+        if self._is_away:
+            log.warning("Redis is back")
+        self._is_away = False
+        # Redis answers in order, so subscriptions sent before this round's ping are active.
+        if round_ == self._round and not self._changed.is_set():
+            self._subscribed.set()
+
+
+async def ended(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks that use the Redis client, repeatedly until they end: during a reconnection, the client can lose a cancellation."""
+    while left := [task for task in tasks if not task.done()]:
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left, timeout=ANSWER_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)  # their exceptions no longer matter
+
+
+def publish_once(process: str, group: str, message: Mapping[str, object], *, to: str = "") -> None:
+    """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is down."""
+    if not (url := environment().redis_url):
+        return
+    import redis  # imported here, because most deployments have no Redis; with Redis, ``throttle`` has imported it already
+
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
+            client.publish(_process_channel(to) if to else _channel(group), _packed(process, group, message))
+    except (redis.exceptions.RedisError, OSError, TimeoutError, ValueError) as error:
+        log.warning("a message to other processes was lost (%s)", type(error).__name__)
+
+
+def _client(url: str) -> redis.asyncio.Redis:
+    import redis.asyncio  # as above
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+
+    # Without the client's own retries: an outage must be noticed at once, and ``_keep_listening`` reconnects.
+    return redis.asyncio.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, retry=Retry(NoBackoff(), 0))
+
+
+def _packed(process: str, group: str, message: Mapping[str, object]) -> str:
+    return json.dumps([process, group, dict(message)], separators=(",", ":"))
+
+
+def _channel(group: str) -> str:
+    return f"chatui.group.{group}"
+
+
+def _process_channel(process: str) -> str:
+    return f"chatui.process.{process}"
+
+
+Message = Mapping[str, object]
+Receive = Callable[[str, Message], None]
+"""Called on the event loop with the group and the message. It must return at once."""
+
+PROCESS = f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:8]}"
+"""The id of this process, for other processes and in leases."""
+
+
+class Bus:
+    """The groups of one event loop, and their receivers in this process."""
+
+    def __init__(self) -> None:
+        self._receivers: dict[str, dict[Receive, bool]] = {}
+        self._relay = Relay(PROCESS, self._deliver)
+
+    def join(self, group: str, receive: Receive, *, elsewhere: bool = True) -> None:
+        """Receive a group's messages. ``elsewhere``: also those from other processes, once ``settled`` has returned."""
+        self._receivers.setdefault(group, {})[receive] = elsewhere
+        if elsewhere:
+            self._relay.join(group)
+
+    def leave(self, group: str, receive: Receive) -> None:
+        """Stop receiving. Harmless for a group that was never joined."""
+        receivers = self._receivers.get(group, {})
+        receivers.pop(receive, None)
+        if not any(receivers.values()):
+            self._relay.leave(group)
+        if not receivers:
+            self._receivers.pop(group, None)
+
+    async def settled(self) -> None:
+        """Wait until messages from other processes to the joined groups arrive here; only briefly if the relay is down."""
+        await self._relay.settled()
+
+    def is_heard(self, group: str) -> bool:
+        """Whether a group has receivers in this process."""
+        return group in self._receivers
+
+    @property
+    def reaches_others(self) -> bool:
+        """Whether there may be other processes."""
+        return self._relay.is_on
+
+    @property
+    def is_late(self) -> bool:
+        """Whether messages between processes are missing, because Redis does not answer."""
+        return self._relay.is_late
+
+    def send(self, group: str, message: Message, *, elsewhere: bool = True) -> None:
+        """Send to a group. While the relay is down, other processes miss the message: their pages notice the gap and ask again."""
+        self._deliver(group, message)
+        if elsewhere:
+            self._relay.send(group, message)
+
+    def send_to(self, process: str, group: str, message: Message) -> None:
+        """Send to the group of one process."""
+        if process == PROCESS:
+            self._deliver(group, message)
+        else:
+            self._relay.send_to(process, group, message)
+
+    def _deliver(self, group: str, message: Message) -> None:
+        for receive in tuple(self._receivers.get(group, ())):
+            try:
+                receive(group, message)
+            except Exception as error:  # noqa: BLE001 - one receiver that fails must not keep the others from the message
+                log.error("a receiver of %s failed: %s", group, type(error).__name__)
+
+
+_buses: WeakKeyDictionary[asyncio.AbstractEventLoop, Bus] = WeakKeyDictionary()
+
+
+def bus() -> Bus:
+    """The bus of the running event loop."""
+    loop = asyncio.get_running_loop()
+    found = _buses.get(loop)
+    if found is None:
+        found = _buses[loop] = Bus()
+    return found
+
+
+def send_from_thread(group: str, message: Message) -> None:
+    """Send to a group from synchronous code, in a server or in a command. Best effort: while the relay is down, other processes miss it."""
+    _send_here(group, message)
+    publish_once(PROCESS, group, message)
+
+
+def send_to_from_thread(process: str, group: str, message: Message) -> None:
+    """As ``Bus.send_to``, from synchronous code."""
+    if process == PROCESS:
+        _send_here(group, message)
+    else:
+        publish_once(PROCESS, group, message, to=process)
+
+
+def _send_here(group: str, message: Message) -> None:
+    for loop, local in list(_buses.items()):
+        if loop.is_running():
+            # In a context of its own: this thread's context marks threads as busy, which does not apply to callbacks on the loop.
+            loop.call_soon_threadsafe(partial(local.send, group, message, elsewhere=False), context=Context())

@@ -1,1 +1,0 @@
-"""Finds control tokens and positions in streamed text."""

@@ -1,1 +1,0 @@
-"""The values of a document header: which there can be, and how YAML writes them."""
