@@ -79,7 +79,7 @@ attack: development chromium ## Load every known attack in a real browser, play 
 	@failed=; \
 	$(PY) -m tests.attacks || failed=1; \
 	export CHATUI_TEST_SHAPES=all; \
-	$(PY) -m pytest --quiet tests/chatui/canary/test_runs.py tests/services/test_canary.py -k "every_shape or clean_through" $(PYTEST_FLAGS) || failed=1; \
+	$(PY) -m pytest --quiet tests/chatui/operations/canary/test_runs.py tests/services/test_canary.py -k "every_shape or clean_through" $(PYTEST_FLAGS) || failed=1; \
 	$(PY) -m pytest --numprocesses auto --quiet -m slow tests/canary tests/chatui/turns/streams $(PYTEST_FLAGS) || failed=1; \
 	[ -z "$$failed" ]
 

@@ -44,7 +44,7 @@ OF_TESTS = {
 TOGETHER = ("tests/llama/", "tests/browser/accessibility/")
 # These take minutes. They start first, in this order, so that the run does not end by waiting for one of them.
 LONG = (
-    "tests/chatui/canary/test_runs.py",
+    "tests/chatui/operations/canary/test_runs.py",
     "tests/browser/accessibility/",
     "tests/llama/",
     "tests/canary/leaks/test_stored.py",

@@ -7,7 +7,7 @@ import re
 from tests.architecture.sources import ROOT, python_sources
 
 PAGE = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
-ELSEWHERE = {"tests/chatui/turns/summaries/test_summarizing_faults.py", "tests/llama/test_killed.py"}
+ELSEWHERE = {"tests/chatui/turns/test_summarizing_faults.py", "tests/llama/test_killed.py"}
 """Repeated, but of something that is no row of the page: what fails in a summary, and a real model server that is killed."""
 
 

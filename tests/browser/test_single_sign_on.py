@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
+from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.support.served import Deployment, Server, served
 
 pytestmark = pytest.mark.browser

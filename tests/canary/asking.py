@@ -39,7 +39,7 @@ from tests.canary.conftest import World
 from tests.canary.planting import append
 from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
-from tests.chatui.store.documents.uploads import uploaded
+from tests.chatui.store.uploads import uploaded
 
 ADDRESS = "192.0.2.7"
 

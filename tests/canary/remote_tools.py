@@ -16,8 +16,8 @@ from tests.canary.markers import Canary
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import Turn, offer_of
 from tests.chatui.tools.mcp.scripted import Mcp, result
-from tests.chatui.tools.openapi.wiki import listing, spec_of
 from tests.chatui.tools.peer import PeerRequest, peer
+from tests.chatui.tools.wiki import listing, spec_of
 
 WAYS = ("works", "refuses", "fails", "breaks")
 """The behaviours of the servers, selected by the argument of a call."""

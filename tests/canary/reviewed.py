@@ -297,7 +297,7 @@ ROUTES: tuple[Route, ...] = (
     Route("manage/system/", "Staff who may change back ends: release, updates, sizes.", (Ask("GET", "/manage/system/", _USAGE),)),
     Route(
         "ratings/",
-        "Staff with the permission to export ratings, which nobody here has: see tests/chatui/transfer/test_rating_exports.py.",
+        "Staff with the permission to export ratings, which nobody here has: see tests/chatui/transfer/test_ratings.py.",
         (
             Ask("GET", "/ratings/", _NOBODY),
             Ask("POST", "/ratings/", _NOBODY, {"format": "openchatml"}),

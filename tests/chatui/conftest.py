@@ -27,6 +27,8 @@ from chatui.turns.start import Ask, Started
 from chatui.usage import limits
 from chatui.wire.bus import PROCESS
 from tests.support.scripted import ScriptedBackend
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
 
 PASSWORD = "correct horse battery"
 OPENING = {"reason": "a fault was reported", "minutes": "15"}

@@ -11,7 +11,7 @@ from tests.chatui.api.deployed import fast_key as fast_key
 from tests.chatui.api.deployed import fast_server as fast_server
 from tests.chatui.api.deployed import key_at
 from tests.chatui.api.deployed import place as place
-from tests.chatui.api.requests.functions import WEATHER
+from tests.chatui.api.functions import WEATHER
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.served

@@ -17,7 +17,7 @@ import pytest
 from chatui.env import BASE_DIR
 from chatui.observability import tracing as starting
 from chatui.observability.tracing import traces
-from tests.chatui.tracing.peer import attributes_of, collecting, hangs
+from tests.chatui.observability.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
 from tests.support.served import PASSWORD, Deployment, LiveSocket, Server
 

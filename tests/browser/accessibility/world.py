@@ -56,7 +56,7 @@ from chatui.store import opened_pages
 from chatui.store import files
 from chatui.store.files import NewFile, FileDestination
 from renderer.markup.citations import CitableSource
-from tests.chatui.store.files.pictures import png
+from tests.chatui.store.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
 pages = {{0: CitableSource('https://example.org/a', 'A page'), 1: CitableSource('https://www.example.net/' + 'long/' * 30, arabic)}}
 opened_pages.save(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
@@ -66,7 +66,7 @@ for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'd
     files.save(place, NewFile.of(name, data))
 from chatui.documents.reading import Part
 from chatui.store import passages
-from tests.chatui.store.documents.uploads import uploaded_with
+from tests.chatui.store.uploads import uploaded_with
 root = User.objects.get(username='root')  # no test looks at her message box
 report = uploaded_with(root, 'a-report-of-' + 'many-' * 10 + 'days.pdf', Part('page 1', 'The price of tea fell. ' * 400), kind='pdf')
 passages.index(report.content_id)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_phone import fits
 from tests.browser.visits import PHONE, Visits
-from tests.chatui.admin.examining.test_served import FAULTY, PAGE, SILENT, answering, deployed
+from tests.chatui.operations.doctor.test_served import FAULTY, PAGE, SILENT, answering, deployed
 
 pytestmark = pytest.mark.browser
 

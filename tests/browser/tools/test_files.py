@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
-from tests.chatui.store.files.pictures import png
+from tests.chatui.store.pictures import png
 from tests.support.cases import extended
 from tests.support.served import Deployment, Server
 from tests.support.stub import DONE, chunk
@@ -26,7 +26,7 @@ PLANT = """
 from chatui.models import Turn
 from chatui.store import files
 from chatui.store.files import NewFile, FileDestination
-from tests.chatui.store.files.pictures import png
+from tests.chatui.store.pictures import png
 turn = Turn.objects.get(conversation='{}')
 place = FileDestination(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<svg onload='alert(1)'/>")):

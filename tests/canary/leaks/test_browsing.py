@@ -19,8 +19,8 @@ from renderer.frames import Header, Terminator
 from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
 from tests.canary.listening import BusRecorder, open_debug_view
 from tests.canary.markers import Canary
-from tests.chatui.fetching.peers import page, serving
 from tests.chatui.tools.browser.browsing import set_up
+from tests.chatui.tools.peers import page, serving
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
 

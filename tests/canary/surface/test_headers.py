@@ -74,7 +74,7 @@ def test_every_route_sends_every_header_and_only_admin_pages_lack_trusted_types(
     for ask in (ask for route in ROUTES for ask in route.asks):
         path = filled(ask.path, values)
         if (path in ("/diagram/", "/sw.js") or path.startswith("/files/") or "/debug/files/" in path) and ask.method == "GET":
-            continue  # below, and in tests/chatui/web/content/test_files.py
+            continue  # below, and in tests/chatui/web/test_files.py
         with rolled_back(client):
             response = client.generic(ask.method, path)
             # A refusal or a redirect of the admin pages may keep the stricter policy; one of our own pages must.

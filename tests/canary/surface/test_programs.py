@@ -13,7 +13,7 @@ from renderer.frames import Terminator
 from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, hidden_headers
 from tests.chatui.api.asking import Program, key_of, whole
-from tests.chatui.api.socket.test_socket import Socket
+from tests.chatui.api.test_socket import Socket
 from tests.support.cases import mostly_slow
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
 

@@ -18,9 +18,9 @@ from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
 from chatui.permissions import four_eyes
-from tests.chatui.accounts.single_sign_on.conftest import configure, start_sign_in
-from tests.chatui.accounts.single_sign_on.conftest import provider as provider
-from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
+from tests.chatui.accounts.conftest import configure, start_sign_in
+from tests.chatui.accounts.conftest import provider as provider
+from tests.chatui.accounts.scripted_provider import ScriptedProvider
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
 NEW = {"username": "nora", "password1": PASSWORD, "password2": PASSWORD}

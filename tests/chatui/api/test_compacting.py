@@ -14,7 +14,7 @@ from chatui.models.user import User
 from chatui.turns import running
 from chatui.turns.calls.requested import questions_of
 from tests.chatui.api.asking import Program, json_of, key_of, whole
-from tests.chatui.api.requests.functions import WEATHER, calling, first_call, weather
+from tests.chatui.api.functions import WEATHER, calling, first_call, weather
 from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]

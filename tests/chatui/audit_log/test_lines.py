@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from uuid import UUID
 
 import pytest
@@ -12,8 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
-from chatui.audit_log.lines import Filters, Page
-from chatui.audit_log.record import SHELL, Visitor, record
+from chatui.audit_log import lines as files
+from chatui.audit_log.aggregation import MORE
+from chatui.audit_log.lines import Filters, Page, Tally, tallies
+from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, record
+from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 
@@ -145,3 +151,127 @@ def test_each_filter_selects_by_its_own_column(ada: User, grace: User) -> None:
     assert [row.number for row in lines.rows(Filters(since=start + timedelta(minutes=1)))] == [2]
     assert [row.number for row in lines.rows(Filters(since=start)).order_by("number")] == [1, 2]
     assert not lines.rows(Filters(person="ada", way="socket")).exists()
+
+
+pytestmark = pytest.mark.django_db
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY, YESTERDAY = "2026-11-20", "2026-11-19"
+CODE = "E-PERM-VISIBILITY"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
+    return lambda moment: monkeypatch.setattr(timezone, "now", lambda: moment)
+
+
+def visitor(person: User | None) -> Visitor:
+    return Visitor(person, "192.0.2.7", "page")
+
+
+def attempts(person: User, conversation: Conversation, times: int) -> None:
+    """Attempts of a person, of which all but the first are only counted."""
+    line = lambda: record("debug page", visitor(person), conversation, code=CODE)  # noqa: E731
+    for _ in range(times):
+        aggregation.count(f"attempt:{person.pk}", MORE, visitor(person), NOON + timedelta(hours=1), line)
+
+
+def test_the_latest_day_comes_first_then_the_highest_count_then_the_names(ada: User, bela: User, clock: Callable[[datetime], None]) -> None:
+    clock(NOON - timedelta(days=1))
+    for person in (ada, ada, ada):
+        record("act", visitor(person), "x")
+    clock(NOON)
+    for person, whose in ((bela, "y"), (bela, "x"), (ada, "y"), (ada, "x"), (bela, "z"), (bela, "z")):
+        record("act", visitor(person), whose)
+    record("act", SHELL)
+    expected = [
+        Tally(TODAY, "bela", "z", 2),
+        Tally(TODAY, "", "", 1),
+        Tally(TODAY, "ada", "x", 1),
+        Tally(TODAY, "ada", "y", 1),
+        Tally(TODAY, "bela", "x", 1),
+        Tally(TODAY, "bela", "y", 1),
+        Tally(YESTERDAY, "ada", "x", 3),
+    ]
+    columns = frozenset({"day", "person", "whose"})
+    assert tallies(Filters(), by=columns) == expected
+    assert tallies(Filters(), by=columns, most=2) == expected[:2]
+    assert tallies(Filters(), by=frozenset({"person"})) == [
+        Tally(None, "ada", None, 5),
+        Tally(None, "bela", None, 4),
+        Tally(None, "", None, 1),
+    ]
+    assert tallies(Filters(person="ada"), by=frozenset({"day"})) == [Tally(TODAY, None, None, 2), Tally(YESTERDAY, None, None, 3)]
+
+
+@pytest.mark.parametrize("is_summed", [True, False])
+def test_repetitions_belong_to_the_period_in_which_the_last_one_was(
+    is_summed: bool, bela: User, conversation: Conversation, clock: Callable[[datetime], None]
+) -> None:
+    clock(NOON - timedelta(days=1))
+    attempts(bela, conversation, 1)
+    clock(NOON)
+    attempts(bela, conversation, 4)
+    if is_summed:
+        clock(NOON + timedelta(hours=2))
+        aggregation.close_expired()
+    by_day = frozenset({"day"})
+    assert tallies(Filters(code=CODE), by=by_day) == [Tally(TODAY, None, None, 4), Tally(YESTERDAY, None, None, 1)]
+    assert tallies(Filters(code=CODE), by=frozenset({"person", "whose"})) == [Tally(None, "bela", "ada", 5)]
+    assert tallies(Filters(code=CODE, since=NOON), by=by_day) == [Tally(TODAY, None, None, 4)], "they may have begun before it"
+    assert tallies(Filters(code=CODE, since=NOON + timedelta(seconds=1)), by=by_day) == []
+    assert tallies(Filters(code=CODE, person="ada"), by=by_day) == []
+    assert tallies(Filters(code=CODE, before=NOON), by=by_day) == [Tally(YESTERDAY, None, None, 1)], "and end after it"
+    until = NOON + timedelta(seconds=1)
+    assert tallies(Filters(code=CODE, since=NOON, before=until), by=by_day) == [Tally(TODAY, None, None, 4)], "their sum may be later"
+
+
+def test_the_counts_of_a_debug_view_are_no_attempts(grace: User, conversation: Conversation, clock: Callable[[datetime], None]) -> None:
+    clock(NOON)
+    line = lambda: record("open debug view", visitor(grace), conversation)  # noqa: E731
+    for _ in range(3):
+        aggregation.count("look:1", "debug page", visitor(grace), NOON + timedelta(hours=1), line)
+    assert tallies(Filters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 1)]
+    aggregation.close_counter("look:1")
+    assert tallies(Filters(), by=frozenset({"person"})) == [Tally(None, "grace", None, 2)], "its first and its last line"
+    assert CountedLine.objects.get().sum_line == 2
+
+
+COLUMNS = [*HASHED_COLUMNS, "hash"]
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        *((f"{sign}1+1", f"'{sign}1+1") for sign in ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")),
+        ("  =1+1", "'  =1+1"),
+        ("1=1", "1=1"),
+        ("", ""),
+        (-1, -1),
+        (None, None),
+    ],
+)
+def test_no_text_becomes_a_formula(value: object, cell: object) -> None:
+    assert files.safe_cell(value) == cell
+
+
+def test_a_row_is_quoted_where_it_must_be() -> None:
+    assert files.csv_row(["a", 'b "c"', "d,e", None, 7]) == 'a,"b ""c""","d,e",,7\r\n'
+
+
+@pytest.mark.django_db
+def test_both_formats_have_all_columns_of_the_selected_lines_the_oldest_first(ada: User, conversation: Conversation) -> None:
+    for detail in ("=first", "Zoë"):
+        record("act", Visitor(ada, "192.0.2.7", "page"), conversation, detail=detail)
+    record("other", SHELL)
+    selected = Filters(action="act")
+    read = [json.loads(line) for line in files.FORMATS["jsonl"](selected)]
+    assert [list(line) for line in read] == [COLUMNS] * 2
+    assert [(line["number"], line["detail"], line["actor_id"]) for line in read] == [(1, "=first", str(ada.pk)), (2, "Zoë", str(ada.pk))]
+    row = AuditEvent.objects.get(number=2)
+    assert read[1]["at"] == row.at.isoformat() and read[1]["conversation_id"] == str(conversation.pk)
+    assert digest_of([read[1][name] for name in HASHED_COLUMNS]) == read[1]["hash"] == row.hash, "the file can be verified by itself"
+    cells = list(csv.reader(StringIO("".join(files.FORMATS["csv"](selected)), newline="")))
+    assert cells[0] == COLUMNS and [dict(zip(COLUMNS, line, strict=True))["detail"] for line in cells[1:]] == ["'=first", "Zoë"]
+    assert cells[2] == [str(value) for value in read[1].values()]
+    assert "".join(files.FORMATS["jsonl"](selected)).count("\n") == 2

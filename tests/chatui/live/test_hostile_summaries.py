@@ -10,7 +10,7 @@ import pytest
 
 from chatui.models.user import User
 from renderer.frame_kinds import SUMMARY_NAME
-from tests.chatui.turns.summaries.test_summarizing import WatchedTurn, stored_messages, watch
+from tests.chatui.turns.test_summarizing import WatchedTurn, stored_messages, watch
 from tests.renderer.summary.test_hostile import PARAPHRASE, Scene, scenes
 from tests.support.cases import mostly_slow
 from tests.support.scripted import ScriptedBackend

@@ -24,7 +24,7 @@ from chatui.turns import running, summarizing
 from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.harmony.vocabulary import Vocabulary
-from tests.chatui.store.documents.uploads import uploaded
+from tests.chatui.store.uploads import uploaded
 from tests.chatui.turns.test_turns import ask, run
 from tests.llama.documents.recording_proxy import RecordingProxy, recording_proxy
 from tests.llama.fixture import CONTEXT

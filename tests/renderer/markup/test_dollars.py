@@ -9,7 +9,7 @@ import pytest
 
 from renderer.markup.growing import Blocks
 from renderer.markup.html import render
-from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random, open_block
+from tests.renderer.markup.test_growing import assert_ends_as_the_whole, cut_at_random, open_block
 from tests.support.cases import example_count, for_each
 from tests.support.cost import costs_at_most
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderer.errors import Code, Location, ParseHeaderError
-from renderer.frames import HEADER_VALUE, Channel, Transcript
+from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Transcript
 from renderer.gate import Audience, may_see
-from renderer.ocml import document, document_header
+from renderer.ocml import document, document_header, interchange
+from renderer.ocml import document_header as capabilities
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
-from renderer.tokens import TOKEN_RUN
+from renderer.tokens import TOKEN_RUN, Token
 from tests.renderer.examples import header_values
 
 
@@ -330,3 +332,42 @@ def test_a_document_without_a_header_is_of_version_1(begin: str) -> None:
 )
 def test_a_value_that_the_product_writes_is_short_and_plain(value: str, expected: bool) -> None:
     assert (HEADER_VALUE.fullmatch(value) is not None) is expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "hints"),
+    [
+        (None, 0),
+        ({}, 0),
+        ({"roles": ["system", "functions.*", "functions.x"], "channels": ["final"], "tokens": ["<|start|>"], "streaming": []}, 0),
+        ({"x": ["y"]}, 0),
+        ({"roles": ["system", "developer", "user", "assistant", "tool"], "channels": ["analysis", "commentary", "final"]}, 0),
+        ({"tokens": [*Token], "streaming": ["response.delta", "response.delta.flush", "response.cancel", "tool.cancel"]}, 0),
+        ({"roles": ["functions."], "channels": [], "tokens": None}, 0),
+        ({"roles": ["function.x"], "channels": ["*"], "tokens": ["<|start|>x"], "streaming": "response.delta"}, 4),
+        ("all", 1),
+        ({"roles": ["critic"]}, 1),
+        ({"roles": "assistant"}, 1),
+        ({"roles": [1], "channels": ["musings"], "tokens": ["<|think|>"], "streaming": ["response.undo"]}, 4),
+    ],
+)
+def test_unknown_capabilities_are_flagged_and_nothing_is_refused(stated: object, hints: int) -> None:
+    assert len(capabilities.hints({"capabilities": stated})) == hints
+    assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": stated}))
+    text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(stated)}')
+    reading = interchange.read_strictly(text)
+    assert [(problem.code, problem.is_refused) for problem in reading.problems] == [("E-PARSE-HEADER", False)] * hints
+    assert document.read_strictly(document.dump(reading.transcript)).problems == reading.problems
+
+
+def test_lists_are_extended_by_what_frames_use() -> None:
+    header = {"x": 1, "capabilities": {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}}
+    frames = [Frame(Header("user"), ""), Frame(Header("assistant", "analysis"), ""), Frame(Header("assistant", "final"), "")]
+    assert capabilities.with_used_names(header, frames) == {
+        "x": 1,
+        "capabilities": {"roles": ["functions.*", "user", "assistant"], "channels": ["final", "analysis"], "tokens": ["<|start|>"]},
+    }
+    assert header["capabilities"] == {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}, "a new header"
+    others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
+    for other in others:
+        assert capabilities.with_used_names(other, frames) == other

@@ -15,13 +15,15 @@ from renderer.errors import Code, Location, ParseHeaderError, Problem, StreamTru
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
-from renderer.ocml import document, frame_header
+from renderer.ocml import document, document_header, frame_header
 from renderer.ocml.document import dump
+from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT
 from renderer.ocml.reader import Reader
 from renderer.ocml.scanning import DocumentOpened, Output, ProblemFound, beginnings, held_back
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, read_pieces
 from tests.renderer.examples import raw, transcripts
+from tests.support.cases import for_each
 from tests.support.cost import cost, costs_at_most
 
 HEADER = "version: 2.2\n\n"
@@ -289,3 +291,48 @@ def test_a_bracket_at_the_end_of_a_header_that_is_too_long_still_makes_a_token_t
     for pieces in ([f"{begin}<<|end|>b<|end|>"], [begin, "<", "<|end|>b<|end|>"], list(f"{begin}<<|end|>b<|end|>")):
         (done,) = document.read_leniently(pieces, fragment=True).finished
         assert done.frame == Frame(BROKEN, f"{begin}<|end|>b")
+
+
+FRAME = "<|start|>user<|message|>x<|end|>"
+
+
+@for_each(
+    [
+        (f"version: 2.2\n{FRAME}", {}, 1),
+        (f"version: 2.2\na: b{FRAME}\n{FRAME}", {"a": f"b{FRAME}"}, 1),
+        (f"version: 2.2\na: {FRAME}\n{FRAME}{FRAME}", {"a": FRAME}, 2),
+        (f"version: 2.2\na:\n {FRAME}\n\n{FRAME}", {"a": FRAME}, 1),
+        (f"version: 2.2\na:\n <|start\n\n{FRAME}", {"a": "<|start"}, 1),
+        (f" \n\t{FRAME}", {}, 1),
+        ("\nversion: 2.2\na: b\n", {"a": "b"}, 0),
+        ("version: 2.2\na: |\n <\n", {"a": "<\n"}, 0),
+        (f"version: 2.2\na: |\n <\n{FRAME}", {"a": "<\n"}, 1),
+        (f"version: 2.2\na: |\n b\n\n{FRAME}", {"a": "b\n"}, 1),
+    ]
+)
+def test_the_first_frame_begins_at_the_start_of_a_line_however_the_text_is_cut(text: str, extra: dict[str, str], count: int) -> None:
+    for cut in range(len(text) + 1):
+        reading = document.read_strictly([text[:cut], text[cut:]])
+        assert (reading.document.extra, len(reading.finished), reading.problems) == (extra, count, ())
+    assert document.read_strictly(list(text)) == document.read_strictly(text)
+
+
+@for_each(["<|st", " <", "\n<|start|"])
+def test_a_beginning_of_a_frame_alone_is_no_header(text: str) -> None:
+    for pieces in (text, list(text)):
+        (problem,) = document.check(pieces).problems
+        assert problem.code is Code.PARSE_HEADER and problem.hint != "there is no document"
+
+
+@for_each([("a", 1), ("é", 2), (" ", 1), ("\n", 1)])
+def test_a_header_that_is_too_long_is_refused_before_it_ends(character: str, size: int) -> None:
+    allowed = DOCUMENT_HEADER_LIMIT // size
+    reader = Reader()
+    for _ in range(2):
+        reader.feed(character * (allowed // 2))
+    with pytest.raises(ParseHeaderError, match="too long"):
+        reader.feed(character)
+    for end in ("", FRAME):
+        report = document.check([character * allowed, character, end])
+        assert report.document and report.document.profile == document_header.STRICTEST
+        assert [problem.hint for problem in report.problems] == ["the document header is too long"]

@@ -23,7 +23,7 @@ from chatui.store.context_use import Room
 from chatui.store.passages import Branch
 from chatui.store.documents import FileUse
 from chatui.store.transcripts import TreePosition
-from tests.chatui.store.documents.uploads import uploaded_with
+from tests.chatui.store.uploads import uploaded_with
 rooms, files, branches = Room(10**6, 10**6), {}, {}
 for name, word in (("ada", "green tea"), ("bela", "cocoa")):
     person = User.objects.get(username=name)

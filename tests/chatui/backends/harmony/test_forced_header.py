@@ -32,7 +32,7 @@ from tests.chatui.backends.harmony.test_forced_calls import (
     stream,
     words_in,
 )
-from tests.chatui.backends.structured.test_wire_formats import BUSY, REFUSED, schema_in
+from tests.chatui.backends.test_wire_formats import BUSY, REFUSED, schema_in
 from tests.support.stub import DONE, SSE_HEAD
 
 FINAL = f"<|channel|>final<|message|>{SECRET}"

@@ -15,7 +15,7 @@ from chatui.env import environment
 from chatui.tools.browser import tools
 from chatui.tools.browser.session import Browser
 from chatui.tools.tool import CallingTurn
-from tests.chatui.fetching.peers import Peer, fetcher, page, serving
+from tests.chatui.tools.peers import Peer, fetcher, page, serving
 from tests.support import environment as changed
 
 TEA = """<title>All about tea</title><h1>Tea</h1><p>Green tea is <b>not</b> roasted.

@@ -11,7 +11,7 @@ import pytest
 from chatui.env import environment
 from chatui.tools.browser import engines, tools
 from chatui.tools.browser.engines import Result
-from tests.chatui.fetching.peers import page, serving
+from tests.chatui.tools.peers import page, serving
 from tests.support import environment as changed
 
 pytestmark = pytest.mark.asyncio

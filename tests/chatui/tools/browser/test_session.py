@@ -9,8 +9,8 @@ import pytest
 from chatui.tools.browser.session import AllowedAddresses
 from chatui.tools.tool import ToolError
 from renderer.markup.citations import CitableSource
-from tests.chatui.fetching.peers import answers, page, serving
 from tests.chatui.tools.browser.browsing import SECRET, browser, set_up, web
+from tests.chatui.tools.peers import answers, page, serving
 
 pytestmark = pytest.mark.asyncio
 

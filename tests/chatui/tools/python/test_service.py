@@ -28,7 +28,7 @@ from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
 from chatui.transfer import files as uploaded_files
-from tests.chatui.store.documents.uploads import uploaded
+from tests.chatui.store.uploads import uploaded
 from tests.support.cases import for_each
 from tests.support.environment import change
 

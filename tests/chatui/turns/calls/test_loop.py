@@ -15,18 +15,7 @@ from chatui.models.user import User
 from renderer.frames import Channel, Terminator, Transcript
 from renderer.ocml import document
 from tests.chatui.tools import offering as tools
-from tests.chatui.turns.calls.calling import (
-    RAN,
-    answered,
-    call,
-    calls,
-    fails,
-    fetch,
-    hangs,
-    lists,
-    replies,
-    rows_of,
-)
+from tests.chatui.turns.calls.calling import RAN, answered, call, calls, fails, fetch, hangs, lists, replies, rows_of
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ANALYSIS, CALL, PREAMBLE, ScriptedBackend, Step, answer, frame
 

@@ -21,20 +21,7 @@ from renderer.events import FrameOpened, FrameText
 from renderer.frames import Frame
 from renderer.ocml import document
 from tests.chatui.tools import offering as tools
-from tests.chatui.turns.calls.calling import (
-    LATE,
-    RAN,
-    STOPPED,
-    answered,
-    blocks,
-    call,
-    calls,
-    fetch,
-    hangs,
-    ran,
-    replies,
-    rows_of,
-)
+from tests.chatui.turns.calls.calling import LATE, RAN, STOPPED, answered, blocks, call, calls, fetch, hangs, ran, replies, rows_of
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer
 

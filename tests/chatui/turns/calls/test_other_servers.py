@@ -18,9 +18,9 @@ from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, offer_of
 from tests.chatui.tools.mcp.calls import spec_of as mcp_spec
 from tests.chatui.tools.mcp.scripted import Mcp
-from tests.chatui.tools.openapi.wiki import offer as wiki_offer
-from tests.chatui.tools.openapi.wiki import spec_of as wiki_spec
 from tests.chatui.tools.peer import Peer, peer
+from tests.chatui.tools.wiki import offer as wiki_offer
+from tests.chatui.tools.wiki import spec_of as wiki_spec
 from tests.chatui.turns.calls.calling import answered, call
 from tests.support import environment
 from tests.support.scripted import ScriptedBackend

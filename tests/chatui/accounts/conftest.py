@@ -1,0 +1,51 @@
+"""A scripted provider, and a browser that signs in with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chatui.accounts import openid as discovery
+from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts.sign_in_settings import Provider, SignInFile
+from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
+from tests.chatui.conftest import make_person
+from tests.support.environment import change
+
+SignIn = Callable[..., Any]
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProvider]:
+    """A provider, with an operator who lets everybody in whom it knows."""
+    discovery.clear_cache()
+    make_person("first")  # somebody has set the product up
+    with running() as scripted:
+        configure(monkeypatch, scripted.table())
+        yield scripted
+    discovery.clear_cache()
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:
+    """What the operator's file says from now on."""
+    file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **fields)
+    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
+    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+
+
+def start_sign_in(client: Client, key: str = "company", **fields: str) -> str:
+    """Where the browser is sent."""
+    page = client.post(f"/sign-in/with/{key}/", fields)
+    assert page.status_code == 200, page.content
+    return str(page.headers["Refresh"]).removeprefix("0; url=")
+
+
+def sign_in_with_provider(provider: ScriptedProvider, client: Client | None = None, **fields: str) -> tuple[Client, Any]:
+    """Sign in with the provider: the browser, and the answer that it got when it came back."""
+    client = client or Client()
+    back = provider.sign_in(start_sign_in(client, **fields))
+    return client, client.get(back)

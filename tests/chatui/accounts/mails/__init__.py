@@ -1,1 +1,0 @@
-"""Mail to people about their accounts."""

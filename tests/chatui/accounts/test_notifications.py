@@ -1,0 +1,161 @@
+"""People are notified when their sign-in methods change, and half-finished sign-ins end with their sessions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from chatui.accounts import mail as sending
+from chatui.accounts import passkeys
+from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as notifications
+from chatui.accounts import sessions as session_list
+from chatui.audit_log.record import SHELL, Visitor
+from chatui.models.audit import AuditEvent
+from chatui.models.sign_in import Passkey, RecoveryCode
+from chatui.models.user import User
+from tests.chatui.accounts.people import add, after_password, is_in, owned, sign_in
+from tests.chatui.accounts.test_second_factor import code_of, password, switched_on
+from tests.chatui.conftest import PASSWORD, signed_in
+from tests.support.authenticator import Authenticator
+from tests.support.environment import change
+
+
+def notices_of(person: User) -> list[str]:
+    person.refresh_from_db()
+    return [line.split(" ")[0] for line in person.sign_in_news.splitlines()]
+
+
+def test_the_owner_is_notified_of_passkeys_until_they_dismiss_it(ada: User) -> None:
+    device = owned(ada)
+    assert notices_of(ada) == ["passkey-added"]
+    client = sign_in(device)
+    page = client.get("/").content.decode()
+    assert "A passkey was added to your account." in page and "If this was not you, tell an administrator." in page
+    assert client.post("/sign-in/news/dismiss/").status_code == 302
+    assert notices_of(ada) == [] and "A passkey was added" not in client.get("/").content.decode()
+    client.post(f"/sign-in/passkeys/{Passkey.objects.get().pk}/remove/")
+    assert notices_of(ada) == ["passkey-removed"]
+
+
+def test_the_notices_are_on_the_settings_page_too_and_dismissing_one_returns_there(ada: User) -> None:
+    client = sign_in(owned(ada))
+    for path in ("/settings/", "/usage/"):
+        page = client.get(path).content.decode()
+        assert "A passkey was added to your account." in page and f'name="next" value="{path}"' in page
+    for elsewhere in ("https://example.org/", "//example.org/", ""):
+        assert client.post("/sign-in/news/dismiss/", {"next": elsewhere}).headers["Location"] == "/"
+    assert client.post("/sign-in/news/dismiss/", {"next": "/settings/"}).headers["Location"] == "/settings/"
+    assert "A passkey was added" not in client.get("/settings/").content.decode()
+
+
+def test_the_owner_is_notified_of_codes(ada: User) -> None:
+    client = password()
+    switched_on(client, ada)
+    client.post("/sign-in/second-factor/codes/")
+    client.post("/sign-in/second-factor/remove/")
+    assert notices_of(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
+    assert notifications.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
+
+
+def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
+    client = after_password(ada)
+    client.get("/sign-in/second-factor/")
+    client.post("/sign-in/second-factor/", {"code": code_of(ada)})
+    add(client, Authenticator())
+    client.post("/sign-in/second-factor/remove/")
+    assert notices_of(ada)[-1] == "codes-off"
+
+
+def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
+    for _ in range(notifications.MAX_LINES + 3):
+        notifications.notify(ada, "passkey-added")
+    assert len(notices_of(ada)) == notifications.MAX_LINES
+
+
+def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(sign_in_news="something-new 2030-01-01T00:00:00+00:00")
+    assert signed_in(ada).get("/").status_code == 200
+
+
+@pytest.mark.parametrize("address", ["ada@example.org", ""])
+def test_a_mail_is_sent_to_people_who_have_an_address(
+    ada: User,
+    address: str,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks,
+) -> None:
+    change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org"})
+    User.objects.filter(pk=ada.pk).update(email=address, language="de")
+    with django_capture_on_commit_callbacks(execute=True):
+        enrollment.remove(SHELL, ada)  # there is none: nothing happened
+        notifications.notify(ada, "passkey-removed")
+    sending.wait()
+    assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
+    assert all("ada" in sent.body for sent in mail.outbox)
+
+
+def test_only_its_owner_can_rename_a_passkey(ada: User, bela: User) -> None:
+    device = owned(ada)
+    row = Passkey.objects.get()
+    client = sign_in(device)
+    assert (
+        client.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": " My\u202e new\n phone " + "x" * 200})["Location"] == "/sign-in/ways/"
+    )
+    row.refresh_from_db()
+    assert row.name.startswith("My new phone x") and len(row.name) == passkeys.MAX_NAME_CHARS
+    assert row.name in client.get("/sign-in/ways/").content.decode()
+    assert AuditEvent.objects.latest("number").action == "passkey renamed"
+    assert after_password(bela).post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Mine"}).status_code == 404
+    session = client.session
+    session["shown_at"] = 0
+    session.save()
+    assert client.post(f"/sign-in/passkeys/{row.pk}/rename/", {"name": "Late"})["Location"] == "/sign-in/confirm/"
+    row.refresh_from_db()
+    assert row.name.startswith("My new phone"), "neither had an effect"
+
+
+def half_way(person: User) -> Client:
+    """A browser in which the password was given, and no code yet."""
+    client = password(person.get_username())
+    assert client.get("/sign-in/code/").status_code == 200, "the premise"
+    return client
+
+
+def test_a_half_finished_sign_in_does_not_survive_the_end_of_all_sessions(ada: User) -> None:
+    browser = password()
+    codes = switched_on(browser, ada)
+    client = half_way(ada)
+    assert browser.post("/sign-in/sessions/end/").status_code == 302
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
+    assert RecoveryCode.objects.count() == 10, "no code was used up"
+    client = half_way(ada)
+    session_list.end_all_of(Visitor(None, "", "shell"), ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
+    client = half_way(ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "the twin: started after that"
+
+
+@pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(hours=1)], ids=["behind", "ahead"])
+def test_a_half_finished_sign_in_tolerates_different_clocks(ada: User, skew: timedelta) -> None:
+    codes = switched_on(password(), ada)
+    client = half_way(ada)
+    # As a process of a machine would whose clock is wrong.
+    User.objects.filter(pk=ada.pk).update(sessions_ended_at=timezone.now() + skew)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client), "started before"
+    client = half_way(ada)
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "started after that"
+
+
+def test_a_half_finished_sign_in_does_not_survive_a_changed_password(ada: User) -> None:
+    codes = switched_on(password(), ada)
+    client = half_way(ada)
+    ada.refresh_from_db()
+    ada.set_password(f"another {PASSWORD}")
+    ada.save()
+    assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)

@@ -1,1 +1,0 @@
-"""Tests of a back end with several addresses."""

@@ -1,1 +1,0 @@
-"""Tests of detecting the wire format of a server."""

@@ -1,0 +1,214 @@
+"""Request fields that a server rejects are omitted from then on, with one log line; no other field is ever given up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.failures import OPTIONAL, RejectedFields, error_of_body, error_of_status
+from chatui.codes import ProductCode
+from tests.support import stub
+from tests.support.sampling import PATIENT, outcome, sample_request
+from tests.support.several import constant_answer
+
+PAYLOAD: dict[str, object] = {
+    "model": "m",
+    "messages": [],
+    "max_tokens": 5,
+    "temperature": 0.5,
+    "top_p": 1,
+    "stream_options": {},
+    "reasoning": {"effort": "low", "summary": "auto"},
+}
+
+
+def refusal(body: object, status: int = 400) -> BackendError:
+    return BackendError(ProductCode.BACKEND_REFUSED, f"HTTP {status}: {json.dumps(body) if not isinstance(body, str) else body}")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "name"),
+    [
+        ({"error": {"message": "Unrecognized request argument supplied: stream_options", "param": None}}, 400, "stream_options"),
+        ({"error": {"message": "Unsupported parameter", "param": "top_p"}}, 400, "top_p"),
+        ({"error": {"message": "Unknown parameter: 'reasoning.summary'.", "param": "reasoning.summary"}}, 400, "reasoning.summary"),
+        ({"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"], "msg": "not it"}]}, 422, "temperature"),
+        ('unknown field "temperature"', 400, "temperature"),
+        ({"error": 'json: unknown field "top_p"'}, 400, "top_p"),
+        ({"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'."}}, 400, "max_tokens"),
+        ({"error": {"message": "Unknown field: messages"}}, 400, None),
+        ({"error": {"message": "temperature is too high"}}, 400, None),
+        ({"error": {"message": "Unknown field: temperatures"}}, 400, None),
+        ({"error": {"message": "Unknown field: min_p"}}, 400, None),
+        ({"error": {"message": "Unknown field: temperature"}}, 500, None),
+        ({"detail": [{"type": "x", "loc": ["body", "messages"], "msg": "bad", "input": "unknown field temperature"}]}, 422, None),
+        ({"error": {"message": "x" * 400 + " unknown field temperature"}}, 400, None),
+    ],
+)
+def test_a_rejected_field_is_recognized_from_the_error(body: object, status: int, name: str | None) -> None:
+    fields = RejectedFields()
+    assert fields.learn(refusal(body, status), PAYLOAD) == name
+    left = fields.without(PAYLOAD)
+    assert left["messages"] == [] and PAYLOAD["reasoning"] == {"effort": "low", "summary": "auto"}, "the request itself is not changed"
+    if name == "reasoning.summary":
+        assert left["reasoning"] == {"effort": "low"}
+    elif name == "max_tokens":
+        assert (left.get("max_tokens"), left["max_completion_tokens"]) == (None, 5), "the limit itself is never given up"
+    else:
+        assert set(PAYLOAD) - set(left) == ({name} if name else set())
+
+
+def test_the_same_field_is_given_up_once() -> None:
+    fields = RejectedFields()
+    error = refusal({"error": {"message": "Unknown field: temperature"}})
+    assert fields.learn(error, PAYLOAD) == "temperature"
+    assert fields.learn(error, fields.without(PAYLOAD)) is None, "it was not sent any more, so retrying would never end"
+    assert not {"messages", "input", "prompt", "model", "max_tokens", "tools", "stream"} & set(OPTIONAL)
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_a_real_server_is_retried_without_the_field_which_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with stub.running(constant_answer("Hello.")) as server:
+
+        async def strict(writer: asyncio.StreamWriter) -> None:
+            body: dict[str, Any] = server.requests[-1].body
+            bad = next((name for name in ("stream_options", "temperature") if name in body), None)
+            refuse = stub.responds("400 Bad Request", json.dumps({"error": {"message": f"Unknown field: {bad}"}}).encode())
+            await (refuse if bad else constant_answer("Hello."))(writer)
+
+        server.answer = strict
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
+        sent: list[dict[str, Any]] = []
+        question = replace(
+            sample_request("Hello!"), sampling={"temperature": 0.5}, on_sent=lambda path, body: sent.append(json.loads(body))
+        )
+        for _ in range(2):
+            assert (await outcome(backend, question)).visible == "Hello."
+        await backend.aclose()
+    assert sum(request.method == "POST" for request in server.requests) == 4, "two refusals, then it is known"
+    assert "temperature" not in sent[-1], "the stored request equals the sent one"
+    assert sum("rejects the field" in record.getMessage() for record in caplog.records) == 2
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_two_concurrent_refusals_are_both_retried() -> None:
+    both = asyncio.Barrier(2)
+    async with stub.running(constant_answer("Hello.")) as server:
+
+        async def strict(writer: asyncio.StreamWriter) -> None:
+            if "temperature" not in server.requests[-1].body:
+                await constant_answer("Hello.")(writer)
+                return
+            await asyncio.wait_for(both.wait(), 5)
+            await stub.responds("400 Bad Request", json.dumps({"error": {"message": "Unknown field: temperature"}}).encode())(writer)
+
+        server.answer = strict
+        backend = registry.build(Endpoint(server.url, limits=PATIENT), kind="chat")
+        question = replace(sample_request("Hello!"), sampling={"temperature": 0.5})
+        results = await asyncio.gather(outcome(backend, question), outcome(backend, question))
+        await backend.aclose()
+    assert sum("temperature" in request.body for request in server.requests if request.method == "POST") == 2, "both were refused"
+    assert [result.visible for result in results] == ["Hello.", "Hello."]
+
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+SETUP, BUSY, CONTENT = ProductCode.BACKEND_SETUP, ProductCode.BACKEND_BUSY, ProductCode.CONTENT_REFUSED
+REFUSED, OTHER = ProductCode.BACKEND_REFUSED, ProductCode.BACKEND
+QUOTED = "SECRET rate_limit invalid_api_key content_filter"
+
+
+def body(**error: object) -> dict[str, object]:
+    return {"error": {"message": QUOTED, **error}}
+
+
+CASES: list[tuple[int, object, ProductCode, bool, str]] = [
+    (401, body(code="invalid_api_key", type="invalid_request_error"), SETUP, False, "HTTP 401, invalid_api_key, invalid_request"),
+    (403, "Forbidden", SETUP, False, "HTTP 403"),
+    (404, body(code=404, type="NotFoundError"), SETUP, False, "HTTP 404, notfounderror"),
+    (400, body(code="model_not_found"), SETUP, False, "HTTP 400, model_not_found"),
+    (429, body(code="insufficient_quota", type="insufficient_quota"), SETUP, False, "HTTP 429, insufficient_quota"),
+    (307, "", SETUP, False, "HTTP 307"),
+    (429, body(type="tokens", code="rate_limit_exceeded"), BUSY, True, "HTTP 429, rate_limit"),
+    (503, body(code=503, type="unavailable_error"), BUSY, True, "HTTP 503, unavailable"),
+    (529, body(type="overloaded_error"), BUSY, True, "HTTP 529, overloaded"),
+    (400, body(code="content_filter", innererror={"code": "ResponsibleAIPolicyViolation"}), CONTENT, False, ""),
+    (400, body(code="content_policy_violation"), CONTENT, False, "HTTP 400, content_policy"),
+    (451, "", CONTENT, False, "HTTP 451"),
+    (400, body(type="invalid_request_error"), REFUSED, False, "HTTP 400, invalid_request"),
+    (422, {"detail": [{"msg": QUOTED}]}, REFUSED, False, "HTTP 422"),
+    (413, "<html>", REFUSED, False, "HTTP 413"),
+    (500, body(type="server_error"), OTHER, True, "HTTP 500, server_error"),
+    (502, "<html>Bad gateway", OTHER, True, "HTTP 502"),
+]
+
+
+@pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), CASES)
+def test_a_refusal_is_classified_by_status_and_message(
+    status: int, message: object, code: ProductCode, may_retry: bool, cause: str
+) -> None:
+    error = error_of_status(status, message if isinstance(message, str) else json.dumps(message), None, NOW)
+    assert (error.code, error.retryable) == (code, may_retry)
+    assert not cause or error.cause == cause
+    assert error.detail.startswith(f"HTTP {status}: ")
+
+
+@pytest.mark.parametrize(("status", "message", "code", "may_retry", "cause"), [case for case in CASES if isinstance(case[1], dict)])
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_the_same_message_inside_a_stream_means_the_same(
+    status: int, message: object, code: ProductCode, may_retry: bool, cause: str, is_empty: bool
+) -> None:
+    described = message["error"] if isinstance(message, dict) and isinstance(message.get("error"), dict) else {}
+    error = error_of_body({**described, "status": status, "code": described.get("code", status)}, is_empty=is_empty)
+    assert (error.code, error.retryable) == (code, may_retry and is_empty)
+
+
+@pytest.mark.parametrize(
+    "message", ["SECRET", "", [], ["SECRET"], None, 7, {"message": QUOTED}, {"code": True}, {"code": "SECRET"}, {"type": []}]
+)
+def test_an_unclassified_error_is_a_server_failure_and_quotes_nothing(message: object) -> None:
+    error = error_of_body(message, is_empty=True)
+    assert (error.code, error.retryable) == (OTHER, True)
+    assert "SECRET" not in error.cause
+
+
+def test_the_cause_has_only_the_products_own_words() -> None:
+    error = error_of_status(400, json.dumps(body(code="rate_limit_because_the_SECRET_is_42", type="SECRET")), None, NOW)
+    assert error.cause == "HTTP 400, rate_limit"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        (" 30 ", 30.0),
+        ((NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT"), 90.0),
+        ((NOW - timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT"), None),
+        ("Fri, 99 Nov 2026 12:00:00 GMT", None),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+        ("9" * 40, None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_only_the_two_forms_of_retry_after_are_read(header: str | None, seconds: float | None) -> None:
+    assert error_of_status(503, "", header, NOW).retry_after == seconds
+    assert error_of_status(401, "", header, NOW).retry_after is None
+
+
+def test_the_cause_contains_no_digits_of_the_server_except_a_status() -> None:
+    error = error_of_body({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
+    assert error.cause == ""
+    assert error_of_body({"error": {"code": 503, "type": "429"}}, is_empty=True).cause == "HTTP 429"

@@ -1,0 +1,430 @@
+"""The HTTP/1.1 transport: connections are reused where that is safe, also with TLS, and failures are httpx's exceptions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+import httpx
+import pytest
+
+from chatui.backends import http1 as module
+from chatui.backends.http import Upstream
+from chatui.backends.http1 import READING, Reading, Stream, Transport, connected
+from tests.support.sampling import PATIENT
+
+pytestmark = pytest.mark.asyncio
+
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving_play(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server that does this on each connection and then closes it. Returns its address."""
+    playing: set[asyncio.Future[None]] = set()
+
+    async def to_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await play(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        playing.add(asyncio.ensure_future(to_the_end(reader, writer)))
+
+    listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
+    try:
+        yield f"{'https' if context else 'http'}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+    finally:
+        listening.close()
+        await asyncio.gather(*playing)
+
+
+class Server:
+    """Answers each request on a connection with the same bytes, and counts connections."""
+
+    def __init__(self, response: bytes) -> None:
+        self.reply = response
+        self.connections = self.requests = 0
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.writers.append(writer)
+        while await reader.readuntil(b"\r\n\r\n"):
+            self.requests += 1
+            writer.write(self.reply)
+
+
+@asynccontextmanager
+async def serving(response: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Server, str]]:
+    server = Server(response)
+    async with serving_play(server.serve, context) as url:
+        yield server, url
+
+
+def client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(20), trust_env=False)
+
+
+@pytest.mark.parametrize(
+    ("response", "connections"),
+    [
+        (WHOLE, 1),
+        (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", 1),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE, 1),
+        (WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n"), 3),
+        (WHOLE.replace(b"1.1", b"1.0"), 3),
+        (WHOLE + b"and more than it said", 3),
+    ],
+)
+async def test_a_connection_is_reused_after_a_complete_response(response: bytes, connections: int) -> None:
+    async with serving(response) as (server, url), client() as asking:
+        for _ in range(3):
+            assert (await asking.get(url)).text == "hello"
+    assert (server.requests, server.connections) == (3, connections)
+
+
+async def test_an_abandoned_response_closes_its_connection() -> None:
+    async with serving(CHUNKED + b"5\r\nhello\r\n") as (server, url), client() as asking:
+        for _ in range(2):
+            async with asking.stream("GET", url) as response:
+                assert await anext(response.aiter_raw()) == b"hello"
+    assert server.connections == 2
+
+
+async def test_an_answer_that_ends_before_its_body_leaves_nothing_on_the_event_loop() -> None:
+    left: list[object] = []
+    before = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(finalizer=left.append)
+    try:
+        async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n9\r\ndata: y\n\n\r\n0\r\n\r\n") as (server, url):
+            upstream = Upstream(url, None, PATIENT)
+            for _ in range(2):
+                async with contextlib.aclosing(upstream.stream("/v1/chat/completions", {})) as read:
+                    assert [event.data for event in await anext(read)] == ["x", "y"]
+            await upstream.aclose()
+    finally:
+        sys.set_asyncgen_hooks(*before)
+    assert left == []
+    assert server.connections == 1, "the whole body came with the last event"
+
+
+async def test_an_exchange_is_freed_at_once_without_the_garbage_collector() -> None:
+    made: list[ref[object]] = []
+
+    class Watching:
+        def asked(self, request: httpx.Request) -> None:
+            made.append(ref(request))
+
+        def answered(self, response: httpx.Response) -> None:
+            made.extend([ref(response), ref(response.stream)])
+
+    gc.disable()
+    try:
+        async with serving(CHUNKED + b"9\r\ndata: x\n\n\r\n0\r\n\r\n") as (_, url):
+            upstream = Upstream(url, None, PATIENT)
+            upstream.watcher = Watching()
+            read = [event.data async for events in upstream.stream("/v1/chat/completions", {}) for event in events]
+            left = [each() for each in made]
+            await upstream.aclose()
+    finally:
+        gc.enable()
+    assert (read, left) == (["x"], [None, None, None])
+
+
+async def test_a_cookie_of_a_load_balancer_is_sent_back() -> None:
+    heads: list[bytes] = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            heads.append(head)
+            writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: server=b7; Path=/\r\nContent-Length: 2\r\n\r\n{}")
+
+    async with serving_play(play) as url:
+        upstream = Upstream(url, None, PATIENT)
+        for _ in range(2):
+            assert (await upstream.get("/v1/models"))[1] == {}
+        await upstream.aclose()
+    assert [b"\r\nCookie: server=b7\r\n" in head for head in heads] == [False, True]
+
+
+@pytest.mark.parametrize("key", [None, "sk-1"])
+async def test_a_name_and_a_password_in_the_address_are_sent_in_place_of_a_key(key: str | None) -> None:
+    heads: list[bytes] = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    async with serving_play(play) as url:
+        upstream = Upstream(url.replace("//", "//ada:p%40ss@"), key, PATIENT)
+        await upstream.get("/v1/models")
+        await upstream.aclose()
+    assert heads[0].count(b"uthorization: ") == 1
+    assert b"\r\nAuthorization: Basic YWRhOnBAc3M=\r\n" in heads[0]
+
+
+async def test_a_connection_closed_by_the_server_is_not_reused() -> None:
+    async with serving(WHOLE) as (server, url), client() as asking:
+        await asking.get(url)
+        server.writers[0].close()
+        await server.writers[0].wait_closed()
+        assert (await asking.get(url)).text == "hello"
+    assert server.connections == 2
+
+
+async def test_a_connection_closed_on_reuse_is_replaced() -> None:
+    received: list[bytes] = []
+
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(WHOLE)
+        received.append(await reader.readuntil(b"\r\n\r\n"))
+
+    async with serving_play(answer_once) as url, client() as asking:
+        for _ in range(2):
+            assert (await asking.get(url)).text == "hello"
+    assert len(received) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        (b"", httpx.RemoteProtocolError),
+        (b"SSH-2.0-nonsense\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, httpx.RemoteProtocolError),
+        (WHOLE[:-1], httpx.RemoteProtocolError),
+        (CHUNKED + b"5\r\nhello", httpx.RemoteProtocolError),
+        (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
+    ],
+)
+async def test_a_protocol_violation_is_reported(response: bytes, error: type[httpx.HTTPError]) -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(response)
+
+    async with serving_play(say) as url, client() as asking:
+        with pytest.raises(error):
+            await asking.get(url)
+
+
+async def test_an_unused_address_is_a_connect_error() -> None:
+    async with serving(WHOLE) as (_, url):
+        pass
+    async with client() as asking:
+        with pytest.raises(httpx.ConnectError):
+            await asking.get(url)
+
+
+async def test_a_timeout_that_is_late_because_this_process_was_busy_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    async def busy(*where: Any) -> Any:
+        opened.append(where)
+        if len(opened) == 1:
+            time.sleep(0.2 + module.LATE_SECONDS)
+            await asyncio.sleep(60)
+        return await connected(*where)
+
+    monkeypatch.setattr(module, "connected", busy)
+    async with serving(WHOLE) as (_, url), client() as asking:
+        assert (await asking.get(url, timeout=httpx.Timeout(20, connect=0.1))).status_code == 200
+    assert len(opened) == 2
+
+
+async def test_a_timeout_in_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "connected", lambda *_: asyncio.sleep(60))
+    monkeypatch.setattr(module, "LATE_SECONDS", 30.0)
+    async with client() as asking:
+        with pytest.raises(httpx.ConnectTimeout):
+            await asking.get("http://127.0.0.1:9/", timeout=httpx.Timeout(20, connect=0.1))
+
+
+async def test_irrelevant_bytes_do_not_extend_the_deadline() -> None:
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(CHUNKED)
+        while not writer.is_closing():
+            writer.write(b"2\r\n:\n\r\n" * 50)
+            await writer.drain()
+            await asyncio.sleep(0.001)
+
+    async with serving_play(flood) as url, client() as asking:
+        deadline = asyncio.get_running_loop().time() + 0.3
+        reading = Reading(lambda: deadline, lambda: asyncio.sleep(0.01))
+        async with asking.stream("GET", url, extensions={READING: reading}) as response:
+            with pytest.raises(httpx.ReadTimeout):
+                async for _ in response.aiter_raw():
+                    pass
+
+
+async def test_tls_works_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    command = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", *command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    async with serving(WHOLE, context) as (server, url):
+        async with client() as asking:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await asking.get(url)
+        monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: ssl.create_default_context(cafile=certificate))
+        async with client() as asking:
+            for _ in range(2):
+                assert (await asking.get(url)).text == "hello"
+            with pytest.raises(httpx.ConnectError):
+                await asking.get(url.replace("127.0.0.1", "localhost"))
+    assert server.requests == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://model.example:8000/v1", "model.example:8000"),
+        ("http://model.example:80", "model.example"),
+        ("HTTP://MODEL.example:80/V1", "model.example"),
+        ("HTTPS://model.example:443", "model.example"),
+        ("http://[::1]:8080/v1/", "[::1]:8080"),
+        ("http://ada:secret@model.example/v1", "model.example"),
+        ("http://bücher.example", "xn--bcher-kva.example"),
+    ],
+)
+async def test_a_request_names_the_host_as_httpx_does(url: str, host: str) -> None:
+    upstream = Upstream(url, None, PATIENT)
+    assert upstream._headers["Host"] == host == httpx.Request("GET", upstream._address("/v1/models")).headers["Host"]
+
+
+@asynccontextmanager
+async def connection() -> AsyncIterator[tuple[Stream, socket.socket]]:
+    """A connection, and the server's end of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        host, port = listening.getsockname()
+        stream = await connected(host, port, None)
+        server, _ = listening.accept()
+        with server:
+            try:
+                yield stream, server
+            finally:
+                stream.close()
+
+
+class Watched:
+    """Counts how often the event loop begins and ends to watch a socket."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun = self.ended = 0
+        loop = asyncio.get_running_loop()
+        add, remove = loop.add_reader, loop.remove_reader
+
+        def added(descriptor: int, callback: Callable[[], None]) -> None:
+            self.begun += 1
+            add(descriptor, callback)
+
+        def removed(descriptor: int) -> bool:
+            self.ended += 1
+            return remove(descriptor)
+
+        monkeypatch.setattr(loop, "add_reader", added)
+        monkeypatch.setattr(loop, "remove_reader", removed)
+
+
+async def waiting_read(stream: Stream, deadline: float | None = None) -> asyncio.Task[bytes]:
+    read = asyncio.create_task(stream.read(deadline))
+    await asyncio.sleep(0.01)
+    assert not read.done()
+    return read
+
+
+async def test_reads_that_wait_one_after_the_other_watch_the_socket_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connection() as (stream, server):
+        watched = Watched(monkeypatch)
+        for piece in (b"Two", b" and", b" two"):
+            read = await waiting_read(stream)
+            server.sendall(piece)
+            assert await read == piece
+        assert (watched.begun, watched.ended) == (1, 0)
+    assert (watched.begun, watched.ended) == (1, 1), "closing ends it: another socket may get the same number"
+
+
+async def test_bytes_that_no_read_waits_for_wake_the_event_loop_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connection() as (stream, server):
+        watched = Watched(monkeypatch)
+        read = await waiting_read(stream)
+        server.sendall(b"Two")
+        await read
+        for piece in (b" and", b" two"):
+            server.sendall(piece)
+            await asyncio.sleep(0.01)
+            assert (watched.begun, watched.ended) == (1, 1)
+        assert await stream.read(None) == b" and two"
+        assert watched.begun == 1
+        read = await waiting_read(stream)
+        server.sendall(b" is four")
+        assert await read == b" is four"
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_after_a_read_that_ended_without_bytes_the_next_one_gets_them(is_cancelled: bool) -> None:
+    async with connection() as (stream, server):
+        read = await waiting_read(stream, asyncio.get_running_loop().time() + (20 if is_cancelled else 0.02))
+        if is_cancelled:
+            read.cancel()
+        with pytest.raises(asyncio.CancelledError if is_cancelled else TimeoutError):
+            await read
+        later = await waiting_read(stream)
+        server.sendall(b"late")
+        assert await later == b"late"
+
+
+async def test_a_deadline_that_has_passed_ends_a_read_that_would_wait() -> None:
+    async with connection() as (stream, server):
+        with pytest.raises(TimeoutError):
+            await stream.read(asyncio.get_running_loop().time() - 1)
+        server.sendall(b"in time")
+        assert await stream.read(asyncio.get_running_loop().time() + 20) == b"in time"
+
+
+async def test_a_connection_that_breaks_or_ends_during_a_read_ends_it() -> None:
+    async with connection() as (stream, server):
+        read = await waiting_read(stream)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        server.close()
+        with pytest.raises(ConnectionResetError):
+            await read
+        assert not stream.is_usable()
+    async with connection() as (stream, server):
+        read = await waiting_read(stream)
+        server.close()
+        assert await read == b""
+        assert not stream.is_usable()
+
+
+async def test_an_idle_connection_is_usable_only_while_the_server_is_silent() -> None:
+    async with connection() as (stream, server):
+        read = await waiting_read(stream)
+        server.sendall(b"all of it")
+        await read
+        assert stream.is_usable()
+        server.sendall(b"more than it said")
+        assert not stream.is_usable(), "before the event loop looked"
+        await asyncio.sleep(0.01)
+        assert not stream.is_usable(), "and after it"

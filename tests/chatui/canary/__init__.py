@@ -1,1 +1,0 @@
-"""``manage.py canary``: its parts, and whole runs against served deployments, sound ones and broken ones."""

@@ -1,0 +1,264 @@
+"""The card of a tool call: it shows every character, runs nothing, and is visible only to its owner."""
+
+from __future__ import annotations
+
+import json
+import time
+import unicodedata
+from collections.abc import Iterable
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.display import tools as cards
+from chatui.display.tools import visible
+from chatui.models.conversation import Conversation
+from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from tests.chatui.conftest import store
+from tests.chatui.tools import offering
+from tests.chatui.tools.offering import offer
+from tests.chatui.turns.test_turns import ask
+from tests.support import environment
+from tests.support.cases import EVERY_SHAPE, for_each
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}{% now "Y" %}'
+
+
+@for_each([
+    ("plain text, ümläut, 漢字, שלום, 😀\n\tsecond line", "plain text, ümläut, 漢字, שלום, 😀\n\tsecond line"),
+    ("a\u202eb", "a\\u202eb"),
+    ("a\u200bb\u2066c", "a\\u200bb\\u2066c"),
+    ("a" + "\u0301" * 7 + "b\u0301", "a" + "\u0301" * 5 + "\\u0301" * 2 + "b\u0301"),
+    ("\x00\x1b[31m\r\x7f", "\\u0000\\u001b[31m\\u000d\\u007f"),
+    ("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42"),
+    ("x\ufe01\U000e0101\u3164\u2800", "x\\ufe01\\udb40\\udd01\\u3164\\u2800"),
+    ("\u00a0\u2028\u2029\ufeff\ue000\ud800", "\\u00a0\\u2028\\u2029\\ufeff\\ue000\\ud800"),
+])  # fmt: skip
+def test_invisible_characters_are_shown_as_codes(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def characters() -> Iterable[int]:
+    """All characters; in the short form without the middle of long ranges: Chinese, Korean, private-use and unassigned characters."""
+    if EVERY_SHAPE:
+        return range(0x110000)
+    rows = [(0, 0x3400), (0xA000, 0xAC00), (0xD700, 0xE100), (0xF800, 0x20000), (0xDFF00, 0xE1100), (0x10FF00, 0x110000)]
+    return chain(*(range(*row) for row in rows))
+
+
+def test_no_character_of_a_hidden_category_gets_through() -> None:
+    shown = visible("".join(map(chr, characters())))
+    kinds = {unicodedata.category(char) for char in shown if char not in " \n\t"}
+    assert not kinds & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+
+
+def a_row(conversation: Conversation, arguments: dict[str, Any], **fields: Any) -> ToolApproval:
+    turn = Turn.objects.get(conversation=conversation)
+    return ToolApproval.objects.create(
+        turn=turn, call_id=f"c{ToolApproval.objects.count()}", tool="send", title="Send", lapses_at=timezone.now(),
+        arguments=json.dumps(arguments), **fields,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def talk(ada: User) -> Conversation:
+    turn = store(ada, ask()).turn
+    Turn.objects.filter(pk=turn.pk).update(state="completed")
+    return turn.conversation
+
+
+def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
+    assert sum(len(each.text) for each in shown.arguments) == cards.MAX_CHARS
+    assert shown.left_out > 11_000 and not shown.has_escapes
+    many = cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
+    assert len(many.arguments) == 100 and many.left_out > 4000
+    named = cards.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
+    assert named.left_out == len("all that is sent")
+
+
+def test_text_is_shown_unchanged_and_other_arguments_as_json(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
+    assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
+
+
+def test_one_line_json_keeps_its_characters(talk: Conversation) -> None:
+    deep: list[Any] = ["größer: 漢字"] * 200
+    for _ in range(60):
+        deep = [deep]
+    [argument] = cards.card(a_row(talk, {"deep": deep})).arguments
+    assert "\n" not in argument.text and str(argument.text).count('"größer: 漢字"') == 200
+
+
+def test_hostile_arguments_names_and_titles_are_harmless(client: Client, ada: User, talk: Conversation) -> None:
+    row = a_row(talk, {HOSTILE: HOSTILE, "reversed": "\u202eevil"})
+    ToolApproval.objects.filter(pk=row.pk).update(title="<b>\u202eSend</b>")
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert "<script" not in page and "<img" not in page and "<b>" not in page and "\u202e" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page and "{{ 7*7 }}" in page and "\\u202eevil" in page
+    assert "backslash" in page, "and it says that there are codes"
+
+
+def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {}))
+    assert not shown.is_waiting and "The answer ended before you decided" in shown.outcome
+
+
+@pytest.mark.parametrize(("early", "expected"), [(0, "Nobody decided in time"), (60, "The answer was stopped before you decided")])
+def test_an_expired_call_says_whether_time_ran_out_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
+    row = a_row(talk, {}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
+    Turn.objects.filter(pk=row.turn_id).update(state="stopped")
+    assert expected in cards.card(ToolApproval.objects.get(pk=row.pk)).outcome
+
+
+def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> None:
+    deep: list[Any] = [1] * 25_000
+    for _ in range(195):
+        deep = [deep]
+    row = a_row(talk, {"deep": deep})
+    assert len(json.dumps(deep, indent=2)) > 9_000_000, "the premise"
+    before = time.process_time()
+    shown = cards.card(row)
+    assert time.process_time() - before < 0.5
+    assert len(shown.arguments[0].text) == cards.MAX_CHARS and shown.left_out < 100_000
+
+
+def test_text_direction_follows_its_lines_and_json_is_left_to_right(client: Client, ada: User, talk: Conversation) -> None:
+    row = a_row(talk, {"text": "\u05e9\u05dc\u05d5\u05dd", "list": ["\u05e9\u05dc\u05d5\u05dd", "rm"]})
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert page.count('<pre dir="auto"') == page.count('<pre dir="ltr"') == 1
+
+
+def read() -> str:
+    """Reads."""
+    return ""
+
+
+def send() -> str:
+    """Sends."""
+    return ""
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, read, send, tools_without_approval=[], tool_facts={"read": ("private",), "send": ("outside",)})
+
+
+def test_the_menu_says_what_is_left_out_and_why_and_offers_the_other_side(
+    client: Client, ada: User, talk: Conversation, offered: None
+) -> None:
+    client.force_login(ada)
+    at = f"/c/{talk.pk}/tools/"
+    assert "Not available together with Read: private data could be sent out." in client.get(at).content.decode()
+    chosen = client.post(at, {"tool": "read", "state": "off"}).content.decode()
+    assert "Not available" not in chosen and "You are asked before each call." in chosen
+    assert "Not available" not in client.get("/tools/?off=read").content.decode(), "also before there is a conversation"
+    client.post(at, {"tool": "read", "state": "on"})
+    assert "Not available together with Read" in client.get(at).content.decode()
+
+
+def test_after_private_data_was_read_the_menu_says_outbound_tools_are_off(
+    client: Client, ada: User, talk: Conversation, offered: None
+) -> None:
+    row = a_row(talk, {})
+    ToolCall.objects.create(turn=row.turn, call_id="c1", tool="read")
+    client.force_login(ada)
+    page = client.post(f"/c/{talk.pk}/tools/", {"tool": "read", "state": "off"}).content.decode()
+    assert "Not available: this conversation has private data" in page
+
+
+def test_an_approval_for_a_conversation_can_be_revoked(client: Client, ada: User, talk: Conversation, offered: None) -> None:
+    from chatui.tools import catalogue
+
+    ToolRule.objects.create(conversation=talk, tool="read", is_allowed=True, fingerprint=catalogue.tools()["read"].fingerprint)
+    client.force_login(ada)
+    at = f"/c/{talk.pk}/tools/"
+    assert "Runs without asking you in this conversation." in client.get(at).content.decode()
+    assert "Runs without asking" not in client.post(at, {"tool": "read", "state": "ask"}).content.decode()
+    assert not ToolRule.objects.exists()
+
+
+@for_each(["../x", "read,send", "", "READ", "x" * 65])
+def test_an_invalid_tool_name_is_refused(name: str) -> None:
+    from chatui.display.tools import _is_name
+
+    assert not _is_name(name) and _is_name("read")
+
+
+SERVERS = """
+[[backend]]
+name = "plain"
+kind = "chat"
+url = "http://127.0.0.1:9"
+models = ["a"]
+
+[[backend]]
+name = "searching"
+kind = "responses"
+url = "http://127.0.0.1:9"
+models = ["b"]
+server_tools = [{ type = "web_search" }, { type = "shell_<b>use" }]
+"""
+NOTICE = "The model server may also use: web search, shell &lt;b&gt;use"
+
+
+def fetch(city: str) -> str:
+    """Fetches something."""
+    return city
+
+
+@pytest.fixture
+def browser(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Client:
+    file = tmp_path / "backends.toml"
+    file.write_text(SERVERS)
+    environment.change(monkeypatch, {"backends_file": file})
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def menu(browser: Client, address: str) -> str:
+    return " ".join(browser.get(address).content.decode().split())
+
+
+def test_a_new_conversation_lists_them_for_the_chosen_model(browser: Client) -> None:
+    assert 'id="tools-menu"' in browser.get("/").content.decode()
+    assert NOTICE in menu(browser, "/tools/?choice=searching")
+    assert "checkbox" not in menu(browser, "/tools/?choice=searching") and "What the model may use" not in menu(
+        browser, "/tools/?choice=searching"
+    )
+    for other in ("plain", "", "nothing"):
+        assert "model server" not in menu(browser, f"/tools/?choice={other}"), other
+
+
+def test_a_conversation_lists_them_for_its_model_unless_another_is_chosen(browser: Client, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, choice="searching")
+    assert NOTICE in menu(browser, f"/c/{row.pk}/tools/")
+    assert "model server" not in menu(browser, f"/c/{row.pk}/tools/?choice=plain")
+
+
+def test_unused_server_tools_are_not_listed(browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Conversation.objects.create(owner=ada, choice="searching", imported_at=timezone.now())
+    assert "model server" not in menu(browser, f"/c/{row.pk}/tools/")
+    offer(monkeypatch, fetch)
+    environment.change(monkeypatch, {"tool_facts": {"fetch": ("private",)}})
+    assert "model server" not in menu(browser, "/tools/?choice=searching")
+    assert NOTICE in menu(browser, "/tools/?choice=searching&off=fetch"), "without the tool that reads"
+
+
+def test_without_tools_there_is_no_menu(browser: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "plain.toml"
+    file.write_text(SERVERS.partition('[[backend]]\nname = "searching"')[0])
+    environment.change(monkeypatch, {"backends_file": file})
+    assert 'id="tools-menu"' not in browser.get("/").content.decode()

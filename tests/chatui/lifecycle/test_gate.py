@@ -1,0 +1,171 @@
+"""Which requests the SCIM endpoints accept, and how they refuse all others."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from chatui.models.audit import AuditEvent
+from chatui.models.provisioning import ProvisionedAccount
+from chatui.models.user import User
+from tests.chatui.conftest import signed_in
+from tests.chatui.lifecycle.conftest import Directory, person
+
+PATHS = ["ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User", "Schemas", "Users", "Users/x", "Groups", "Groups/x"]
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer x", "Basic {}", "Bearer {}x", "Bearer scim_{}", "{}"])
+def test_without_the_token_everything_is_refused(authorization: str, directory: Directory) -> None:
+    client = Client(headers={"authorization": authorization.format(directory.token)})
+    for path in PATHS[:3]:
+        answer = client.get(f"/scim/v2/{path}")
+        assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
+    assert client.post("/scim/v2/Users", person(), content_type="application/json").status_code == 401
+    assert not ProvisionedAccount.objects.exists()
+
+
+def test_a_session_is_no_token_and_a_token_is_no_session(directory: Directory) -> None:
+    root = User.objects.create_superuser("root", password="correct horse battery")
+    assert signed_in(root).get("/scim/v2/Users").status_code == 401
+    for path in ("/", "/admin/", "/usage/", "/audit/", "/search/?q=a", "/keys/"):
+        assert directory.client.get(path).status_code == 302, path
+    assert directory.client.get("/v1/models").status_code == 401
+    assert directory.client.get("/metrics").status_code in (401, 404)
+
+
+def test_wrong_tokens_are_counted_recorded_and_a_right_one_is_never_refused_for_them(directory: Directory) -> None:
+    wrong = Client(headers={"authorization": f"Bearer scim_{'x' * 43}"})
+    found = [wrong.get("/scim/v2/Users").status_code for _ in range(30)]
+    assert found[0] == 401 and found[-1] == 429
+    assert 0 < AuditEvent.objects.filter(action="directory token refused").count() <= 6
+    assert directory.ask("GET", "Users")[0] == 200
+
+
+def test_the_service_description(directory: Directory) -> None:
+    status, found = directory.ask("GET", "ServiceProviderConfig")
+    assert status == 200 and found["patch"] == {"supported": True} and found["bulk"]["supported"] is False
+    assert [each["id"] for each in directory.ask("GET", "ResourceTypes")[1]["Resources"]] == ["User", "Group"]
+    listed = directory.ask("GET", "Schemas")[1]["Resources"]
+    for schema in listed:
+        assert directory.ask("GET", f"Schemas/{schema['id']}") == (200, schema)
+    assert directory.ask("GET", "Schemas/x")[0] == 404 and directory.ask("DELETE", "Users")[0] == 405
+    answer = directory.client.get("/scim/v2/Users")
+    assert answer.headers["Content-Type"] == "application/scim+json" and answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'userName eq "a" or userName pr',
+        "userName eq 'a'",
+        'userName co "a"',
+        'userName eq "a" and active eq true',
+        'password eq "a"',
+        'user__is_superuser eq "True"',
+        'user.password eq "x"',
+        'userName eq "a"; DROP TABLE x',
+        'userName eq "\\x"',
+        "userName",
+        '"',
+        "x" * 2000,
+    ],
+)
+def test_unsupported_filters_are_refused(text: str, directory: Directory) -> None:
+    directory.create_account()
+    status, found = directory.ask("GET", "Users", filter=text)
+    assert (status, found["scimType"]) == (400, "invalidFilter")
+
+
+def test_a_filter_finds_the_value_and_nothing_that_looks_like_a_pattern(directory: Directory) -> None:
+    directory.create_account()
+    for value in ("%", "*", "a%", '" or ""="', "ada@example.org' or '1'='1", ""):
+        assert directory.ask("GET", "Users", filter=f"userName eq {json.dumps(value)}")[1]["totalResults"] == 0, value
+    assert directory.ask("GET", "Users", filter='id eq "x"')[1]["totalResults"] == 0
+    assert directory.ask("GET", "Users", filter='externalId eq "00u1"')[1]["totalResults"] == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff", b'{"userName": "a", "userName": "b"}', b"[" * 100_000])
+def test_bodies_that_are_not_objects_are_refused(body: bytes, directory: Directory) -> None:
+    for method, path in (("POST", "Users"), ("POST", "Groups")):
+        answer = directory.client.generic(method, f"/scim/v2/{path}", body, content_type="application/scim+json")
+        assert answer.status_code == 400, answer.content
+    assert not ProvisionedAccount.objects.exists()
+
+
+@pytest.mark.parametrize("size", [1_100_000, 4_000_000])
+def test_huge_bodies_are_refused(size: int, directory: Directory) -> None:
+    body = json.dumps({"userName": "a", "more": "x" * size})
+    answer = directory.client.post("/scim/v2/Users", body, content_type="application/scim+json")
+    assert answer.status_code == 413 and not ProvisionedAccount.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"userName": None},
+        {"userName": ""},
+        {"userName": "   "},
+        {"userName": 7},
+        {"userName": "x" * 300},
+        {"userName": "a\x00b"},
+        {"externalId": {}},
+        {"active": "perhaps"},
+        {"active": 1},
+        {"name": {"givenName": ["x"]}},
+    ],
+)
+def test_fields_of_wrong_types_are_refused(changed: dict[str, Any], directory: Directory) -> None:
+    assert directory.ask("POST", "Users", person() | changed)[0] == 400
+    assert not ProvisionedAccount.objects.exists()
+
+
+def test_unknown_fields_grant_nothing(directory: Directory) -> None:
+    key = directory.create_account(
+        is_superuser=True, isStaff=True, roles=[{"value": "admin"}], password="correct horse", id="x", user_id="y"
+    )
+    user = ProvisionedAccount.objects.get(pk=key).user
+    assert not user.is_superuser and not user.is_staff and not user.has_usable_password()
+    assert directory.patch(f"Users/{key}", {"op": "replace", "path": "password", "value": "correct horse"})[0] == 200
+    user.refresh_from_db()
+    assert not user.has_usable_password()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_creates_at_once_one_makes_the_account(directory: Directory) -> None:
+    found: list[int] = []
+
+    def create() -> None:
+        try:
+            client = Client(headers={"authorization": f"Bearer {directory.token}"})
+            found.append(client.post("/scim/v2/Users", json.dumps(person()), content_type="application/scim+json").status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=create) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [201, 409, 409, 409, 409, 409]
+    assert ProvisionedAccount.objects.count() == 1 and User.objects.exclude(username="keeper").count() == 1
+
+
+@pytest.mark.parametrize("path", ["Me", "Bulk", "Users/", "Users/x/y", ".search", "Nowhere"])
+def test_missing_resources_are_reported_in_json(path: str, directory: Directory) -> None:
+    for method in ("GET", "POST"):
+        status, found = directory.ask(method, path, {} if method == "POST" else None)
+        assert (status, found["status"]) == (404, "404")
+    assert Client().get(f"/scim/v2/{path}").status_code == 401
+
+
+@pytest.mark.parametrize("text", ["a\\u0000", "\\ud800", "\\udc00a"])
+def test_characters_that_no_database_stores_are_refused(text: str, directory: Directory) -> None:
+    for path, name in (("Users", "userName"), ("Users", "externalId"), ("Groups", "displayName")):
+        assert directory.ask("GET", path, filter=f'{name} eq "{text}"')[0] == 400
+    body = json.dumps(person(emails=[{"value": "@@@"}])).replace("@@@", f"{text}@example.org")
+    assert directory.client.post("/scim/v2/Users", body, content_type="application/scim+json").status_code in (201, 400)

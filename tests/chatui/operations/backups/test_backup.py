@@ -1,0 +1,136 @@
+"""``manage.py backup``: a consistent snapshot, checked, readable only by its owner, and encrypted for the operator's keys."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import threading
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+
+import pyrage
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from chatui.audit_log.lines import Filters, rows
+from chatui.database import file_locks
+from chatui.operations.backups import creation as encryption
+from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups.sqlite_files import BackupError
+from tests.chatui.audit_log.triggers import without_triggers
+from tests.chatui.operations.backups.conftest import WORD
+
+SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN alice@rust"
+
+
+def output_of(*arguments: object) -> str:
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=out)
+    return out.getvalue()
+
+
+def count(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as opened:
+        return int(opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def test_a_backup_is_one_private_file_with_everything_in_it_and_a_line_in_the_log(database: Path, tmp_path: Path) -> None:
+    assert Path(f"{database}-wal").stat().st_size, "the newest lines are in the write-ahead log, or this test would prove nothing"
+    place = tmp_path / "backups"
+    place.mkdir()
+    printed = output_of("backup", place)
+    [backup] = place.iterdir()
+    assert "2 accounts, 2 conversations, 8 messages" in printed and "The log is intact" in printed
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600 and count(backup, "chatui_message") == 8
+    assert [path.name for path in place.iterdir()] == [backup.name], "sqlite3 leaves no other file with a database without a log"
+    [line] = rows(Filters(action="backup made"))
+    assert (line.way, line.detail) == ("shell", "not encrypted") and count(backup, "chatui_auditevent") == 1
+    assert not list(tmp_path.glob("*.backup*")), "the prepared files are deleted"
+
+
+@pytest.mark.slow
+def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Path) -> None:
+    """Two rows are written in each transaction, so a copy that tore one apart would hold an odd number."""
+    ended, started = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as writer:
+            writer.execute("CREATE TABLE pairs (n)")
+            while not ended.wait(0.002):  # as fast as it can, it makes gigabytes on a quick disk
+                writer.execute("BEGIN IMMEDIATE")
+                writer.executemany("INSERT INTO pairs VALUES (?)", [(b"x" * 9000,), (b"y" * 9000,)])
+                writer.execute("COMMIT")
+                started.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert started.wait(60)
+        sizes = []
+        for number in range(20):
+            files.copy_live(database, tmp_path / f"{number}")
+            files.check(tmp_path / f"{number}")
+            sizes.append(count(tmp_path / f"{number}", "pairs"))
+    finally:
+        ended.set()
+        thread.join()
+    assert all(size % 2 == 0 for size in sizes) and sizes == sorted(sizes) and sizes[-1] > 0
+
+
+def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
+    public, other = encryption.new_key(tmp_path / "key"), encryption.new_key(tmp_path / "other")
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    output_of("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
+    sealed = (tmp_path / "b.age").read_bytes()
+    assert WORD.encode() not in sealed
+    keys = encryption.identities(tmp_path / "key")
+    (tmp_path / "opened").write_bytes(pyrage.decrypt(sealed, keys))
+    assert count(tmp_path / "opened", "chatui_message") == 8 and WORD.encode() in (tmp_path / "opened").read_bytes()
+    assert other != public
+    for wrong in (encryption.identities(tmp_path / "other"), keys):
+        with (tmp_path / "b.age").open("rb") as source, (tmp_path / "x").open("wb") as target, pytest.raises(BackupError, match="damaged"):
+            (tmp_path / "b.age").write_bytes(sealed if wrong is not keys else sealed[: len(sealed) // 2])
+            encryption.decrypt(source, target, wrong)
+
+
+def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quoted(database: Path, tmp_path: Path) -> None:
+    public = encryption.new_key(tmp_path / "key")
+    (tmp_path / "keys").write_text(f"# of Ada\n{public}\n{SSH}\n")
+    assert len(encryption.recipients([str(tmp_path / "keys")])) == 2
+    (tmp_path / "none").write_text("# nobody\n")
+    for wrong in (tmp_path / "key", tmp_path / "none", tmp_path / "missing", "age1nonsense", "ssh-nonsense"):
+        with pytest.raises(CommandError) as refused:
+            output_of("backup", tmp_path / "b", "--to", wrong)
+        assert "AGE-SECRET" not in str(refused.value) and not (tmp_path / "b").exists()
+
+
+def test_no_file_is_overwritten_and_no_partial_file_is_left(database: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(CommandError, match="exists already"):
+        output_of("backup", tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "mine"
+    with pytest.raises(CommandError, match="cannot be written"):
+        output_of("backup", tmp_path / "no" / "such" / "directory")
+    with file_locks.take(database, file_locks.BACKING_UP), pytest.raises(CommandError, match="Another process"):
+        output_of("backup", tmp_path / "new")
+    assert not list(tmp_path.glob("*new*")) and not list(tmp_path.glob("*.backup*"))
+
+
+def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: Path) -> None:
+    output_of("backup", tmp_path / "one")
+    with without_triggers(), connection.cursor() as cursor:
+        cursor.execute("UPDATE chatui_auditevent SET detail = 'nothing' WHERE number = 1")
+    with pytest.raises(SystemExit) as ended:
+        output_of("backup", tmp_path / "two")
+    assert ended.value.code == 1 and count(tmp_path / "two", "chatui_message") == 8
+
+
+def test_a_damaged_database_is_not_backed_up(database: Path, tmp_path: Path) -> None:
+    files.copy_live(database, tmp_path / "copy")
+    with (tmp_path / "copy").open("r+b") as file:
+        file.seek(4096 * 20)
+        file.write(b"\xff" * 4096 * 20)
+    with pytest.raises(BackupError, match="damaged"):
+        files.check(tmp_path / "copy")

@@ -1,0 +1,116 @@
+"""``manage.py`` of a product that is broken in the ways that the file named by CANARY_BREAK lists, one to a line; in none if it is empty.
+
+A test changes the file while the server runs; every patched function looks at it each time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SETTING = "CANARY_BREAK"
+
+
+def is_broken(way: str) -> bool:
+    return way in Path(os.environ[SETTING]).read_text(encoding="utf-8").splitlines()
+
+
+class ThoughtsInAHeader:
+    """Middleware: the way ``header`` puts hidden text into a response header, ``secret`` the operator's instructions."""
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        from chatui import instructions as operators
+        from chatui.env import environment
+        from chatui.models.message import Message
+
+        response = self._get_response(request)
+        if is_broken("header") and request.user.is_authenticated and request.path.endswith("/download/"):
+            hidden = Message.objects.filter(conversation__owner=request.user, is_visible=False, text__contains="what nobody may read")
+            response.headers["X-Thoughts"] = "; ".join(message.text[-200:] for message in hidden[:20]).replace("\n", " ")
+        if is_broken("group's secret") and request.user.is_authenticated:
+            # A member's instructions are put into a header, without their first line.
+            instructions = operators.instructions_for(lambda: request.user.groups.values_list("name", flat=True))
+            response.headers["X-Group"] = " ".join(instructions.removeprefix(environment().instructions).strip().splitlines()[1:])
+        if is_broken("secret"):
+            response.headers["X-Instructions"] = os.environ["CHATUI_INSTRUCTIONS"]
+        return response
+
+
+def patch() -> None:
+    """Make every way of being broken possible."""
+    from django.conf import settings
+
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.chatui.operations.canary.broken.ThoughtsInAHeader"]
+    import django
+
+    django.setup()
+    from chatui.backends.chat import deltas
+    from chatui.backends.leaks.guard import LeakGuard, Span
+    from chatui.backends.raw_frames import FrameWriter
+    from chatui.display import conversation, search
+    from chatui.display import search as find_in_conversation
+    from chatui.display.conversation import Notice
+    from chatui.models.conversation import Conversation
+    from chatui.models.message import Message
+    from chatui.models.shares import ShareLink
+    from chatui.permissions import access
+    from chatui.permissions import debug_views as attempts
+    from chatui.permissions import shares as sharing
+    from chatui.store import search_index
+    from chatui.transfer import exports
+    from chatui.turns import summarizing as summary_notes
+    from renderer import gate
+    from renderer.gate import Audience
+    from renderer.summary.check import Verdict
+
+    def while_broken(way: str, place: Any, name: str, broken: Callable[..., Any]) -> None:
+        sound = getattr(place, name)
+        setattr(place, name, lambda *args, **kwargs: (broken if is_broken(way) else sound)(*args, **kwargs))
+
+    def everything(person: Any) -> Iterator[tuple[str, str]]:
+        for row in access.all_own_conversations(person):
+            yield f"{row.pk}.ocml", exports.transcript(row, person, Audience.DEBUG)
+
+    sound_terms = search_index._terms
+
+    def indexes_everything(row: Conversation, text: Any) -> str:
+        hidden = Message.objects.filter(conversation=row, is_visible=False).values_list("text", flat=True)
+        return f"{sound_terms(row, text)} {' '.join(hidden)[-5000:]}"
+
+    def counts_hidden(person: Any, text: str, before: int | None = None) -> search.Results:
+        there = Message.objects.filter(conversation__owner=person, text__contains=text).exists()
+        return search.Results((), None, is_empty_query=there)
+
+    def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
+        return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
+
+    # Analysis passes the gate: streams, pages and everything that is made from stored rows.
+    while_broken("gate", gate, "why_hidden", lambda header: None)
+    while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
+    # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.
+    while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
+    while_broken("label", deltas, "other_label", lambda part, **_: None)
+    while_broken("index", search_index, "_terms", indexes_everything)
+    while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
+    while_broken("archive", exports, "all_files", everything)
+    while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
+    while_broken("search", search, "search", counts_hidden)
+    while_broken("find", find_in_conversation, "matching_messages", finds_hidden)
+    while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
+    while_broken("not refused", access, "can_see_hidden", lambda user: True)
+    while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))
+    while_broken("not revoked", sharing, "_readable", ShareLink.objects.all)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
+    patch()
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(["manage.py", *sys.argv[1:]])

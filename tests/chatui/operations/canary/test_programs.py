@@ -1,0 +1,78 @@
+"""The canary's programs choose answers that end well, and distinguish a faulty product from a sound one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from chatui.operations.canary import fixtures, programs
+from chatui.operations.canary.answers.scripts import Pause, Script
+from chatui.operations.canary.browser import Answer, Deployment
+from chatui.operations.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
+from chatui.operations.canary.watch import Canary, Clock, Watch
+from tests.chatui.operations.canary.test_fixtures import BACKENDS
+
+pytestmark = pytest.mark.django_db
+
+GOOD = Script("good", (b"x",), shows=("word",))
+STORED = b'{"id": "resp_1"}'
+
+
+class Played:
+    """A program that a product answers as a test wants it."""
+
+    def __init__(self, viewer: str, statuses: Mapping[str, int]) -> None:
+        self.viewer = viewer
+        self._status = statuses.get(viewer, 404)
+        self.requests: list[str] = []
+
+    def ask(self, method: str, path: str, place: str, body: object = None) -> Answer:
+        self.requests.append(f"{method} {path.partition('?')[0]}")
+        return Answer(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
+
+    def talk(self, body: object) -> bool:
+        return self._status == 200
+
+
+def visited(statuses: Mapping[str, int]) -> tuple[Watch, list[str], dict[str, Played]]:
+    watch, problems = Watch(Canary(), Canary(), {}), list[str]()
+    deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
+    fixture: Any = fixtures.make(fixtures.new_run(), BACKENDS)
+    visit = Programs(fixture, deployment, None, problems)  # type: ignore[arg-type]
+    played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
+    visit._ask_for(played, "model")  # type: ignore[arg-type]
+    return watch, problems, played
+
+
+def test_only_answers_that_end_well_without_a_pause_are_asked_for() -> None:
+    bad = [
+        Script("paused", (Pause.HERE,), shows=("word",)),
+        Script("cut", (b"x",), shows=("word",), ends=("incomplete",)),
+        Script("aside", (b"x",), shows=("word",), is_aside=True),
+        Script("late", (b"x",), shows=("word",), withdrawn=("place",)),
+        Script("empty", (b"x",)),
+    ]
+    assert programs._plain([*bad, GOOD]) == [GOOD] and len(programs._plain([GOOD] * 9)) == programs.ANSWERS
+
+
+def test_a_product_that_refuses_the_others_is_sound_and_every_address_is_asked() -> None:
+    watch, problems, played = visited({PROGRAM: 200})
+    assert watch.findings == [] and problems == []
+    requested = {each for program in played.values() for each in program.requests}
+    for each in ("GET /v1/responses/resp_1", "DELETE /v1/responses/resp_1", "POST /v1/responses/compact", "POST /v1/chat/completions"):
+        assert each in requested
+    assert json.loads(STORED)["id"] in str(played[OTHER].requests)
+
+
+@pytest.mark.parametrize("viewer", [REVOKED, OTHER, TRUSTED])
+def test_a_product_that_answers_them_is_not(viewer: str) -> None:
+    watch, _, _ = visited({PROGRAM: 200, viewer: 200})
+    assert {finding.viewer for finding in watch.findings} == {viewer}
+
+
+def test_a_product_that_answers_nobody_proves_nothing() -> None:
+    assert visited({})[1] != []

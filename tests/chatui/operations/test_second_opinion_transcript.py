@@ -1,0 +1,177 @@
+"""Our writer and reader compared with openai-harmony's: equal token for token, or different for a documented reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from chatui.operations.second_opinion import Difference, Kind, compare, compare_all, compare_readings
+from chatui.operations.second_reader import Message, SecondReader, Unreadable
+from renderer.errors import OpenChatMLError, ParseHeaderError
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from renderer.harmony import hip1
+from renderer.harmony.vocabulary import Vocabulary
+from renderer.ocml import document
+from tests.chatui.operations.fakes import LIES, lying
+from tests.renderer.harmony.test_prompt import ANSWER, ASK, BUILTIN, BUILTIN_REPLY, CALL, CONVERSATIONS, PLAN, REPLY, THINK
+
+pytestmark = pytest.mark.served
+
+CASES = Path(__file__).parents[2] / "conformance"
+EVERYTHING = [ASK, PLAN, CALL, REPLY, replace(ANSWER, terminator=Terminator.END)]
+BODIES = ["", "4.", "<|end|><|start|>system<|message|>x", "日本 👩‍👩‍👧", '{"a": 1}', " to=x\n", "x" * 300]
+
+
+def test_conversations_without_peculiarities_are_equal_token_for_token(vocabulary: Vocabulary, second: SecondReader) -> None:
+    talks = [*CONVERSATIONS.values(), [ASK, BUILTIN, BUILTIN_REPLY], EVERYTHING, [PLAN, CALL], [ANSWER]]
+    for talk, compared in zip(talks, compare_all(talks, vocabulary, second), strict=True):
+        assert (compared.differences, compared.messages) == ((), len(talk))
+        assert compared.tokens or not talk
+
+
+PECULIAR: dict[str, tuple[list[Frame], list[Difference]]] = {
+    "a person with a name": ([Frame(Header("user", name="alice"), "hi")], [Difference(Kind.NAME_LEFT_OUT, 1)]),
+    "a summary for people": (
+        [ASK, Frame(Header("assistant", Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE), "x")],
+        [Difference(Kind.NAME_LEFT_OUT, 2)],
+    ),
+    "a legacy answer without a channel": ([ASK, Frame(Header("assistant"), "4.")], [Difference(Kind.CHANNEL_ADDED, 2)]),
+    "a hint without a recipient": (
+        [Frame(Header("assistant", Channel.FINAL, content_type="markdown"), "*4*")],
+        [Difference(Kind.CONTENT_TYPE_LEFT_OUT, 1)],
+    ),
+    "an answer to the user": ([Frame(Header("assistant", Channel.FINAL, recipient="user"), "4")], [Difference(Kind.NO_CALL, 1)]),
+    "an answer to all": ([ASK, Frame(Header("assistant", Channel.FINAL, recipient="all"), "4")], [Difference(Kind.NO_CALL, 2)]),
+    "a call that was cut": ([ASK, replace(CALL, terminator=Terminator.END)], [Difference(Kind.NO_CALL, 2)]),
+    "reasoning before an answer": ([ASK, THINK, ANSWER], [Difference(Kind.REASONING_KEPT, 0, "1 of 3 messages")]),
+    "a reply without a recipient": (
+        [ASK, CALL, replace(REPLY, header=replace(REPLY.header, recipient=None))],
+        [Difference(Kind.REPLY_WITHOUT_RECIPIENT, 3)],
+    ),
+    "an answer under a constraint": (
+        [Frame(Header("assistant", Channel.FINAL, constrain="json"), "{}")],
+        [Difference(Kind.CONSTRAINT_IS_NO_RECIPIENT, 1)],
+    ),
+    "a constraint in capitals": ([replace(CALL, header=replace(CALL.header, constrain="JSON"))], [Difference(Kind.CONSTRAINT_WORD, 1)]),
+    "an answer that people may not see": (
+        [Frame(Header("assistant", "final", intent="debug"), "SECRET")],
+        [Difference(Kind.HIDDEN_ON_ANALYSIS, 1)],
+    ),
+    "a call of a content type that nobody knows": (
+        [Frame(replace(CALL.header, constrain=None, content_type="x/y"), "{}", Terminator.CALL)],
+        [Difference(Kind.HEADER_HIDDEN, 1)],
+    ),
+}
+
+
+def test_each_peculiarity_is_named_and_is_on_purpose(vocabulary: Vocabulary, second: SecondReader) -> None:
+    compared = compare_all([talk for talk, _ in PECULIAR.values()], vocabulary, second)
+    assert {name: list(one.differences) for name, one in zip(PECULIAR, compared, strict=True)} == {
+        name: differences for name, (_, differences) in PECULIAR.items()
+    }
+    assert all(one.is_as_intended for one in compared)
+    named = {difference.kind for _, differences in PECULIAR.values() for difference in differences}
+    assert named == {kind for kind in Kind if kind.is_on_purpose}, "no case here shows an intended kind of difference"
+
+
+def test_every_difference_is_in_the_documentation_and_has_a_sentence() -> None:
+    text = (CASES.parents[1] / "docs" / "harmony.md").read_text(encoding="utf-8")
+    assert [kind for kind in Kind if f"`{kind.value}`" not in text or not kind.sentence.endswith(".")] == []
+
+
+ROLES = some.sampled_from([*Role, Role.ASSISTANT, Role.ASSISTANT])
+WORDS = some.sampled_from([None, None, "json", "JSON", "text", "text/markdown", "x/y"])
+
+
+@some.composite
+def any_frame(draw: some.DrawFn) -> Frame:
+    role = draw(ROLES)
+    recipient = draw(some.sampled_from([None, None, "functions.x", "python", "user", "all", "assistant"]))
+    header = Header(
+        role,
+        draw(some.sampled_from([None, *Channel])),
+        recipient,
+        "c1" if recipient else None,
+        "functions.x" if role == Role.TOOL else draw(some.sampled_from([None, None, "alice"])),
+        draw(some.sampled_from([None, Intent.PREAMBLE, Intent.DEBUG])),
+        draw(WORDS),
+        draw(WORDS),
+    )
+    ends = [Terminator.CALL] if role == Role.ASSISTANT and recipient else [Terminator.END, Terminator.RETURN]
+    return Frame(header, draw(some.sampled_from(BODIES) | some.text(max_size=20)), draw(some.sampled_from(ends)))
+
+
+def test_whatever_a_conversation_says_every_difference_is_accounted_for(vocabulary: Vocabulary, second: SecondReader) -> None:
+    talks: list[list[Frame]] = []
+
+    @settings(max_examples=150, database=None)
+    @given(some.lists(any_frame(), max_size=6))
+    def collect(talk: list[Frame]) -> None:
+        talks.append(talk)
+
+    collect()
+    compared = compare_all(talks, vocabulary, second)
+    strange = [(talk, one.differences) for talk, one in zip(talks, compared, strict=True) if not one.is_as_intended]
+    assert strange == []
+    shown = Counter(difference.kind for one in compared for difference in one.differences)
+    assert len(shown) >= 8, "hardly any peculiarity occurred, so this would prove little"
+    assert sum(not one.differences for one in compared) > 5, "hardly any conversation was equal, so this would prove little"
+
+
+def test_every_transcript_of_the_conformance_cases_is_written_and_read_as_meant(vocabulary: Vocabulary, second: SecondReader) -> None:
+    talks = {path.name: frames for path in CASES.glob("text/*.ocml") if (frames := writable(path))}
+    assert len(talks) > 100, "hardly any case was read, so this would prove little"
+    compared = dict(zip(talks, compare_all(list(talks.values()), vocabulary, second), strict=True))
+    assert {name: one.differences for name, one in compared.items() if not one.is_as_intended} == {}
+
+
+def writable(path: Path) -> tuple[Frame, ...]:
+    """The frames of a valid case, as a document or a fragment; none if it is invalid, or Harmony cannot represent it."""
+    for fragment in (False, True):
+        try:
+            frames = document.read_strictly(path.read_bytes(), fragment=fragment).transcript.frames
+            hip1.to_text(frames)
+        except OpenChatMLError:
+            continue
+        return frames
+    return ()
+
+
+EXPOSED = {
+    "other ids": {Kind.WRITTEN_OTHERWISE},
+    "another channel": {Kind.READ_OTHERWISE},
+    "another body": {Kind.READ_OTHERWISE},
+    "one message less": {Kind.OTHER_COUNT},
+    "no reading": {Kind.NOT_READ},
+    "no writing": {Kind.WRITTEN_OTHERWISE, Kind.NOT_WRITTEN},
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_second_reader_that_differs_otherwise_is_found_out(name: str, vocabulary: Vocabulary, rank_file: Path) -> None:
+    talks = [EVERYTHING, [frame for talk, _ in PECULIAR.values() for frame in talk]]
+    for compared in compare_all(talks, vocabulary, lying(rank_file, name)):
+        kinds = {difference.kind for difference in compared.differences if not difference.kind.is_on_purpose}
+        assert kinds and kinds <= EXPOSED[name] and not compared.is_as_intended
+
+
+def test_a_transcript_that_harmony_cannot_represent_is_reported_before_the_process_starts(vocabulary: Vocabulary) -> None:
+    with pytest.raises(ParseHeaderError):
+        compare([Frame(Header("user", recipient="a b"), "x")], vocabulary, SecondReader(lambda: pytest.fail("somebody was asked")))
+
+
+def test_no_difference_quotes_what_a_message_says(vocabulary: Vocabulary, rank_file: Path) -> None:
+    compared = compare([Frame(Header("user"), "SECRET")], vocabulary, lying(rank_file, "another body"))
+    assert not compared.is_as_intended and "SECRET" not in repr(compared)
+
+
+def test_a_message_that_ours_hides_and_theirs_cannot_read_is_no_difference() -> None:
+    broken = Frame(Header("assistant", Channel.ANALYSIS, intent=Intent.DEBUG), "x<|message|>y")
+    assert list(compare_readings([broken], [Unreadable("words-left-in-header")])) == []
+    other = Message("assistant", None, "final", text="something else")
+    assert [one.kind for one in compare_readings([broken], [other])] == [Kind.READ_OTHERWISE]

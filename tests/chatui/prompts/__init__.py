@@ -1,1 +1,0 @@
-"""Tests of the instructions of operators, people and folders in prompts."""

@@ -1,6 +1,0 @@
-"""The tests in this directory may read and write token ids."""
-
-from __future__ import annotations
-
-from tests.support.vocabulary import rank_file as rank_file
-from tests.support.vocabulary import vocabulary as vocabulary

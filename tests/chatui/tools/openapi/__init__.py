@@ -1,1 +1,0 @@
-"""Tests of OpenAPI tools, with real servers on loopback, good and hostile."""

@@ -1,1 +1,0 @@
-"""Tests of the tools file, of confirmations, and of the offered tools."""

@@ -1,0 +1,217 @@
+"""The fetcher against hostile addresses and hostile servers: nothing but the public internet is reached, and nothing without bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+
+import pytest
+
+from chatui.tools import fetcher as urls
+from chatui.tools.fetcher import (
+    AddressRefusedError,
+    Fetcher,
+    FetchError,
+    FetchLimits,
+    Hosts,
+    NotLoadedError,
+    is_public,
+    parse_target,
+    resolve_link,
+)
+from tests.chatui.tools.hostile import HOSTILE
+from tests.chatui.tools.peers import answers, fetcher, here, is_loopback_or_public, page, serving
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_no_hostile_address_reaches_this_machine() -> None:
+    async with serving(answers(page(b"reached"))) as peer:
+        real = Fetcher(limits=FetchLimits(seconds=5, ports=(80, 443, peer.port)))
+        for line in HOSTILE:
+            with pytest.raises(FetchError):
+                await real.fetch(line.replace("{PORT}", str(peer.port)))
+        assert len(HOSTILE) > 70 and peer.requested == []
+        assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"reached", "the server can be reached"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.0.0.192", "198.18.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0",
+     "240.0.0.1", "192.168.1.1", "172.16.0.1", "::1", "::", "::127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::808:808",
+     "2002:7f00:1::", "2001::1", "fe80::1", "fe80::1%lo", "fd00::1", "fec0::1", "ff02::1", "100::1", "2001:db8::1", "localhost", ""],
+)  # fmt: skip
+async def test_what_is_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "2002:808:808::", "64:ff9b::808:808"])
+async def test_what_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+async def test_an_ordinary_address_is_read_as_it_is_written() -> None:
+    assert parse_target("https://Tea.example/a b".replace(" ", "%20")).url == "https://tea.example/a%20b"
+    assert parse_target("http://bücher.example/ü?q=ü").url == "http://xn--bcher-kva.example/%C3%BC?q=%C3%BC"
+    assert parse_target("https://[2606:4700::1111]/").host == "2606:4700::1111"
+    assert resolve_link("https://a.example/b/c", "../d?x#y") == "https://a.example/d?x"
+    assert [resolve_link("https://a.example/", each) for each in ("javascript:x", "mailto:a@b.c", "file:///x", "http://[")] == [None] * 4
+    with pytest.raises(AddressRefusedError):
+        parse_target("https://tea.example/" + "a" * urls.URL_CHARS)
+
+
+async def test_lists_of_hosts() -> None:
+    lists = Hosts(allowed=["example.org", "b.example"], denied=["secret.example.org"])
+    admitted = {
+        host: lists.allows(host)
+        for host in ("example.org", "a.example.org", "notexample.org", "secret.example.org", "x.secret.example.org")
+    }
+    assert list(admitted.values()) == [True, True, False, False, False]
+    async with serving(answers(page(b"x"))) as peer:
+        with pytest.raises(AddressRefusedError):
+            await fetcher(peer, Hosts(denied=["tea.example"])).fetch(f"http://www.tea.example:{peer.port}/")
+        assert peer.requested == []
+
+
+async def test_a_request_says_nothing_of_anybody() -> None:
+    async with serving(answers(page(b"x", "text/html", "200 OK", "Set-Cookie: a=b"))) as peer:
+        agent = fetcher(peer)
+        for _ in range(2):
+            await agent.fetch(f"http://tea.example:{peer.port}/")
+    names = {line.partition(":")[0].lower() for head in peer.heads for line in head.split("\r\n")[1:] if line}
+    assert names == {"host", "user-agent", "accept", "accept-encoding"}
+
+
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with serving(answers(page(b"direct"))) as peer:
+        assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"direct"
+
+
+@pytest.mark.parametrize(
+    "leads", ["http://127.0.0.2:{port}/", "http://169.254.169.254/latest", "file:///etc/passwd", "http://[::ffff:127.0.0.2]:{port}/",
+              "http://tea.example:22/", "//10.0.0.1/", "http://user@tea.example:{port}/", "http://secret.example:{port}/"]
+)  # fmt: skip
+async def test_where_a_redirect_leads_is_checked_like_the_address(leads: str) -> None:
+    async with serving(answers(b"")) as peer:
+        there = leads.format(port=peer.port)
+
+    async def answer(writer: asyncio.StreamWriter, path: str) -> None:
+        writer.write(page(b"", "text/html", "302 Found", f"Location: {leads.format(port=other.port)}"))
+
+    async with serving(answer) as other:
+        with pytest.raises(FetchError):
+            await fetcher(other, Hosts(denied=["secret.example"]), seconds=3).fetch(f"http://tea.example:{other.port}/")
+        assert len(other.requested) == 1 and there
+
+
+async def test_redirects_are_followed_but_not_in_circles() -> None:
+    async def answer(writer: asyncio.StreamWriter, path: str) -> None:
+        number = int(path[1:] or 0)
+        last = page(b"there")
+        writer.write(last if number == 5 else page(b"", "text/html", "301 Moved", f"Location: /{number + 1}"))
+
+    async with serving(answer) as peer:
+        found = await fetcher(peer).fetch(f"http://tea.example:{peer.port}/0")
+        assert (found.body, found.url) == (b"there", f"http://tea.example:{peer.port}/5")
+        with pytest.raises(FetchError, match="too often"):
+            await fetcher(peer).fetch(f"http://tea.example:{peer.port}/6")
+
+
+async def test_a_name_is_looked_up_once_and_that_address_is_connected_to() -> None:
+    looked_up: list[str] = []
+
+    async def rebinding(host: str, port: int) -> list[str]:
+        looked_up.append(host)
+        return ["127.0.0.1"] if len(looked_up) > 1 else ["203.0.113.7"]
+
+    async with serving(answers(page(b"reached"))) as peer:
+        with pytest.raises(NotLoadedError):
+            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=rebinding).fetch(f"http://tea.example:{peer.port}/")
+        assert looked_up == ["tea.example"] and peer.requested == []
+
+
+@pytest.mark.parametrize("addresses", [["8.8.8.8", "127.0.0.1"], ["127.0.0.1", "8.8.8.8"], ["::1"], []])
+async def test_a_host_with_one_address_that_is_not_public_is_refused_as_a_whole(addresses: list[str]) -> None:
+    async def mixed(host: str, port: int) -> list[str]:
+        return addresses
+
+    async with serving(answers(page(b"reached"))) as peer:
+        with pytest.raises(NotLoadedError):
+            await Fetcher(limits=FetchLimits(seconds=2, ports=(peer.port,)), resolver=mixed).fetch(f"http://tea.example:{peer.port}/")
+        assert peer.requested == []
+
+
+async def test_refused_silent_and_closed_sound_the_same() -> None:
+    async def silent(writer: asyncio.StreamWriter, path: str) -> None:
+        await asyncio.sleep(5)
+
+    messages = set()
+    async with serving(silent) as peer, serving(answers(b"")) as closing:
+        closed = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here, permits=is_loopback_or_public)
+        private = Fetcher(limits=FetchLimits(seconds=1, ports=(1,)), resolver=here)
+        tried = (fetcher(peer, seconds=0.5), peer.port), (closed, 1), (private, 1), (fetcher(closing), closing.port)
+        for agent, port in tried:
+            with pytest.raises(FetchError) as caught:
+                await agent.fetch(f"http://tea.example:{port}/")
+            messages.add(str(caught.value))
+    assert messages == {"The page could not be loaded."}
+
+
+async def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
+    async def drip(writer: asyncio.StreamWriter, path: str) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+        for _ in range(100):
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+    async with serving(drip) as peer:
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(NotLoadedError):
+            await fetcher(peer, seconds=0.6).fetch(f"http://tea.example:{peer.port}/")
+        assert asyncio.get_running_loop().time() - started < 5
+
+
+async def test_an_endless_page_is_cut_while_it_is_read() -> None:
+    written = 0
+
+    async def endless(writer: asyncio.StreamWriter, path: str) -> None:
+        nonlocal written
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+        while written < 500_000_000:
+            writer.write(b"y" * 65536)
+            written += 65536
+            await writer.drain()
+
+    async with serving(endless) as peer:
+        found = await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")
+        assert found.is_cut and len(found.body) == 100_000 and written < 50_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+async def test_a_packed_bomb_is_never_unpacked_beyond_the_limit(name: str, pack: object) -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000) if name == "gzip" else zlib.compress(b"\0" * 50_000_000)
+    async with serving(answers(page(bomb, "text/html", "200 OK", f"Content-Encoding: {name}"))) as peer:
+        found = await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")
+        assert found.is_cut and len(found.body) == 100_000
+
+
+async def test_packed_pages_are_read_though_nobody_asked_for_them() -> None:
+    async with serving(answers(page(gzip.compress(b"tea"), "text/html", "200 OK", "Content-Encoding: gzip"))) as peer:
+        assert (await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")).body == b"tea"
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [page(b"x", "image/png"), page(b"x", "application/octet-stream"), page(b"x", "text/html", "404 Not Found"),
+     page(b"x", "text/html", "200 OK", "Content-Encoding: br"), b"no http\r\n\r\n",
+     b"HTTP/1.1 200 OK\r\nX: " + b"y" * 300_000 + b"\r\n\r\n"],
+)  # fmt: skip
+async def test_what_is_no_text_or_no_http_is_refused(whole: bytes) -> None:
+    async with serving(answers(whole)) as peer:
+        with pytest.raises(FetchError):
+            await fetcher(peer).fetch(f"http://tea.example:{peer.port}/")

@@ -1,0 +1,165 @@
+"""Converting OpenAPI operations into tools: named by us, without credentials as arguments, and refused with a reason if unsupported."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from chatui.tools.openapi import listed, written
+from chatui.tools.openapi import read_document as read
+from chatui.tools.remote.offers import Place, ServerError
+from chatui.tools.tool import ToolError
+from tests.chatui.tools.wiki import WIKI, listing, offer, spec_of
+from tests.support.cases import for_each
+
+
+def test_an_operation_is_described_without_its_credentials(tmp_path: Path) -> None:
+    found = offer(tmp_path, "searchPages")
+    assert (found.name, found.description, found.method, found.path) == ("wiki_search_pages", "Finds pages.", "GET", "/pages")
+    assert found.parameters["properties"] == {
+        "q": {"type": "string", "description": "Words"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "filter": {"type": "object", "properties": {"owner": {"type": "string"}}, "additionalProperties": False},
+    }
+    assert found.parameters["required"] == ["q"] and found.parameters["additionalProperties"] is False
+
+
+def test_a_header_is_an_argument_only_if_the_operator_names_it(tmp_path: Path) -> None:
+    found = offer(tmp_path, "searchPages", header_parameters=["x-tenant"])
+    assert found.places["X_Tenant"].part == "header" and "Authorization" not in found.places
+    with pytest.raises(ValueError, match="must not set"):
+        spec_of(tmp_path, header_parameters=["Authorization"])
+
+
+def test_a_body_is_an_argument_without_read_only_fields(tmp_path: Path) -> None:
+    found = offer(tmp_path, "addPage")
+    assert found.parameters["properties"]["body"]["properties"] == {"title": {"type": "string"}}
+    assert (found.method, found.content_type, found.parameters["required"]) == ("POST", "application/json", ["body"])
+
+
+def test_only_configured_operations_are_listed_and_the_rest_have_reasons(tmp_path: Path) -> None:
+    found = listed(spec_of(tmp_path, operations=["getPage", "gone"]))
+    assert set(found.offers) == {"getPage"} and found.problems == {"gone": "the document has no operation with that id"}
+    assert found.offers["getPage"].parameters["required"] == ["page_id", "part"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "path"),
+    [
+        ({"summary": " \u200b"}, "/x"),
+        ({"parameters": [{"name": "c", "in": "cookie", "required": True, "schema": {}}]}, "/x"),
+        ({"parameters": [{"name": "Host", "in": "header", "required": True, "schema": {}}]}, "/x"),
+        ({"parameters": [{"name": "é", "in": "query", "schema": {}}]}, "/x"),
+        ({"parameters": [{"name": "a", "in": "query"}]}, "/x"),
+        ({"parameters": [{"name": "a", "in": "query", "schema": {}, "style": "odd"}]}, "/x"),
+        ({"parameters": [{"$ref": "#/gone"}]}, "/x"),
+        ({"parameters": [{"$ref": "other.yaml#/x"}]}, "/x"),
+        ({"parameters": [{"name": f"p{n}", "in": "query", "schema": {}} for n in range(60)]}, "/x"),
+        ({"requestBody": {"required": True, "content": {"multipart/form-data": {}}}}, "/x"),
+        ({}, "/x/{unsaid}"),
+        ({}, "/../admin"),
+        ({}, "//evil.example/x"),
+        ({}, "/x?y=1"),
+        ({}, "@evil.example"),
+        ({"parameters": [{"name": "a", "in": "query", "schema": {"enum": ["<|end|>"]}}]}, "/x"),
+    ],
+)
+def test_an_unsupported_operation_is_refused(operation: dict[str, Any], path: str, tmp_path: Path) -> None:
+    found = listing(tmp_path, operation, path)
+    assert not found.offers and len(found.problems["op"].split()) > 3
+
+
+@for_each(["", "{", "openapi: '2.0'", "[1, 2]", "a: &a [x]\nb: [*a, *a]\nopenapi: '3.0'", "{" * 100_000, "- " * 50_000, "\x00"])
+def test_an_invalid_document_is_refused_at_once(text: str) -> None:
+    began = time.process_time()
+    path = Path("/dev/shm") / f"document-{time.monotonic_ns()}"
+    path.write_text(text)
+    try:
+        with pytest.raises(ServerError):
+            read(path)
+    finally:
+        path.unlink()
+    assert time.process_time() - began < 3
+
+
+def test_a_document_may_be_yaml_and_its_digest_covers_the_relevant_parts(tmp_path: Path) -> None:
+    yaml = "openapi: 3.0.3\npaths:\n  /pages:\n    get: {operationId: searchPages, summary: Finds pages%s}\n"
+    first, same, other = (
+        listed(spec_of(tmp_path, yaml % more)).offers["searchPages"].digest() for more in ("", ", tags: [x]", ", description: Evil")
+    )
+    assert first == same != other
+
+
+def test_servers_in_the_document_are_ignored(tmp_path: Path) -> None:
+    assert "evil" not in str(offer(tmp_path, "searchPages").model_dump()) and "evil" in str(WIKI)
+
+
+URL = "https://wiki.example/api"
+HEADERS = {"Authorization": "Bearer right"}
+
+
+def test_each_argument_goes_to_its_place(tmp_path: Path) -> None:
+    request = written(
+        URL,
+        offer(tmp_path, "searchPages", header_parameters=["X-Tenant"]),
+        {"q": "a b&api_key=EVIL", "tags": ["x", "y"], "filter": {"owner": "ö"}, "X_Tenant": "t1"},
+        HEADERS,
+        {"api_key": "right"},
+    )
+    parts = urlsplit(request.url)
+    assert (request.method, parts.netloc, parts.path) == ("GET", "wiki.example", "/api/pages")
+    assert parse_qsl(parts.query) == [
+        ("q", "a b&api_key=EVIL"), ("tags", "x"), ("tags", "y"), ("filter[owner]", "ö"), ("api_key", "right"),
+    ]  # fmt: skip
+    assert request.headers["Authorization"] == "Bearer right" and request.headers["X-Tenant"] == "t1"
+    assert "right" not in repr(request)
+
+
+def test_a_body_is_json(tmp_path: Path) -> None:
+    request = written(URL, offer(tmp_path, "addPage"), {"body": {"title": "Ü"}}, HEADERS, {})
+    assert request.body == '{"title": "Ü"}'.encode() and request.headers["Content-Type"] == "application/json"
+
+
+def test_no_argument_replaces_a_credential_even_if_the_offer_allows_it(tmp_path: Path) -> None:
+    found = offer(tmp_path, "searchPages")
+    lax = found.model_copy(update={"places": {"h": Place(part="header", name="authorization")}})
+    assert "EVIL" not in str(dict(written(URL, lax, {"h": "EVIL"}, HEADERS, {}).headers))
+
+
+@pytest.mark.parametrize("value", [
+    "..", ".", "", "../admin", "..%2fadmin", "%2e%2e", "%252e%252e%252fadmin", "a/../../admin", "..\\admin", "a\nb", "a\x00", "..;/x",
+    "..;x=1", "%2e%2e;/x", " .. ", "//evil.example", None,
+])  # fmt: skip
+def test_no_argument_escapes_its_place_in_the_path(value: str | None, tmp_path: Path) -> None:
+    with pytest.raises(ToolError):
+        written(URL, offer(tmp_path, "getPage"), {"page_id": value, "part": "p"}, HEADERS, {})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ("a b", "a%20b"),
+        ("a/b", "a%2Fb"),
+        ("a?x=1#y", "a%3Fx%3D1%23y"),
+        ("@evil.example:80", "%40evil.example%3A80"),
+        ("{part}", "%7Bpart%7D"),
+    ],
+)
+def test_a_path_argument_is_one_segment(value: tuple[str, str], tmp_path: Path) -> None:
+    request = written(URL, offer(tmp_path, "getPage"), {"page_id": value[0], "part": "p"}, HEADERS, {})
+    assert request.url == f"{URL}/pages/{value[1]}/p"
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ü", "x" * 2000])
+def test_a_header_argument_is_one_plain_line(value: str, tmp_path: Path) -> None:
+    with pytest.raises(ToolError):
+        written(URL, offer(tmp_path, "searchPages", header_parameters=["X-Tenant"]), {"q": "x", "X_Tenant": value}, HEADERS, {})
+
+
+def test_the_length_of_an_address_is_limited(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="too long"):
+        written(URL, offer(tmp_path, "searchPages"), {"q": "x" * 9000}, HEADERS, {})

@@ -1,0 +1,80 @@
+"""Accepting an uploaded file: the order of a person's uploads, what a refused one leaves behind, and what is read again."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from chatui.documents.reading import Part
+from chatui.models.conversation import Conversation
+from chatui.models.files import DocumentText, FileContent, StoredFile
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+from chatui.transfer import files as file_intake
+from chatui.transfer import files as uploaded_files
+from chatui.transfer.files import MAX_IN_MEMORY, FileDestination, UploadQueue, UploadRefusedError
+from tests.chatui.store.uploads import uploaded, uploaded_with
+
+pytestmark = pytest.mark.django_db
+WORDS = b"The meeting is on Tuesday."
+
+
+@pytest.fixture(autouse=True)
+def queue(monkeypatch: pytest.MonkeyPatch) -> UploadQueue:
+    queue = UploadQueue()
+    monkeypatch.setattr(file_intake, "_queue", queue)
+    return queue
+
+
+def accept(person: User, name: str = "notes.txt", data: bytes = WORDS) -> StoredFile:
+    return file_intake.accept(FileDestination(person.pk, None), name, lambda: data)
+
+
+def test_a_file_is_loaded_when_no_other_one_of_its_person_is_and_only_a_few_are_in_memory(ada: User, queue: UploadQueue) -> None:
+    seen: list[tuple[bool, bool, int]] = []
+
+    def load() -> bytes:
+        with queue.place(ada.pk) as own, queue.place(uuid4()) as another:
+            free = 0
+            while queue.memory_slots.acquire(blocking=False):
+                free += 1
+            queue.memory_slots.release(free)
+            seen.append((own.acquire(blocking=False), another.acquire(blocking=False), free))
+        return b""
+
+    for _ in range(2):
+        with pytest.raises(UploadRefusedError, match="blank"):
+            file_intake.accept(FileDestination(ada.pk, None), "a.txt", load)
+    assert seen == [(False, True, MAX_IN_MEMORY - 1)] * 2
+
+
+def test_a_refused_file_is_removed_and_no_other_one_that_waits(ada: User, bela: User) -> None:
+    others = {uploaded(ada, "first.txt", "One.").pk, uploaded(bela, "blank.txt", "Two.").pk}
+    with pytest.raises(UploadRefusedError) as refused:
+        accept(ada, "blank.txt", b"  ")
+    assert refused.value.why == "blank" and refused.value.found is not None
+    assert set(StoredFile.objects.values_list("pk", flat=True)) == others
+
+
+def test_a_file_that_was_sent_meanwhile_is_not_removed(ada: User) -> None:
+    file = uploaded(ada)
+    StoredFile.objects.update(conversation=Conversation.objects.create(owner=ada))
+    file_intake.remove(file)
+    assert StoredFile.objects.filter(pk=file.pk).exists()
+
+
+def test_a_file_whose_text_could_not_be_extracted_before_is_read_again(ada: User) -> None:
+    first = accept(ada)
+    DocumentText.objects.update(state="unreadable")
+    second = accept(ada, "again.txt")
+    assert second.content_id == first.content_id and FileContent.objects.count() == 1
+    assert DocumentText.objects.get().state == "read"
+
+
+def test_the_text_of_a_file_has_the_label_of_each_part(ada: User) -> None:
+    file = uploaded_with(ada, "a.pdf", Part("page 1", "One."), Part("", "Two."), Part("page 3", "Three."))
+    assert uploaded_files.text_of(ada, file.pk) == "[page 1]\nOne.\n\nTwo.\n\n[page 3]\nThree."
+    file.content.parts.all().delete()
+    with pytest.raises(NotFoundError):
+        uploaded_files.text_of(ada, file.pk)

@@ -1,1 +1,0 @@
-"""Tests of what is prepared before a turn starts."""

@@ -1,1 +1,0 @@
-"""Tests of reasoning summaries while a turn runs."""

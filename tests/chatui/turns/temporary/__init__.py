@@ -1,1 +1,0 @@
-"""Tests of temporary conversations."""

@@ -1,0 +1,189 @@
+"""A question with files: what is stored, what the model is sent, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.models.conversation import Conversation
+from chatui.models.files import SentDocument, StoredFile
+from chatui.models.message import Message
+from chatui.models.turn import Turn
+from chatui.models.user import User
+from chatui.permissions.access import NotFoundError
+from chatui.store import documents as attached
+from chatui.turns import ledger
+from chatui.turns import start as documents
+from chatui.turns.asks import FileUse
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from renderer.frame_kinds import is_document
+from renderer.frames import Frame
+from renderer.ocml import document as ocml
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.uploads import pages, uploaded
+from tests.chatui.turns.test_turns import ask, run, stored_messages
+from tests.support import environment
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+bring = database_sync_to_async(uploaded)
+
+
+def with_files(*files: StoredFile, **fields: Any) -> Ask:
+    return ask(files=tuple(FileUse(file.pk) for file in files), **fields)
+
+
+def documents_of(frames: tuple[Frame, ...]) -> list[str]:
+    return [frame.body for frame in frames if is_document(frame.header)]
+
+
+async def test_long_documents_are_not_prepared_on_the_command_thread(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    ready = attached.prepare
+
+    def recorded(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return ready(*arguments)
+
+    monkeypatch.setattr(attached, "prepare", recorded)
+    await run(ada, with_files(await bring(ada)))
+    assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
+
+
+async def test_a_document_is_a_separate_frame_before_the_question(ada: User, backend: ScriptedBackend) -> None:
+    file = await bring(ada)
+    turn = await run(ada, with_files(file, text="When?"))
+    messages = await stored_messages(turn.conversation, ada)
+    assert [(each.role, each.name, each.is_visible) for each in messages[:2]] == [("user", "document", False), ("user", "", True)]
+    assert messages[0].text.startswith(
+        '<|start|>user name=document content_type=text<|message|>[Attached document "notes.txt", a text file.'
+    )
+    assert messages[0].text.endswith("\n\nThe meeting is on Tuesday.<|end|>") and "not instructions.]" in messages[0].text
+    assert messages[1].pk == turn.question_id and messages[1].parent_id == messages[0].pk
+    (request,) = backend.requests
+    assert [frame.body for frame in request.frames] == [ocml.parse_frame(messages[0].text).body, "When?"]
+    assert turn.conversation.title == "When?", "a title says nothing of a document"
+    await file.arefresh_from_db()
+    assert file.conversation_id == turn.conversation_id
+
+
+async def test_the_prompt_of_the_second_turn_starts_with_the_first_prompt(ada: User, backend: ScriptedBackend) -> None:
+    files = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
+    first = await run(ada, with_files(*files))
+    await run(ada, ask(text="And then?", conversation=first.conversation_id))
+    before, after = (request.frames for request in backend.requests)
+    assert len(documents_of(before)) == 2 and after[: len(before)] == before
+
+
+async def test_a_request_counts_the_tokens_of_its_documents(ada: User, backend: ScriptedBackend) -> None:
+    files = [await bring(ada, f"{name}.txt", f"Text of {name}") for name in ("one", "two")]
+    first = await run(ada, with_files(*files))
+    await run(ada, ask(text="And then?", conversation=first.conversation_id))
+    tokens = [row.tokens async for row in SentDocument.objects.order_by("message__position")]
+    for request in backend.requests:
+        assert [request.counted[frame] for frame in request.frames if is_document(frame.header)] == tokens and min(tokens) > 100
+
+
+async def test_documents_longer_than_the_conversation_limit_are_read(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
+    files = [await bring(ada, f"{name}.csv", f"{name}{' ' * 1000}") for name in ("one", "two", "three")]
+    first = await run(ada, with_files(*files))
+    await run(ada, ask(text="And then?", conversation=first.conversation_id))
+    assert [len(documents_of(request.frames)) for request in backend.requests] == [3, 3]
+
+
+async def test_edits_and_regenerations_keep_the_documents(ada: User, backend: ScriptedBackend) -> None:
+    first = await run(ada, with_files(await bring(ada)))
+    place = {"conversation": first.conversation_id, "question": first.question_id}
+    edited = await run(ada, ask(Kind.EDIT, "Another wording", **place))
+    await run(ada, ask(Kind.REGENERATE, "", **place))
+    assert {len(documents_of(request.frames)) for request in backend.requests} == {1}
+    assert edited.question_id != first.question_id and await SentDocument.objects.acount() == 1
+
+
+async def test_a_file_is_sent_once_even_if_its_question_repeats(ada: User, backend: ScriptedBackend) -> None:
+    question = with_files(await bring(ada))
+    first = await run(ada, question)
+    assert (await run(ada, question)).pk == first.pk and await SentDocument.objects.acount() == 1
+    with pytest.raises(NotFoundError):
+        await run(ada, replace(question, client_id=uuid4()))
+
+
+async def test_a_question_with_foreign_or_missing_files_is_not_stored(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    belas, twice = await bring(bela), await bring(ada)
+    for uses in ([FileUse(belas.pk)], [FileUse(uuid4())], [FileUse(twice.pk), FileUse(twice.pk)], [FileUse(twice.pk, "everything")]):
+        with pytest.raises(NotFoundError):
+            await run(ada, ask(files=tuple(uses)))
+    assert not await Conversation.objects.filter(owner=ada).aexists() and not backend.requests
+
+
+async def test_only_the_chosen_pages_or_the_first_part_are_given(ada: User, backend: ScriptedBackend) -> None:
+    file = await database_sync_to_async(pages)(ada, 20)
+    turn = await run(ada, ask(files=(FileUse(file.pk, "places", " 2-3,5"),)))
+    (body,) = documents_of(backend.requests[0].frames)
+    assert "It has 20 pages. Only pages 2-3, 5 are here" in body and "[page 3]\nThis is page 3." in body and "page 4" not in body
+    assert (await SentDocument.objects.aget(file=file)).places == "2-3, 5"
+    other = await database_sync_to_async(pages)(ada, 21)
+    with pytest.raises(NotFoundError):
+        await run(ada, ask(files=(FileUse(other.pk, "places", "22"),), conversation=turn.conversation_id))
+
+
+async def test_a_document_that_does_not_fit_is_refused_but_its_first_part_fits(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", "backend_context_tokens": 2000})
+    file = await bring(ada, "long.txt", "word " * 4000)
+    with pytest.raises(AskRefusedError) as refused:
+        await run(ada, with_files(file))
+    assert refused.value.code is ProductCode.TOO_LARGE
+    await run(ada, ask(files=(FileUse(file.pk, "first"),)))
+    (body,) = documents_of(backend.requests[0].frames)
+    assert "Only its beginning is here" in body and 1000 < body.count("word") < 1500
+
+
+async def test_a_deleted_document_leaves_one_line_and_the_others_unchanged(ada: User, backend: ScriptedBackend) -> None:
+    files = [await bring(ada, f"{name}.txt", f"Secret of {name}") for name in ("one", "two")]
+    turn = await run(ada, with_files(*files))
+    await database_sync_to_async(attached.delete)(files[0])
+    await run(ada, ask(text="And then?", conversation=turn.conversation_id))
+    before, after = (documents_of(request.frames) for request in backend.requests)
+    assert after == ["[A document was attached here. The person has deleted it.]", before[1]]
+    stored = [text async for text in Message.objects.values_list("text", flat=True)]
+    assert not any("Secret of one" in text for text in stored) and any("Secret of two" in text for text in stored)
+    assert not await Turn.objects.filter(pk=turn.pk).exclude(request=None).aexists(), "the stored request is deleted, too"
+    assert not await StoredFile.objects.filter(pk=files[0].pk).aexists()
+
+
+async def test_a_page_shows_chips_and_never_the_text(ada: User, backend: ScriptedBackend) -> None:
+    file = await bring(ada, "no<t>es.txt", "Hidden words")
+    turn = await run(ada, with_files(file))
+
+    def page() -> str:
+        return signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode()
+
+    shown = await database_sync_to_async(page)()
+    assert "no_t_es.txt" in shown and f"/files/{file.pk}/text/" in shown and "Hidden words" not in shown
+
+
+async def test_documents_must_fit_in_the_model_of_the_question_and_else_in_that_of_the_conversation(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    file, turn = await bring(ada), await run(ada, ask())
+    await Turn.objects.filter(pk=turn.pk).aupdate(context_size=100)
+    prepare = database_sync_to_async(documents.prepared)
+    assert (await prepare(ada, with_files(file, conversation=turn.conversation_id, choice="large"))).documents
+    with pytest.raises(AskRefusedError) as refused:
+        await prepare(ada, with_files(file, conversation=turn.conversation_id))
+    assert refused.value.code is ProductCode.TOO_LARGE

@@ -1,0 +1,337 @@
+"""What the frame recorder passes to the writer, to pages and to the pieces, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatui.codes import ProductCode
+from chatui.models.message import Message
+from chatui.turns import frame_recorder
+from renderer.errors import Code, ErrorCode
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY, TOOL_LINE
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from tests.chatui.turns.recording import Recording, start
+from tests.chatui.turns.recording import recording as recording
+
+CALL = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.look", call_id="c1")
+REPLY = Header(Role.TOOL, Channel.COMMENTARY, name="look", recipient="assistant", call_id="c1")
+
+
+@pytest.mark.asyncio
+async def test_hidden_frames_wait_for_the_next_visible_one(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a")
+    recording.feed(CALL, "b", Terminator.CALL)
+    assert recording.posts == [] and recording.recorder.are_saved
+    recording.feed(PREAMBLE, "c")
+    recording.feed(ANALYSIS, "d")
+    recording.feed(PREAMBLE, "e")
+    (_, first, parents, keys), (_, second, later_parents, _) = recording.posts
+    assert (first, second) == (["a", "b", "c"], ["d", "e"])
+    assert (parents, later_parents) == ((recording.job.question_id,), (keys[-1],))
+    assert [frame.body for frame in recording.recorder.written] == ["a", "b", "c", "d", "e"]
+    assert not recording.recorder.are_saved
+
+
+@pytest.mark.asyncio
+async def test_a_turn_begins_behind_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = uuid4()
+    recording = start(monkeypatch, place_id=place)
+    recording.feed(PREAMBLE, "a")
+    assert recording.posts[0][2] == (place,)
+
+
+@pytest.mark.asyncio
+async def test_many_hidden_frames_do_not_wait(recording: Recording) -> None:
+    for _ in range(frame_recorder.MAX_UNSAVED - 1):
+        recording.feed(ANALYSIS, "a")
+    assert recording.posts == []
+    recording.feed(ANALYSIS, "a")
+    assert recording.texts() == [["a"] * 20]
+    recording.feed(ANALYSIS, "b")
+    recording.recorder.save_now()
+    recording.recorder.save_now()
+    assert recording.texts()[1:] == [["b"]]
+
+
+@pytest.mark.asyncio
+async def test_the_last_frame_of_an_answer_waits_for_the_end_of_its_turn(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording.feed(ANALYSIS, "a")
+    assert recording.recorder.take_last_frames() is None
+    recording.feed(ANSWER, "b", Terminator.RETURN)
+    await recording.recorder.close()
+    assert recording.posts == []
+    last = recording.recorder.take_last_frames()
+    assert last is not None and [one.frame.body for _, one in last.written] == ["a", "b"]
+    assert last.parents == (recording.job.question_id,)
+    assert recording.recorder.take_last_frames() is None
+    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
+    recording.feed(ANSWER, "c", Terminator.RETURN)
+    for _ in range(3):
+        await asyncio.sleep(0.001)
+    assert recording.texts() == [["c"]] and recording.recorder.take_last_frames() is None
+
+
+@pytest.mark.asyncio
+async def test_only_one_frame_waits_for_the_end_of_its_turn(recording: Recording) -> None:
+    recording.feed(ANSWER, "a", Terminator.RETURN)
+    recording.feed(ANSWER, "b", Terminator.RETURN)
+    assert recording.texts() == [["a", "b"]] and recording.recorder.take_last_frames() is None
+
+
+@pytest.mark.asyncio
+async def test_hidden_frames_wait_although_an_earlier_frame_would_have_waited_for_the_end(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame_recorder, "LINGER_SECONDS", 0.0)
+    recording.feed(ANSWER, "a", Terminator.RETURN)
+    recording.recorder.save_now()
+    recording.feed(ANALYSIS, "b")
+    for _ in range(3):
+        await asyncio.sleep(0.001)
+    assert recording.texts() == [["a"]]
+
+
+@pytest.mark.asyncio
+async def test_the_end_of_a_turn_waits_for_all_its_writes(recording: Recording) -> None:
+    recording.feed(PREAMBLE, "a")
+    waiting = asyncio.create_task(recording.recorder.saved())
+    await asyncio.sleep(0)
+    recording.feed(PREAMBLE, "b")
+    for saving in recording.saving:
+        assert not waiting.done()
+        saving.set_result([Message()])
+        await asyncio.sleep(0)
+    await waiting
+    assert recording.recorder.are_saved and len(recording.recorder.stored or ()) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_turn_without_problems_is_not_logged(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    recording.feed(ANSWER, "a")
+    await recording.recorder.close()
+    assert caplog.text == "" and recording.texts() == [["a"]]
+
+
+@pytest.mark.parametrize(("before", "continues"), [(None, False), ("", False), ("Four", True)])
+@pytest.mark.asyncio
+async def test_a_turn_continues_an_answer_that_has_text(before: str | None, continues: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = start(monkeypatch, cut_answer=None if before is None else Frame(ANSWER, before))
+    assert recording.recorder.continues_text is continues
+
+
+@pytest.mark.asyncio
+async def test_a_summary_is_stored_before_its_answer_and_may_be_lost(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.feed(ANALYSIS, "a")
+    recording.feed(PREAMBLE, "b")
+    recording.feed(ANALYSIS, "c")
+    recording.feed(ANSWER, "d")
+    assert [post[:2] for post in recording.posts] == [
+        ("store_frames", ["a", "b"]),
+        ("store_frames", ["c"]),
+        ("store_summary", ["- Compared ways"]),
+        ("store_frames", ["d"]),
+    ]
+    before, [summary] = recording.posts[1][3][-1], recording.posts[2][3]
+    assert [post[2] for post in recording.posts[2:]] == [(before,), (summary, before)]
+    recording.saving[2].set_exception(RuntimeError("SECRET"))
+    await asyncio.sleep(0)
+    assert recording.failures == [], "only the summary is lost"
+    assert "RuntimeError" in caplog.text and "SECRET" not in caplog.text
+
+
+@pytest.mark.asyncio
+async def test_a_turn_without_an_answer_stores_its_summary_at_the_end(recording: Recording) -> None:
+    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.recorder.feed(FrameOpened(ANALYSIS))
+    recording.recorder.feed(FrameText("a"))
+    await recording.recorder.close()
+    assert recording.texts() == [["a"], ["- Compared ways"]]
+    assert recording.recorder.last_error is Code.STREAM_TRUNCATED
+    assert isinstance(recording.published[-1][0], FrameClosed)
+    await recording.recorder.close()
+    assert len(recording.posts) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_line_that_is_shown_as_the_turn_ends_is_stored(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a")
+    recording.late_summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    await recording.recorder.close()
+    assert recording.texts() == [["a"], ["- Compared ways"]]
+
+
+@pytest.mark.asyncio
+async def test_a_fault_at_the_end_is_logged_without_its_text(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    quoted = "-".join(["hidden", "words"])
+
+    def broken(*_: object, **__: object) -> Any:
+        raise RuntimeError(quoted)
+
+    recording.feed(ANALYSIS, "a", error=Code.STREAM_TRUNCATED)
+    monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=broken))
+    with caplog.at_level(logging.WARNING):
+        await recording.recorder.close()
+    assert "frames with problems" in caplog.text and "RuntimeError" in caplog.text and quoted not in caplog.text
+
+
+@pytest.mark.asyncio
+async def test_frames_that_cannot_be_stored_fail_the_turn_and_stay_in_the_pieces(recording: Recording) -> None:
+    recording.feed(PREAMBLE, "a")
+    recording.feed(PREAMBLE, "b")
+    error = RuntimeError()
+    recording.saving[0].set_exception(error)
+    recording.saving[1].set_result([Message()])
+    await recording.recorder.saved()
+    await asyncio.sleep(0)
+    assert recording.failures == [error] and recording.recorder.are_saved
+    assert [row.text for row in recording.pieces.rows()] == ["a"]
+    assert len(recording.recorder.stored or ()) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_write_is_no_fault(recording: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.feed(ANSWER, "a")
+    for saving in recording.saving:
+        saving.cancel()
+    await recording.recorder.saved()
+    await asyncio.sleep(0)
+    assert (recording.failures, recording.recorder.stored) == ([], [])
+    assert caplog.text == ""
+
+
+@pytest.mark.asyncio
+async def test_messages_must_be_read_again_if_the_result_of_a_write_was_lost(recording: Recording) -> None:
+    one = Message()
+    recording.recorder.note_stored([one])
+    assert recording.recorder.stored == [one]
+    recording.recorder.note_stored([])
+    recording.recorder.note_stored([one])
+    assert recording.recorder.stored is None
+
+
+@pytest.mark.asyncio
+async def test_stored_summaries_are_among_the_stored_messages(recording: Recording) -> None:
+    recording.summary = [Finished(Frame(SUMMARY, "- Compared ways"))]
+    recording.feed(ANSWER, "a")
+    for saving in recording.saving:
+        saving.set_result([Message()])
+    await recording.recorder.saved()
+    await asyncio.sleep(0)
+    assert len(recording.recorder.stored or ()) == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "text", "is_stored"),
+    [
+        (ANSWER, "", False),
+        (ANSWER, " \n", False),
+        (ANSWER, ", or", True),
+        (PREAMBLE, "", False),
+        (PREAMBLE, "Fo", True),
+        (PREAMBLE, "Four \n", False),
+        (ANALYSIS, "", True),
+        (ANALYSIS, "Four", True),
+    ],
+)
+@pytest.mark.asyncio
+async def test_neither_an_empty_answer_nor_the_cut_one_is_stored_again(
+    header: Header, text: str, is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = start(monkeypatch, cut_answer=Frame(PREAMBLE, "Four"))
+    recording.feed(header, text)
+    recording.recorder.save_now()
+    assert recording.texts() == ([[f"Four{text}" if header == ANSWER else text]] if is_stored else [])
+    assert len(recording.recorder.written) == is_stored and recording.recorder.has_answer == (is_stored and header == ANSWER)
+    assert bool(recording.pieces.rows()) is is_stored, "else its pieces are dropped"
+
+
+@pytest.mark.asyncio
+async def test_events_are_published_with_the_key_that_the_frame_is_stored_with(recording: Recording) -> None:
+    recording.feed(ANALYSIS, "a\x00\ud800")
+    recording.feed(PREAMBLE, "b")
+    keys = recording.posts[0][3]
+    assert [key for _, key in recording.published] == [keys[0]] * 3 + [keys[1]] * 3
+    assert recording.texts() == [["a\ufffd\ufffd", "b"]]
+    assert {row.frame for row in recording.pieces.rows()} == set(keys)
+
+
+@pytest.mark.asyncio
+async def test_a_frame_that_cannot_be_recorded_is_published_all_the_same(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(frame_recorder, "writer", SimpleNamespace(post=broken))
+    with pytest.raises(RuntimeError):
+        recording.feed(PREAMBLE, "a")
+    assert isinstance(recording.published[-1][0], FrameClosed)
+
+
+@pytest.mark.asyncio
+async def test_withdrawn_text_is_hidden_in_the_database_at_once(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed: list[int] = []
+    monkeypatch.setattr(frame_recorder, "leases", SimpleNamespace(renew_now=lambda: renewed.append(len(recording.published))))
+    for event in (FrameOpened(ANSWER), FrameText("a"), FrameWithdrawn(), FrameClosed(None, ProductCode.WITHHELD)):
+        recording.recorder.feed(event)
+    assert renewed == [3] and recording.recorder.is_withheld and not recording.recorder.has_answer
+    recording.feed(ANALYSIS, "b")
+    assert recording.recorder.is_withheld
+
+
+@pytest.mark.parametrize(
+    ("header", "error", "last"),
+    [
+        (ANSWER, None, None),
+        (ANSWER, Code.STREAM_TRUNCATED, Code.STREAM_TRUNCATED),
+        (ANSWER, ProductCode.ANSWER_NOW, None),
+        (REPLY, Code.STREAM_TRUNCATED, None),
+    ],
+)
+@pytest.mark.asyncio
+async def test_the_last_error_of_the_turn(recording: Recording, header: Header, error: ErrorCode | None, last: ErrorCode | None) -> None:
+    recording.feed(header, "a", None, error)
+    recording.feed(PREAMBLE, "b")
+    assert (recording.recorder.last_error, recording.recorder.is_withheld) == (last, False)
+
+
+@pytest.mark.asyncio
+async def test_what_a_turn_contains_so_far(recording: Recording) -> None:
+    recorder = recording.recorder
+    assert not (recorder.has_thought or recorder.has_answer or recorder.waits_for_tool or recorder.continues_text)
+    recording.feed(PREAMBLE, "a")
+    assert not (recorder.has_thought or recorder.has_answer)
+    recording.feed(CALL, "{}", Terminator.CALL)
+    assert recorder.waits_for_tool and not recorder.has_thought
+    recorder.add(Frame(REPLY, "b"))
+    assert not recorder.waits_for_tool
+    recording.feed(ANALYSIS, "c")
+    recording.feed(ANSWER, "d")
+    assert recorder.has_thought and recorder.has_answer
+    recording.feed(ANALYSIS, "e")
+    assert recorder.has_answer
+
+
+@pytest.mark.asyncio
+async def test_the_products_own_frames_are_complete_and_may_use_its_names(recording: Recording) -> None:
+    recording.recorder.add(Frame(TOOL_LINE, "Looking\x00"))
+    assert recording.summarized == [] and recording.texts() == [["Looking\ufffd"]]
+    recording.recorder.add(Frame(REPLY, "b", Terminator.CALL), Code.STREAM_TRUNCATED)
+    assert recording.summarized == [FrameOpened(REPLY), FrameText("b"), FrameClosed(Terminator.CALL, Code.STREAM_TRUNCATED)]
+    assert [event for event, _ in recording.published[3:]] == recording.summarized
+
+
+@pytest.mark.asyncio
+async def test_only_an_open_frame_is_closed_as_truncated(recording: Recording) -> None:
+    recording.feed(PREAMBLE, "a")
+    recording.recorder.close_open_frame()
+    assert recording.recorder.last_error is None and len(recording.published) == 3

@@ -1,0 +1,341 @@
+"""Temporary conversations: never listed or searchable; deleted when closed, left or expired, unless the user decides to keep them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from io import StringIO
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+from django.core.management import call_command
+from django.db import IntegrityError, connection
+from django.utils import timezone
+
+from chatui.models.audit import AuditEvent
+from chatui.models.conversation import Conversation, Folder
+from chatui.models.message import SearchEntry
+from chatui.models.user import User
+from chatui.store import erasure
+from chatui.store import temporary as lifetime
+from chatui.transfer import exports
+from chatui.turns import running
+from chatui.turns import temporary as ending
+from chatui.turns import temporary as keeping
+from chatui.turns import titles as background
+from tests.chatui.conftest import OPENING, signed_in, store
+from tests.chatui.lifecycle.test_erasure import file_bytes
+from tests.chatui.store.long_conversations import MODELS, long_conversation
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+
+
+def temporary(ada: User, word: str = "cabbage") -> Conversation:
+    row = long_conversation(ada, 4, word)
+    row.title, row.temporary_until = "", timezone.now() + HOUR
+    row.save()
+    SearchEntry.objects.filter(conversation=row).delete()
+    return row
+
+
+def until(row: Conversation) -> datetime:
+    found = Conversation.objects.get(pk=row.pk).temporary_until
+    assert found is not None
+    return found
+
+
+def is_about(at: datetime, expected: timedelta) -> bool:
+    return abs(at - timezone.now() - expected) < timedelta(seconds=20)
+
+
+def set_until(row: Conversation, ahead: timedelta) -> None:
+    Conversation.objects.filter(pk=row.pk).update(temporary_until=timezone.now() + ahead)
+
+
+def tell(person: User, row: Conversation, what: str) -> int:
+    return signed_in(person).post(f"/c/{row.pk}/temporary/{what}/").status_code
+
+
+@pytest.mark.asyncio
+async def test_it_is_neither_announced_to_lists_nor_indexed(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside:
+        await socket.send_message("What is a xylophone?", temporary=True)
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.until(*ENDS)
+        assert not any("chatui:listed" in raw for raw in (*aside.raw, *socket.raw)) and accepted["title"] == ""
+        row = await Conversation.objects.aget()
+        assert row.title == "" and row.temporary_until is not None and is_about(row.temporary_until, HOUR)
+        assert await SearchEntry.objects.acount() == 0
+        await socket.send_message("What is a xylophone?")
+        assert (await aside.until("chatui:listed"))[-1]["title"] == "What is a xylophone?", "the premise: others are notified"
+        await socket.until(*ENDS)
+    assert await SearchEntry.objects.acount() > 0
+    assert not [row async for row in SearchEntry.objects.filter(conversation=row)]
+
+
+@pytest.mark.parametrize("sent", ["yes", 1, "true"])
+@pytest.mark.asyncio
+async def test_a_flag_that_is_no_boolean_is_refused(ada: User, sent: object) -> None:
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message(temporary=sent)
+        assert (await socket.next())["code"] == "E-X-COMMAND"
+    assert await Conversation.objects.acount() == 0
+
+
+def test_it_is_in_no_folder(ada: User) -> None:
+    folder = Folder.objects.create(owner=ada, name="Work")
+    assert store(ada, ask(folder=folder.pk, temporary=True)).turn.conversation.folder is None
+    assert store(ada, ask(folder=folder.pk)).turn.conversation.folder == folder
+
+
+@pytest.mark.asyncio
+async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_tasks", tasks := set[asyncio.Task[None]]())
+    monkeypatch.setattr("chatui.turns.titles.first_title", lambda text: "")
+    turn = await run(ada, ask(temporary=True))
+    assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_it_expires_an_hour_after_the_last_message(ada: User, backend: ScriptedBackend) -> None:
+    row = (await run(ada, ask(temporary=True))).conversation
+    await database_sync_to_async(set_until)(row, timedelta(minutes=5))
+    await run(ada, ask(conversation=row.pk))
+    assert is_about(await database_sync_to_async(until)(row), HOUR)
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_ends_after_the_page_was_left_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    started = await running.ask(ada, ask(temporary=True))
+    await backend.waiting.wait()
+    assert await database_sync_to_async(tell)(ada, started.turn.conversation, "leave") == 200
+    gate.set()
+    await running.settle()
+    assert is_about(await database_sync_to_async(until)(started.turn.conversation), MINUTE)
+
+
+def test_leaving_ends_it_in_a_minute_unless_the_person_returns(ada: User) -> None:
+    row = temporary(ada)
+    assert tell(ada, row, "leave") == 200 and is_about(until(row), MINUTE)
+    assert tell(ada, row, "stay") == 200 and is_about(until(row), HOUR)
+    tell(ada, row, "leave")
+    assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 200 and is_about(until(row), HOUR), "it was reloaded"
+    set_until(row, timedelta(seconds=5))
+    tell(ada, row, "leave")
+    assert until(row) < timezone.now() + timedelta(seconds=6), "leaving does not extend its time"
+
+
+@pytest.mark.asyncio
+async def test_an_expired_one_is_erased_and_its_pages_are_told(ada: User, backend: ScriptedBackend) -> None:
+    over, still, kept_one = [await database_sync_to_async(temporary)(ada) for _ in range(3)]
+    await database_sync_to_async(set_until)(over, -MINUTE)
+    await Conversation.objects.filter(pk=kept_one.pk).aupdate(temporary_until=None)
+    async with BrowserSocket(ada) as socket:
+        await socket.send("subscribe", conversation=str(over.pk))
+        await socket.until("chatui:idle")
+        await running._reap()
+        assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
+    assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept_one.pk}
+
+
+def test_signing_out_ends_it_in_a_minute(ada: User, bela: User) -> None:
+    row, other = temporary(ada), temporary(bela)
+    assert signed_in(ada).post("/sign-out/").status_code == 302
+    assert is_about(until(row), MINUTE) and is_about(until(other), HOUR)
+
+
+def test_one_that_cannot_be_erased_blocks_no_other_and_the_batch_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [temporary(ada) for _ in range(3)]
+    for row in rows:
+        set_until(row, -MINUTE)
+    erase = erasure.erase_conversation
+
+    def stuck(key: UUID) -> int:
+        if key == rows[0].pk:
+            raise IntegrityError
+        return erase(key)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "erase_conversation", stuck)
+        assert ending.end_overdue() == 2 and Conversation.objects.get().pk == rows[0].pk
+    rows += [temporary(ada), temporary(ada)]
+    for row in rows[-2:]:
+        set_until(row, -MINUTE)
+    Conversation.objects.filter(pk=rows[0].pk).update(unfinished_until=timezone.now() - HOUR)
+    assert ending.end_overdue(0) == 1 and Conversation.objects.count() == 2
+
+
+def test_erasing_it_ends_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, forgotten = temporary(ada), list[UUID]()
+    monkeypatch.setattr("chatui.tools.python.tool.forget_from_thread", forgotten.append)
+    set_until(row, -MINUTE)
+    ending.end_overdue()
+    assert forgotten == [row.pk]
+
+
+def test_purge_erases_expired_ones(ada: User) -> None:
+    row = temporary(ada)
+    call_command("purge", stdout=StringIO())
+    assert Conversation.objects.exists()
+    set_until(row, -MINUTE)
+    call_command("purge", stdout=StringIO())
+    assert [model.__name__ for model in MODELS if model.objects.exists()] == []  # type: ignore[attr-defined]
+
+
+def test_closing_erases_every_row_at_once_but_not_the_audit_log(ada: User, grace: User) -> None:
+    row = temporary(ada)
+    path = f"/c/{row.pk}/debug/"
+    client = signed_in(grace)
+    assert client.post(f"{path}open/", OPENING).status_code == 302
+    assert "cabbage" in client.get(path).content.decode(), "staff may view it while it exists"
+    assert tell(ada, row, "close") == 200
+    assert [model.__name__ for model in MODELS if model.objects.exists()] == []  # type: ignore[attr-defined]
+    assert client.get(path).status_code == signed_in(ada).get(f"/c/{row.pk}/").status_code == 404
+    lines = AuditEvent.objects.filter(conversation_id=row.pk)
+    assert {"open debug view"} <= {line.action for line in lines} and not any("cabbage" in str(vars(line)) for line in lines)
+
+
+@pytest.mark.asyncio
+async def test_a_turn_running_in_it_may_not_write_any_more(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    started = await running.ask(ada, ask(temporary=True))
+    await backend.waiting.wait()
+    assert await database_sync_to_async(tell)(ada, started.turn.conversation, "close") == 200
+    gate.set()
+    await running.settle()
+    assert not await Conversation.objects.aexists()
+
+
+def test_one_that_was_kept_or_used_meanwhile_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [temporary(ada), temporary(ada)]
+    for row in rows:
+        set_until(row, -MINUTE)
+    close = erasure.close
+
+    def and_be_late(key: UUID, only: object) -> bool:
+        Conversation.objects.filter(pk=rows[0].pk).update(temporary_until=None)
+        set_until(rows[1], HOUR)
+        return close(key, only)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(erasure, "close", and_be_late)
+    assert ending.end_overdue() == 0 and Conversation.objects.count() == 2
+
+
+def test_an_interrupted_erasure_is_completed(ada: User) -> None:
+    row = temporary(ada)
+    assert erasure.close(row.pk)
+    assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 404 and Conversation.objects.exists()
+    assert ending.end_overdue() == 1 and not Conversation.objects.exists()
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL keeps deleted rows until VACUUM")
+async def test_none_of_its_text_remains_in_the_database_files(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer("Zymurgycanary is brewing.", "what is zymurgycanary")
+    row = (await run(ada, ask(text="What is zymurgycanary?", temporary=True))).conversation
+    assert b"zymurgycanary" in await database_sync_to_async(file_bytes)(), "the premise"
+    assert await database_sync_to_async(tell)(ada, row, "close") == 200
+    assert b"ymurgycanary" not in await database_sync_to_async(file_bytes)()
+
+
+def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[str] = []
+
+    class Cursor:
+        def __enter__(self) -> Cursor:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def execute(self, sql: str) -> Cursor:
+            commands.append(sql)
+            return self
+
+        def fetchone(self) -> tuple[int]:
+            return (1,) if len(commands) < 4 else (0,)
+
+    class Connection:
+        vendor, in_atomic_block = "sqlite", False
+
+        def cursor(self) -> Cursor:
+            return Cursor()
+
+    monkeypatch.setattr(ending, "connection", Connection())
+    monkeypatch.setattr(ending, "_log_is_due", False)
+    ending.close(temporary(ada))
+    assert ending.end_overdue() == 0 and ending.end_overdue() == 0
+    assert [sql for sql in commands if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
+
+
+def test_a_kept_one_is_listed_and_found(ada: User) -> None:
+    row = temporary(ada, "xylophone")
+    client = signed_in(ada)
+    assert str(row.pk) not in client.get("/").content.decode()
+    assert tell(ada, row, "keep") == 200
+    assert str(row.pk) in client.get("/").content.decode()
+    assert client.get("/search/?q=xylophone").content.decode().count(f"/c/{row.pk}/at/") == 4
+    conversation = Conversation.objects.get()
+    assert conversation.temporary_until is None and conversation.title == "xylophone 0"
+    assert [tell(ada, row, what) for what in ("keep", "close", "leave", "stay")] == [404] * 4
+
+
+@pytest.mark.asyncio
+async def test_it_is_kept_once_its_answer_has_ended(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    started = await running.ask(ada, ask(temporary=True))
+    await backend.waiting.wait()
+    row = started.turn.conversation
+    assert await database_sync_to_async(tell)(ada, row, "keep") == 409
+    gate.set()
+    await running.settle()
+    assert await database_sync_to_async(tell)(ada, row, "keep") == 200
+    assert await SearchEntry.objects.filter(conversation=row).acount() == 2
+
+
+def test_an_erased_one_cannot_be_kept(ada: User) -> None:
+    row = temporary(ada)
+    assert tell(ada, row, "close") == 200
+    assert keeping.keep(row) is False and not Conversation.objects.exists()
+
+
+def test_only_its_owner_can_close_keep_or_read_it(ada: User, bela: User, grace: User) -> None:
+    row = temporary(ada)
+    for other in (bela, grace):
+        assert [tell(other, row, what) for what in ("close", "keep", "leave", "stay")] == [404] * 4
+        assert signed_in(other).get(f"/c/{row.pk}/").status_code == 404
+    assert is_about(until(row), HOUR)
+
+
+def test_an_ordinary_conversation_cannot_be_closed(ada: User, conversation: Conversation) -> None:
+    assert [tell(ada, conversation, what) for what in ("close", "keep", "leave", "stay")] == [404] * 4
+    assert Conversation.objects.get() == conversation
+
+
+def test_its_page_says_that_it_is_temporary_and_has_no_title(ada: User) -> None:
+    page = signed_in(ada).get(f"/c/{temporary(ada).pk}/").content.decode()
+    assert "Not listed, not searchable." in page and "data-temporary" in page and "<title>Temporary chat" in page
+    assert "cabbage 0" in page and 'data-action="rate"' not in page.partition("<template")[0]
+    ordinary = signed_in(ada).get("/").content.decode()
+    assert "Not listed, not searchable." not in ordinary and 'href="/?temporary=1"' in ordinary
+
+
+def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
+    row = temporary(ada)
+    assert list(exports.all_files(ada)) == []
+    assert tell(ada, row, "keep") == 200
+    assert [name.rpartition(".")[2] for name, _ in exports.all_files(ada)] == ["md", "ocml"]
+
+
+def test_expiry_times_are_as_documented() -> None:
+    assert (lifetime.LASTS, lifetime.LEFT_LASTS) == (HOUR, MINUTE)
+    assert is_about(lifetime.end(), HOUR)

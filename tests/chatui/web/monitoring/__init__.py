@@ -1,1 +1,0 @@
-"""Tests of the monitoring endpoints."""
