@@ -11,13 +11,13 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
 http = get_asgi_application()
 
-from chatui.api import socket as consumer  # noqa: E402 - needs Django to be set up
+from chatui.api import socket  # noqa: E402 - needs Django to be set up
 from chatui.env import environment  # noqa: E402
 from chatui.live.routing import application as pages  # noqa: E402
-from chatui.observability import tracing as starting  # noqa: E402
+from chatui.observability import tracing  # noqa: E402
 from chatui.observability.tracing import measured  # noqa: E402
 
-starting.begin(environment())
+tracing.begin(environment())
 
 PROGRAMS = "/v1/responses"
 
@@ -25,7 +25,7 @@ PROGRAMS = "/v1/responses"
 async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Programs authenticate by a key, which a browser cannot send. So only for pages the origin is checked."""
     if scope["path"] == PROGRAMS:
-        await consumer.serve(scope, receive, send)
+        await socket.serve(scope, receive, send)
     else:
         await pages(scope, receive, send)
 

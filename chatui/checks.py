@@ -18,13 +18,11 @@ from django.utils.module_loading import import_string
 from chatui.backends import registry
 from chatui.backends.auto import AUTO
 from chatui.backends.keys import VARIABLE_PREFIX
-from chatui.documents import process as examination
+from chatui.documents import process
 from chatui.env import Environment, environment
 from chatui.model_servers import vocabulary
 from chatui.site.catalogues import not_compiled
 from chatui.tools import catalogue
-from chatui.tools import catalogue as available
-from chatui.tools import catalogue as combinations
 from chatui.tools.python import availability
 
 _OTHER_VARIABLES = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
@@ -156,7 +154,7 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     named = set(env.tools) | set(env.tool_facts)
     unknown = sorted(named - {each.offered_as for each in catalogue.tools().values()}) if named else []
     no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package provides one that can be offered, and none of the tools file is confirmed."
-    left_out = combinations.combine(available.all_enabled()).left_out
+    left_out = catalogue.combine(catalogue.all_enabled()).left_out
     apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
     return [
         *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),
@@ -170,9 +168,9 @@ def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     path = environment().tools_file
     if path is None:
         return []
-    from chatui.tools.remote import definition as reading  # as in ``chatui.tools.catalogue``
+    from chatui.tools.remote import definition  # as in ``chatui.tools.catalogue``
 
-    problems = reading.read_file(path).problems
+    problems = definition.read_file(path).problems
     return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
 
 
@@ -187,7 +185,7 @@ def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register(deploy=True)
 def reading_of_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A process that reads uploaded files must be sandboxed on this machine, and must survive decompression bombs. Takes two seconds."""
-    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in examination.faults()]
+    return [checks.Warning(f"Uploaded files: {fault}; see docs/operating.md.", id="chatui.W056") for fault in process.faults()]
 
 
 @register()

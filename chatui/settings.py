@@ -13,7 +13,7 @@ from django.urls import reverse_lazy
 from pydantic import ValidationError
 
 from chatui.env import BASE_DIR, LOCALE_DIR, Environment
-from chatui.site import languages as available
+from chatui.site import languages
 from chatui.site.languages import SOURCE
 
 try:
@@ -138,7 +138,7 @@ LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 
 # The language of the code. The language of a page is decided for each request (chatui/web/middleware.py).
 LANGUAGE_CODE = SOURCE
-LANGUAGES = list(available.LANGUAGES.items())
+LANGUAGES = list(languages.LANGUAGES.items())
 LOCALE_PATHS = [LOCALE_DIR]
 LANGUAGE_COOKIE_NAME = "__Host-language" if _HTTPS else "chatui_language"
 TIME_ZONE = "UTC"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from chatui.web import conversations, diagrams, errors, health, pages
-from chatui.web import language as choice
-from chatui.web import pages as installing
+from chatui.web import conversations, diagrams, errors, health, language, pages
 from chatui.web.deferred import Deferred
-from chatui.web.sign_in import pages as people
-from chatui.web.sign_in import single_sign_on as provider_logout
+from chatui.web.sign_in import pages as sign_in_pages
+from chatui.web.sign_in import single_sign_on
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -97,10 +95,10 @@ urlpatterns = [
     path("s/<slug:token>/", Deferred("web.shares.shared"), name="shared"),
     path("download/", Deferred("web.downloads.download_everything"), name="download_everything"),
     path("import/", Deferred("web.imports.import_page"), name="import"),
-    path("sign-in/", people.SignIn.as_view(), name="sign_in"),
+    path("sign-in/", sign_in_pages.SignIn.as_view(), name="sign_in"),
     path("sign-in/with/<slug:provider>/", Deferred("web.sign_in.single_sign_on.begin"), name="sign_in_with"),
     path("sign-in/with/<slug:provider>/back/", Deferred("web.sign_in.single_sign_on.back"), name="sign_in_back"),
-    path("sign-in/with/<slug:provider>/logout/", provider_logout.provider_logout_view, name="sign_in_logout"),
+    path("sign-in/with/<slug:provider>/logout/", single_sign_on.provider_logout_view, name="sign_in_logout"),
     path("sign-in/ways/", Deferred("web.sign_in.methods.ways"), name="sign_in_ways"),
     path("sign-in/ways/<uuid:identity_id>/remove/", Deferred("web.sign_in.methods.remove"), name="sign_in_remove"),
     path("sign-in/confirm/", Deferred("web.sign_in.methods.confirm"), name="sign_in_confirm"),
@@ -119,11 +117,11 @@ urlpatterns = [
     path("sign-in/passkeys/<uuid:passkey_id>/remove/", Deferred("web.sign_in.passkeys.remove"), name="passkey_remove"),
     path("sign-in/sessions/end/", Deferred("web.sign_in.methods.end_others"), name="sessions_end_others"),
     path("sign-in/sessions/<uuid:session_id>/end/", Deferred("web.sign_in.methods.end"), name="session_end"),
-    path("sign-out/", people.sign_out, name="sign_out"),
+    path("sign-out/", sign_in_pages.sign_out, name="sign_out"),
     path("settings/", Deferred("web.settings.settings"), name="settings"),
     path("settings/close/", Deferred("web.settings.close"), name="settings_close"),
-    path("setup/", people.setup, name="setup"),
-    path("password/", people.Password.as_view(), name="password"),
+    path("setup/", sign_in_pages.setup, name="setup"),
+    path("password/", sign_in_pages.Password.as_view(), name="password"),
     path("password/forgotten/", Deferred("web.sign_in.pages.password_forgotten"), name="password_forgotten"),
     path("password/link/<uuid:link_id>/<slug:token>/", Deferred("web.sign_in.links.password_link"), name="password_link"),
     path("password/links/dismiss/", Deferred("web.sign_in.links.dismiss"), name="password_links_dismiss"),
@@ -143,12 +141,12 @@ urlpatterns = [
     path("files/<uuid:file_id>/delete/", Deferred("web.files.delete"), name="file_delete"),
     path("documents/<uuid:file_id>/<int:number>/", Deferred("web.files.passage"), name="passage"),
     path("diagram/", diagrams.diagram, name="diagram"),
-    path("language/", choice.choose_language, name="language"),
+    path("language/", language.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("brand/<slug:digest>/<str:file>", pages.brand_file, name="brand_file"),
-    path("manifest.webmanifest", installing.manifest, name="manifest"),
-    path("sw.js", installing.service_worker, name="service_worker"),
-    path("offline/", installing.offline, name="offline"),
+    path("manifest.webmanifest", pages.manifest, name="manifest"),
+    path("sw.js", pages.service_worker, name="service_worker"),
+    path("offline/", pages.offline, name="offline"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("shortcuts/", pages.shortcuts, name="shortcuts"),

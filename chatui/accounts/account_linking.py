@@ -19,8 +19,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import account_managers, invitations, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.openid import ClosedAccountError, LinkedElsewhereError, NotAdmittedError
 from chatui.accounts.sign_in_settings import Provider
@@ -43,7 +42,7 @@ def free_name(wanted: str, account: User | None = None) -> str:
     plain = _NOT_OURS.sub(".", unicodedata.normalize("NFKC", wanted)).strip(".")[:130] or "person"
     for number in range(1, _TRIES):
         name = plain if number == 1 else f"{plain}-{number}"
-        if not password_use.is_emergency(name) and _is_free(name, account):
+        if not sign_in_settings.is_emergency(name) and _is_free(name, account):
             return name
     return f"person-{new_key().hex}"
 
@@ -249,7 +248,7 @@ def _sync_groups(visitor: Visitor, person: User, provider: Provider, person_clai
 
 def _may_use_provider(person: User) -> bool:
     # A superuser may do everything, so no other server may sign in as one.
-    return not person.is_superuser and not password_use.is_emergency(person.get_username())
+    return not person.is_superuser and not sign_in_settings.is_emergency(person.get_username())
 
 
 def _link_provisioned(provider: Provider, person_claims: PersonClaims) -> OutsideIdentity | None:

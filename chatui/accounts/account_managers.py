@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.models.provisioning import ProvisionedAccount
 from chatui.models.sign_in import OutsideIdentity, Passkey
@@ -91,9 +91,9 @@ def _managers() -> QuerySet[User]:
 
 def _can_sign_in(person: User) -> bool:
     """Whether they have a password, a passkey, or an identity or directory account of a configured provider."""
-    if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+    if sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
-    if person.is_superuser or password_use.is_emergency(person.get_username()):
+    if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
         return False
     file = sign_in_file()
     issuers = [provider.issuer for provider in file.providers] + ([f"header:{file.header.name}"] if file.header else [])

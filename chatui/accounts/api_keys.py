@@ -21,7 +21,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.limits import CACHE_ERRORS, GuessLimit, Scope, Throttle, ThrottledError
 from chatui.models.programs import ApiKey
 from chatui.models.user import User
-from chatui.permissions import programs as reasoning
+from chatui.permissions import programs
 from chatui.permissions.access import NotFoundError
 
 PREFIX_CHARS = 11
@@ -157,7 +157,7 @@ def is_valid(row: ApiKey) -> bool:
 
 
 def _views_hidden(row: ApiKey) -> bool:
-    return row.views_hidden and reasoning.may_read(row.owner)
+    return row.views_hidden and programs.may_read(row.owner)
 
 
 def _row(text: str) -> ApiKey | None:
@@ -263,7 +263,7 @@ def create(visitor: Visitor, wanted: NewKeyOptions) -> CreatedKey:
         TooManyKeysError: they already have MAX_KEYS.
     """
     person = visitor.user
-    if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
+    if person is None or (wanted.views_hidden and not programs.may_read(person)):
         raise NotFoundError
     return _create(visitor, person, wanted, CREATED)
 
@@ -279,7 +279,7 @@ def create_for_account(visitor: Visitor, account: User, wanted: NewKeyOptions) -
     maker = visitor.user
     if maker is None or not is_service_account(account):
         raise NotFoundError
-    if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
+    if wanted.views_hidden and not (programs.may_read(account) and programs.may_read(maker)):
         raise NotFoundError
     return _create(visitor, account, wanted, CREATED_FOR_ACCOUNT)
 

@@ -9,8 +9,8 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
-from chatui import instructions as operators
-from chatui.accounts import groups as named_groups
+from chatui import instructions
+from chatui.accounts import groups
 from chatui.accounts.sign_in_settings import EVERYBODY, sign_in_file
 from chatui.env import environment
 from chatui.models.sign_in import Passkey
@@ -37,12 +37,10 @@ def client_secrets_are_readable(app_configs: Any, **kwargs: Any) -> list[CheckMe
 def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report settings that name a missing group, and so have no effect. Other checks cover the settings of back ends and answer limits."""
     try:
-        missing = [
-            reference for reference in named_groups.missing() if reference.setting not in (named_groups.BACK_ENDS, named_groups.LIMITS)
-        ]
+        missing = [reference for reference in groups.missing() if reference.setting not in (groups.BACK_ENDS, groups.LIMITS)]
     except DatabaseError:
         return []  # the database is not migrated yet, or down: other checks report that
-    known = {named_groups.SIGN_IN: "chatui.W052", named_groups.FACTOR: "chatui.W054"}
+    known = {groups.SIGN_IN: "chatui.W052", groups.FACTOR: "chatui.W054"}
     words = "{}: there is no group {!r}, so {}."
     return [
         checks.Warning(words.format(reference.setting, reference.group, reference.effect), id=known.get(reference.setting, "chatui.W058"))
@@ -53,7 +51,9 @@ def named_groups_exist(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def group_instructions_are_valid(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report mistakes in the groups' instructions as errors: some people would get no instructions."""
-    return [Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in operators.group_instructions().problems]
+    return [
+        Error(f"CHATUI_GROUP_INSTRUCTIONS_FILE: {problem}.", id="chatui.E053") for problem in instructions.group_instructions().problems
+    ]
 
 
 @register()

@@ -9,10 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, PasswordChangeForm, SetPasswordForm
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import api_keys as management
-from chatui.accounts import sign_in
-from chatui.accounts import sign_in as first_account
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import api_keys, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.limits import GuessLimit, MustWaitError, Scope
 from chatui.models.user import LOOKS_TAKEN
@@ -60,7 +57,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
             guess = CODE_GUESSES.admit(self._address)
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
-        if not first_account.is_valid_code(code):
+        if not sign_in.is_valid_code(code):
             raise forms.ValidationError(_("This is not the code that the server printed."))
         guess.succeeded()
         return code
@@ -80,7 +77,7 @@ class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
     def clean_username(self) -> str:
         """Refuse names of emergency accounts: staff may use them, an invited person may not."""
         name: str = self.cleaned_data["username"]
-        if password_use.is_emergency(name):
+        if sign_in_settings.is_emergency(name):
             raise forms.ValidationError(LOOKS_TAKEN)
         return name
 
@@ -109,7 +106,7 @@ class SignInForm(AuthenticationForm):
         try:
             cleaned = super().clean()
             # The same message as for a wrong password: it must not reveal who may use a password.
-            if not password_use.may_use(self.get_user()):
+            if not sign_in_settings.may_use(self.get_user()):
                 raise self.get_invalid_login_error()
         except forms.ValidationError:
             sign_in.record_refused(self._visitor, name, waits=False)
@@ -132,7 +129,7 @@ class PasswordForm(NewPassword, PasswordChangeForm):
         """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
-        if not (visitor.user and management.keys_of(visitor.user)):
+        if not (visitor.user and api_keys.keys_of(visitor.user)):
             del self.fields["also"]
 
     @property

@@ -11,17 +11,14 @@ from django.db import DatabaseError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
-from chatui import instructions as operators
-from chatui.accounts import account_managers
-from chatui.accounts import people as changes
-from chatui.accounts import second_factor as required
+from chatui import instructions
+from chatui.accounts import account_managers, people, second_factor
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.model_servers import configured
 from chatui.models.user import User
 from chatui.permissions import administration
-from chatui.permissions import administration as catalogue
 from chatui.permissions.access import NotFoundError, person_of
 
 log = logging.getLogger(__name__)
@@ -46,7 +43,7 @@ def group_references() -> Iterator[GroupReference]:
         FACTOR: (env.second_factor_groups, "nobody needs a second factor because of it"),
         "CHATUI_SHARE_GROUPS": (env.share_groups, "it lets nobody create share links"),
         "CHATUI_SUMMARY_GROUPS": (env.summary_groups, "it gives nobody summaries"),
-        "CHATUI_GROUP_INSTRUCTIONS_FILE": (operators.group_instructions().texts, "its instructions apply to nobody"),
+        "CHATUI_GROUP_INSTRUCTIONS_FILE": (instructions.group_instructions().texts, "its instructions apply to nobody"),
         LIMITS: (env.group_answers_at_once, "its limit applies to nobody"),
         "CHATUI_TOOLS": ((name for names in env.tools.values() for name in names), "it gives nobody a tool"),
         BACK_ENDS: ((name for spec in configured.operator_backends(env) for name in spec.groups), "it gives nobody access to a back end"),
@@ -142,7 +139,7 @@ def create(visitor: Visitor, name: str, permissions: Collection[Permission]) -> 
         raise NotFoundError
     group = Group.objects.create(name=name)
     group.permissions.set(administration.group_permissions(staff).filter(pk__in=[each.pk for each in permissions]))
-    changes.record_created(visitor, group)
+    people.record_created(visitor, group)
     return group
 
 
@@ -155,8 +152,8 @@ def _rows(staff: User) -> QuerySet[Group]:
 
 def _listed(group: Group) -> ListedGroup:
     names = [f"{each.content_type.app_label}.{each.codename}" for each in group.permissions.all()]
-    allows = tuple(gettext(catalogue.DESCRIPTIONS[name]) for name in names if name in catalogue.DESCRIPTIONS)
-    is_required_by_settings = required.is_set_in_environment(group)
+    allows = tuple(gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS)
+    is_required_by_settings = second_factor.is_set_in_environment(group)
     needs = is_required_by_settings or hasattr(group, "required_factor")
     return ListedGroup(group.pk, group.name, group.members, allows, _features_of(group), needs, is_required_by_settings)  # type: ignore[attr-defined]
 
@@ -167,7 +164,7 @@ def _features_of(group: Group) -> tuple[str, ...]:
     messages = (
         (env.share_groups, gettext("May create share links")),
         (env.summary_groups, gettext("Gets summaries of the thinking")),
-        (operators.group_instructions().texts, gettext("Has its own instructions for the model")),
+        (instructions.group_instructions().texts, gettext("Has its own instructions for the model")),
     )
     return tuple(words for names, words in messages if group.name in names)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.models.sign_in import OutsideIdentity, Passkey
@@ -44,7 +44,7 @@ def identities_of(person: User) -> list[Identity]:
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
     """Providers with which the person has no identity yet: key and name."""
-    if person.is_superuser or password_use.is_emergency(person.get_username()):
+    if person.is_superuser or sign_in_settings.is_emergency(person.get_username()):
         return []
     taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
     return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]
@@ -55,7 +55,7 @@ def may_remove(person: User, identity_id: UUID) -> bool:
 
     An identity of a provider that is no longer configured does not count.
     """
-    if password_use.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
+    if sign_in_settings.may_use(person) and (person.has_usable_password() or Passkey.objects.filter(user=person).exists()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()

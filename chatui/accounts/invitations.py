@@ -19,14 +19,13 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chatui.accounts import mail as sending
+from chatui.accounts import mail
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
-from chatui.permissions import administration as inviting
-from chatui.permissions import four_eyes
+from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError, person_of
 from chatui.site.brand import brand
 
@@ -133,7 +132,7 @@ def _find_valid(rows: QuerySet[Invitation], invitation_id: UUID | str, token: st
     if row is None or not constant_time_compare(_token(row), token):
         raise NotFoundError
     # Checked again: the creator may have lost the permission since, or the group may have been given more than the creator holds.
-    if not inviting.may_invite(row.made_by, row.group):
+    if not administration.may_invite(row.made_by, row.group):
         raise NotFoundError
     return row
 
@@ -149,7 +148,7 @@ def _token(row: Invitation) -> str:
 
 def is_on() -> bool:
     """Whether mail can be sent, and the address for links is configured."""
-    return sending.is_on() and bool(environment().origins)
+    return mail.is_on() and bool(environment().origins)
 
 
 def send(maker: User, links: Sequence[tuple[str, str]], days: int) -> set[str]:
@@ -176,7 +175,7 @@ def _send(maker: User, address: str, path: str, days: int) -> None:
             "%(who)s invites you to %(site)s. Create your account here within %(days)s days; the link works once:\n\n%(link)s",
             days,
         )
-        sending.send_later(address, subject, body % words)
+        mail.send_later(address, subject, body % words)
 
 
 def _is_address(note: str) -> bool:

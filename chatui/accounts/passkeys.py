@@ -24,11 +24,7 @@ from django.db.models import Q
 from django.utils import timezone
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as notifications
-from chatui.accounts import second_factor as required
-from chatui.accounts import sign_in
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import second_factor, sign_in, sign_in_settings
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -302,7 +298,7 @@ class OwnPasskey:
 
 def may_have(person: User) -> bool:
     """Whether this person may add passkeys: as with one-time codes, only people with a password. For others, the provider decides."""
-    return password_use.may_use(person) and person.has_usable_password()
+    return sign_in_settings.may_use(person) and person.has_usable_password()
 
 
 def passkeys_of(person: User) -> list[OwnPasskey]:
@@ -327,8 +323,8 @@ def add(visitor: Visitor, person: User, site: Site, new: NewPasskey, name: str) 
     with transaction.atomic():
         _add(User.objects.select_for_update(no_key=True).get(pk=person.pk), site, new, name)
         record("passkey added", visitor, person.get_username())
-        notifications.notify(person, "passkey-added")
-        return enrollment.create_first_codes(person)
+        second_factor.notify(person, "passkey-added")
+        return second_factor.create_first_codes(person)
 
 
 def record_not_added(visitor: Visitor, person: User, error: RefusedPasskeyError) -> None:
@@ -362,9 +358,9 @@ def remove(visitor: Visitor, person: User, passkey_id: UUID) -> None:
     if row is None or not _may_remove(person, row.pk):
         raise NotFoundError
     record("passkey removed", visitor, person.get_username())
-    notifications.notify(person, "passkey-removed")
+    second_factor.notify(person, "passkey-removed")
     row.delete()
-    enrollment.delete_unneeded_codes(person)
+    second_factor.delete_unneeded_codes(person)
 
 
 def rename(visitor: Visitor, person: User, passkey_id: UUID, name: str) -> None:
@@ -401,7 +397,7 @@ def find_owner(visitor: Visitor, site: Site, credential: str, challenges: Collec
 def check(visitor: Visitor, person: User, site: Site, credential: str, challenges: Collection[bytes]) -> None:
     """Check a passkey in the step after the password: it must be this person's. Raises and records as ``find_owner``."""
     try:
-        guess = enrollment.admit(visitor, person)
+        guess = second_factor.admit(visitor, person)
         assertion = read_assertion(credential, challenges)
         row = _row_of(assertion, site)
         if row.user_id != person.pk or (assertion.user_handle and assertion.user_handle != handle_of(person)):
@@ -428,7 +424,7 @@ def _row_of(assertion: Assertion, site: Site) -> Passkey:
 def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
     if not row.user.is_active:
         raise RefusedPasskeyError("closed account")
-    if not password_use.may_use(row.user):
+    if not sign_in_settings.may_use(row.user):
         raise RefusedPasskeyError("this account needs a provider's sign-in")
     count = verify_assertion(site, assertion, bytes(row.public_key))
     # The condition is in the statement: of two simultaneous uses with the same counter, one is by a copy of the passkey.
@@ -439,9 +435,9 @@ def _use(row: Passkey, site: Site, assertion: Assertion) -> None:
 
 def _may_remove(person: User, passkey_id: UUID) -> bool:
     others = Passkey.objects.filter(user=person).exclude(pk=passkey_id).exists()
-    if required.is_required(person) and not others and not enrollment.has_app(person):
+    if second_factor.is_required(person) and not others and not second_factor.has_app(person):
         return False
-    if password_use.may_use(person) and (others or person.has_usable_password()):
+    if sign_in_settings.may_use(person) and (others or person.has_usable_password()):
         return True
     issuers = [provider.issuer for provider in sign_in_file().providers]
     return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exists()

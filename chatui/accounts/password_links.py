@@ -16,8 +16,7 @@ from django.utils import timezone, translation
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from chatui.accounts import api_keys as management
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import api_keys, sign_in_settings
 from chatui.accounts.mail import BackgroundQueue
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
@@ -57,7 +56,7 @@ def create(visitor: Visitor, person: User, *, voids_password: bool) -> str:
         if voids_password:
             person.set_unusable_password()
             person.save(update_fields=["password"])
-            management.revoke_with_password(visitor, person)
+            api_keys.revoke_with_password(visitor, person)
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
@@ -89,7 +88,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
             link.user.get_username(),
             detail=f"made by {link.made_by_name}",
         )
-        management.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
+        api_keys.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
     return link.user
 
 
@@ -112,7 +111,7 @@ def dismiss(person: User) -> None:
 def _find_valid(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
     rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     link = (rows.select_for_update() if locks else rows).select_related("user").first()
-    if link is None or not constant_time_compare(_token(link), token) or not password_use.may_use(link.user):
+    if link is None or not constant_time_compare(_token(link), token) or not sign_in_settings.may_use(link.user):
         raise NotFoundError
     return link
 
@@ -137,7 +136,7 @@ _queue = BackgroundQueue("password-mail")
 
 def is_on() -> bool:
     """Whether mail can be sent, the address for links is configured, and everybody may use a password."""
-    return bool(environment().mail_url and environment().origins) and password_use.is_for_everybody()
+    return bool(environment().mail_url and environment().origins) and sign_in_settings.is_for_everybody()
 
 
 def request_links(visitor: Visitor, name_or_address: str) -> None:

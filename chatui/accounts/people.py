@@ -13,10 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from chatui.accounts import account_managers, invitations
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import account_managers, invitations, second_factor, sessions, sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
@@ -25,8 +22,6 @@ from chatui.models.sign_in import Invitation, Passkey, RequiredFactor, SecondFac
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.permissions import administration, four_eyes
-from chatui.permissions import administration as catalogue
-from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError, person_of
 
 
@@ -106,7 +101,7 @@ def _changes(before: AccountSnapshot, now: AccountSnapshot) -> Iterator[str]:
 
 def _words(permissions: object) -> frozenset[str]:
     rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
-    return frozenset(catalogue.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)
+    return frozenset(administration.DESCRIPTIONS.get(f"{app}.{codename}", name) for app, codename, name in rows)
 
 
 MAX_INVITED = 50
@@ -144,7 +139,7 @@ def set_member(visitor: Visitor, person_id: UUID, group: Group, *, is_in: bool) 
 def end_sessions(visitor: Visitor, person_id: UUID) -> User:
     """End all sessions of somebody. Recorded. Raises NotFoundError as ``changeable``."""
     person = locked(visitor, person_id)
-    session_list.end_all_of(visitor, person)
+    sessions.end_all_of(visitor, person)
     return person
 
 
@@ -154,7 +149,7 @@ def remove_second_factor(visitor: Visitor, person_id: UUID) -> User:
     Raises as ``set_groups``: without a password, a passkey may be the last account manager's only sign-in method.
     """
     with _changing(visitor, person_id) as person:
-        enrollment.remove(visitor, person)
+        second_factor.remove(visitor, person)
     return person
 
 
@@ -185,11 +180,11 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
         NotFoundError: the visitor may not invite people, or not into that group.
         TooManyInvitedError: too many were invited within an hour.
     """
-    if not inviting.may_invite(person_of(visitor), group):
+    if not administration.may_invite(person_of(visitor), group):
         raise NotFoundError
     invitations.admit(person_of(visitor), len(notes))
     with transaction.atomic():
-        if not inviting.may_invite(account_managers.lock_for(person_of(visitor)), group):
+        if not administration.may_invite(account_managers.lock_for(person_of(visitor)), group):
             raise NotFoundError
         return [(note, invitations.create(visitor, days=days, group=group, note=note)) for note in notes]
 
@@ -198,7 +193,7 @@ def invite(visitor: Visitor, notes: Sequence[str], group: Group | None, days: in
 def revoke_invitation(visitor: Visitor, invitation_id: UUID) -> None:
     """Revoke an invitation. Recorded. Raises NotFoundError if it does not exist, or the visitor could not have created it themselves."""
     row = Invitation.objects.filter(pk=invitation_id).select_related("made_by", "group").first()
-    if row is None or not inviting.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
+    if row is None or not administration.may_invite(account_managers.lock_for(person_of(visitor)), row.group):
         raise NotFoundError
     invitations.revoke(visitor, [row])
 
@@ -361,7 +356,7 @@ def _listed(row: User) -> ListedPerson:
         row.get_full_name(),
         groups,
         tuple(names.get(each.provider, each.provider) for each in row.outside_identities.all()),
-        row.has_usable_password() and password_use.may_use(row),
+        row.has_usable_password() and sign_in_settings.may_use(row),
         row.has_app or row.has_passkey,  # type: ignore[attr-defined]
         row.needs_factor or bool(set(environment().second_factor_groups) & set(groups)),  # type: ignore[attr-defined]
         max((day for day in (signed_in, used) if day), default=None),

@@ -20,10 +20,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts import account_managers
-from chatui.accounts import mail as sending
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import account_managers, mail, sessions, sign_in_settings
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.limits import Guess, GuessLimit
@@ -62,7 +59,7 @@ def notify(person: User, what: str) -> None:
         words = {"site": brand().name, "name": locked.get_username(), "what": _(SENTENCES[what])}
         subject = _("Signing in to %(site)s") % words
         body = _("%(what)s\n\nThe account is %(name)s at %(site)s. If this was not you, tell an administrator.") % words
-    sending.send_later(locked.email, subject, body)
+    mail.send_later(locked.email, subject, body)
 
 
 def notifications_of(person: User) -> list[SignInChange]:
@@ -90,7 +87,7 @@ def is_set_in_environment(group: Group) -> bool:
 def members_without_factor(group: Group) -> list[User]:
     """The members, by name, who sign in with a password and have no second factor, and so are asked to set one up."""
     open_accounts = group.user_set.filter(is_active=True).order_by("username")
-    return [person for person in _without_factor(open_accounts) if person.has_usable_password() and password_use.may_use(person)]
+    return [person for person in _without_factor(open_accounts) if person.has_usable_password() and sign_in_settings.may_use(person)]
 
 
 @transaction.atomic
@@ -120,7 +117,7 @@ def set_for(visitor: Visitor, group: Group, *, is_on: bool, ends_sessions: bool 
     exempt = {staff, *administration.people_with_more_permissions(staff)}
     ended = [person for person in members_without_factor(group) if person not in exempt] if is_on and ends_sessions else []
     for person in ended:
-        session_list.end_all_of(visitor, person)
+        sessions.end_all_of(visitor, person)
     return ended
 
 

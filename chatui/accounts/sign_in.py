@@ -19,7 +19,7 @@ from chatui.limits import Guess, GuessLimit, Scope, address_group
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from chatui.observability import measures
-from chatui.permissions import administration as catalogue
+from chatui.permissions import administration
 from chatui.skeletons import folded
 
 log = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ def create(username: str, password: str) -> User | None:
     FirstAccountCode.objects.all().delete()
     person: User = User.objects.create_user(username, password=password, is_staff=True)
     rows = Permission.objects.select_related("content_type")
-    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in catalogue.DESCRIPTIONS])
+    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in administration.DESCRIPTIONS])
     return person
 
 

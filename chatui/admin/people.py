@@ -29,10 +29,8 @@ from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
-from chatui.accounts import account_managers, password_links
-from chatui.accounts import api_keys as management
-from chatui.accounts import people as account_actions
-from chatui.accounts import people as changes
+from chatui.accounts import account_managers, api_keys, password_links
+from chatui.accounts import people as accounts_people
 from chatui.accounts.api_keys import CreatedKey, TooManyKeysError
 from chatui.accounts.groups import problem_with_new_name, settings_that_name
 from chatui.accounts.people import AccountSnapshot
@@ -42,17 +40,15 @@ from chatui.audit_log.record import Visitor, record
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.lifecycle.erasure import contents_of, erase
-from chatui.model_servers import choice as model_choice
+from chatui.model_servers import choice
 from chatui.models.conversation import Conversation
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import Cause, User
-from chatui.permissions import access, administration, four_eyes
-from chatui.permissions import administration as catalogue
-from chatui.permissions import programs as reasoning
+from chatui.permissions import access, administration, four_eyes, programs
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.api_keys import KeyForm
 from chatui.web.guards import visitor_of
-from chatui.web.sign_in import pages as people
+from chatui.web.sign_in import pages
 
 _CAUSES = {
     Cause.STAFF: noop("by staff"),
@@ -224,7 +220,7 @@ class LastManagerGuardAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
     """The permissions that the visitor can grant: those in the catalogue that they have."""
     meaningful = Q(pk__in=[])
-    for name in catalogue.DESCRIPTIONS:
+    for name in administration.DESCRIPTIONS:
         app, codename = name.split(".")
         meaningful |= Q(content_type__app_label=app, codename=codename)
     return _with_type(administration.held_permissions(request.user).filter(meaningful))
@@ -233,7 +229,7 @@ def grantable_permissions(request: HttpRequest) -> QuerySet[Permission]:
 class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
     def __iter__(self) -> Iterator[Any]:
         rows = {_name(row): row for row in self.queryset}
-        for heading, names in catalogue.GROUPS.items():
+        for heading, names in administration.GROUPS.items():
             choices = [self.choice(rows[name]) for name in names if name in rows]
             if choices:
                 yield gettext(heading), choices
@@ -247,7 +243,7 @@ class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
 
     def label_from_instance(self, obj: Any) -> str:
         """The description of the permission."""
-        return gettext(catalogue.DESCRIPTIONS[_name(obj)])
+        return gettext(administration.DESCRIPTIONS[_name(obj)])
 
 
 def _name(row: Permission) -> str:
@@ -274,14 +270,14 @@ def password_link_page(request: HttpRequest, person: User, context: dict[str, ob
         visitor = visitor_of(request, "admin")
         with transaction.atomic():
             path = password_links.create(
-                visitor, account_actions.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
+                visitor, accounts_people.locked(visitor, person.pk), voids_password=request.POST.get("void") == "yes"
             )
         shown["link"] = request.build_absolute_uri(path)
-        people.notify_sockets(person)
+        pages.notify_sockets(person)
     return render(request, "admin/password_link.html", shown)
 
 
-is_service_account = management.is_service_account
+is_service_account = api_keys.is_service_account
 
 
 def account_key_page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
@@ -290,8 +286,8 @@ def account_key_page(request: HttpRequest, account: User, context: dict[str, obj
     The caller has checked that the visitor may change the account.
     """
     maker = as_person(request.user)
-    may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
-    form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
+    may_view_hidden = maker is not None and programs.may_read(account) and programs.may_read(maker)
+    form = KeyForm(request.POST or None, choices=choice.choices_for(account), may_view_hidden=may_view_hidden)
     shown = context | {"account": account, "form": form, "title": gettext("New API key: %(name)s") % {"name": account.get_username()}}
     shown["is_service_account"] = is_service_account(account)
     if request.method == "POST":
@@ -305,7 +301,7 @@ def _create_key(request: HttpRequest, account: User, form: KeyForm) -> CreatedKe
         return None
     try:
         with transaction.atomic():
-            made = management.create_for_account(visitor, account_actions.locked(visitor, account.pk), wanted)
+            made = api_keys.create_for_account(visitor, accounts_people.locked(visitor, account.pk), wanted)
             four_eyes.record_change(visitor.user, [account.pk], "an API key")
     except TooManyKeysError:
         form.add_error(None, gettext("This account has the maximum number of keys. Revoke one that is no longer used."))
@@ -324,23 +320,23 @@ class RecordedAdmin(LastManagerGuardAdmin):
         super().save_related(request, form, formsets, change)
         if change:
             self.before_recording(request, form.instance, form.before)
-            changes.record_changed(visitor_of(request, "admin"), form.instance, form.before)
+            accounts_people.record_changed(visitor_of(request, "admin"), form.instance, form.before)
         else:
-            changes.record_created(visitor_of(request, "admin"), form.instance)
+            accounts_people.record_created(visitor_of(request, "admin"), form.instance)
         _notify_sockets(form.instance)
 
-    def before_recording(self, request: HttpRequest, row: Any, before: changes.AccountSnapshot) -> None:
+    def before_recording(self, request: HttpRequest, row: Any, before: accounts_people.AccountSnapshot) -> None:
         """A hook for the side effects of a change. It runs in the same transaction, before the change is recorded."""
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Take a snapshot, and save the row itself."""
         if change:
-            form.before = changes.snapshot(obj)
+            form.before = accounts_people.snapshot(obj)
         super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Delete one row, from its page. Recorded."""
-        changes.record_deleted(visitor_of(request, "admin"), obj)
+        accounts_people.record_deleted(visitor_of(request, "admin"), obj)
         _notify_sockets(obj)
         super().delete_model(request, obj)
 
@@ -348,7 +344,7 @@ class RecordedAdmin(LastManagerGuardAdmin):
         """Delete the rows selected in the list. Each is recorded."""
         with transaction.atomic():
             for obj in queryset:
-                changes.record_deleted(visitor_of(request, "admin"), obj)
+                accounts_people.record_deleted(visitor_of(request, "admin"), obj)
                 _notify_sockets(obj)
             super().delete_queryset(request, queryset)
 
@@ -361,7 +357,7 @@ def _notify_sockets(row: User | Group) -> None:
 
 def _notify(keys: list[UUID]) -> None:
     for key in keys:
-        people.notify_sockets(User(pk=key))
+        pages.notify_sockets(User(pk=key))
 
 
 @admin.register(User)
@@ -389,7 +385,7 @@ class PersonAdmin(ErasingAdmin, ClosingAdmin, RecordedAdmin, UserAdmin):  # type
         """Remove the second factor of the selected people whose accounts this member of staff may change. Each is recorded."""
         for person in self.except_own(request, queryset):
             try:
-                account_actions.remove_second_factor(visitor_of(request, "admin"), person.pk)
+                accounts_people.remove_second_factor(visitor_of(request, "admin"), person.pk)
             except account_managers.LastAccountManagerError:
                 messages.error(request, gettext("Nothing was changed: nobody else could manage accounts."))
 

@@ -17,9 +17,7 @@ from django.urls import path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from chatui.accounts import api_keys as management
-from chatui.accounts import invitations
-from chatui.accounts import people as account_actions
+from chatui.accounts import api_keys, invitations, people
 from chatui.audit_log.record import record
 from chatui.codes import code_of
 from chatui.display.failures import cause_of, number
@@ -29,7 +27,6 @@ from chatui.models.turn import FailedAnswer
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import access, administration
-from chatui.permissions import administration as inviting
 from chatui.site.languages import sentence_of
 from chatui.usage import limits
 from chatui.web.guards import visitor_of
@@ -173,7 +170,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke the selected keys"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """Revoke the selected keys, which stop working at once. Each is recorded."""
-        count = management.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
+        count = api_keys.revoke_for_admin(visitor_of(request, "admin"), list(queryset))
         words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", count)
         messages.success(request, words % {"count": count})
 
@@ -297,7 +294,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         if request.method == "POST" and form.is_valid():
             chosen = form.cleaned_data
             try:
-                [(_note, path)] = account_actions.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
+                [(_note, path)] = people.invite(visitor_of(request, "admin"), [chosen["note"]], chosen["group"], chosen["days"])
                 shown |= {"link": request.build_absolute_uri(path), "days": chosen["days"]}
             except invitations.TooManyInvitedError as error:
                 form.add_error("note", error.sentence)
@@ -309,7 +306,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         """Revoke the selected invitations, which stop working at once. Each is recorded."""
         rows = list(queryset.select_related("made_by", "group"))
         staff = access.as_person(request.user)
-        own = [row for row in rows if staff is not None and inviting.may_invite(staff, row.group)]
+        own = [row for row in rows if staff is not None and administration.may_invite(staff, row.group)]
         if len(own) < len(rows):
             messages.warning(request, _("The others are for groups with permissions that you do not have."))
         count = invitations.revoke(visitor_of(request, "admin"), own)

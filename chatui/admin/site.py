@@ -40,9 +40,9 @@ class ChatUiAdminSite(AdminSite):
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Sign out as on every other page, so that this person's sockets are closed."""
-        from chatui.web.sign_in import pages as people  # as above
+        from chatui.web.sign_in import pages as sign_in_pages  # as above
 
-        return people.sign_out(request)
+        return sign_in_pages.sign_out(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Redirect to the product's page for changing passwords."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
-from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import LiveKey
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -51,7 +51,7 @@ class KeyWatch:
             return None
         self._next = self._loop.time() + CHECK_SECONDS
         try:
-            is_good = await pools.commands.run(checking.is_still_valid, self._key)
+            is_good = await pools.commands.run(api_keys.is_still_valid, self._key)
         except (DatabaseBusyError, *FAULTS) as error:
             if not isinstance(error, DatabaseBusyError) and not is_transient(error):
                 raise

@@ -13,9 +13,7 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import answering, background, reasoning_access
-from chatui.api import answering as sse
-from chatui.api import request_parts as settings
+from chatui.api import answering, background, reasoning_access, request_parts
 from chatui.api.answering import Answering
 from chatui.api.chat_chunks import ChatChunks
 from chatui.api.chat_request import ChatRequest
@@ -56,7 +54,7 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         return background.start_response(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
     events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary)
     if wanted.stream:
-        return sse.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
+        return answering.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
     await until_end(answer, events)
     return JsonResponse(events.whole)
 
@@ -70,7 +68,7 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     answer = await begin(address_of(request), key, wanted)
     chunks = ChatChunks(head_of(answer), wants_usage=wanted.wants_usage, is_formatted=answer.asked.answer_format is not None)
     if wanted.stream:
-        return sse.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks))
+        return answering.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks))
     await until_end(answer, chunks)
     return JsonResponse(chunks.whole())
 
@@ -101,7 +99,7 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
-    choice = settings.chosen(await pools.commands.run(settings.choices_of, key), wanted.model)
+    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), wanted.model)
     # In threads: schemas may have hundreds of kilobytes and many patterns, and must not block others.
     read, tools = wanted.read(), await asyncio.to_thread(parse_tools, wanted.asked_tools(), key)
     answer_format = await asyncio.to_thread(wanted.answer_format)
@@ -147,7 +145,7 @@ async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_
         async with aclosing(answer.events()) as events:
             async for event in events:
                 if event is None:
-                    yield sse.STILL_HERE
+                    yield answering.STILL_HERE
                     continue
                 told_now = _written(writer.feed(event), is_named=is_named)
                 has_ended = writer.ended is not None
@@ -159,8 +157,8 @@ async def _stream(answer: Answering, writer: ResponseEvents | ChatChunks, *, is_
         code = _noted(error)
         # If the regular end could not be written, this error is the only event.
         if not has_ended:
-            yield _written(writer.feed(Ended("failed", code)), is_named=is_named) or sse.event(_error(code), named=is_named)
-    yield sse.DONE
+            yield _written(writer.feed(Ended("failed", code)), is_named=is_named) or answering.event(_error(code), named=is_named)
+    yield answering.DONE
 
 
 def _error(code: ErrorCode) -> Mapping[str, Any]:
@@ -169,7 +167,7 @@ def _error(code: ErrorCode) -> Mapping[str, Any]:
 
 def _written(bodies: Iterable[Mapping[str, Any]], *, is_named: bool) -> bytes:
     """The events of one step are sent in one write."""
-    return b"".join(sse.event(body, named=is_named) for body in bodies)
+    return b"".join(answering.event(body, named=is_named) for body in bodies)
 
 
 def _noted(error: Exception) -> ErrorCode:

@@ -13,8 +13,7 @@ from uuid import UUID, uuid4
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import answering as sse
-from chatui.api import reasoning_access, recordings
+from chatui.api import answering, reasoning_access, recordings
 from chatui.api.answering import Answering, KeyWatch
 from chatui.api.errors import INVALID, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
 from chatui.api.recordings import BackgroundEvents, Recording, queued
@@ -261,7 +260,7 @@ def start_response(answer: Answering, head: Head, *, wants_summary: bool, stream
     listen()
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
     if stream:
-        return sse.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
+        return answering.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
     return JsonResponse(queued(head))
 
 
@@ -279,7 +278,7 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
         await reasoning_access.record_reading(reasoning_access.address_of(request), key, answer.conversation_id)
     after = _after(request.GET.get("starting_after"))
     check_room(key)
-    return sse.streamed(_stream(recording, key, after), lambda: None)
+    return answering.streamed(_stream(recording, key, after), lambda: None)
 
 
 async def _recording_elsewhere(key: LiveKey, answer: StoredAnswer) -> FollowedElsewhere | None:
@@ -313,14 +312,14 @@ async def _stream(recording: Recording | FollowedElsewhere, key: LiveKey, after:
             if not watch.wait:
                 if code := await watch.why_over():
                     # Not an event of the response, which continues for others: it only ends this stream.
-                    yield sse.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
+                    yield answering.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
                     break
                 if body is None:
-                    yield sse.STILL_HERE
+                    yield answering.STILL_HERE
             if body is not None:
                 number = body["sequence_number"]
-                yield sse.event(body)
-    yield sse.DONE
+                yield answering.event(body)
+    yield answering.DONE
 
 
 async def _unless_lost(recording: Recording | FollowedElsewhere, after: int, watch: KeyWatch) -> AsyncGenerator[Event | None, None]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.api import request_parts as text_format
+from chatui.api import request_parts
 from chatui.api.errors import invalid, unsupported
 from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_reply, take_tool_calls, text_of
 from chatui.json_schemas import AnswerFormat
@@ -71,7 +71,7 @@ class ChatRequest(BaseModel):
 
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
-        return text_format.of_chat(self.response_format)
+        return request_parts.of_chat(self.response_format)
 
     def hidden_asked_for(self) -> list[str]:
         """Fields that ask for reasoning, which no program gets."""

@@ -19,11 +19,10 @@ from chatui.api.response_request import ResponsesRequest, no_previous
 from chatui.api.stored_responses import item_of_input
 from chatui.codes import ProductCode
 from chatui.database import pools
-from chatui.display import programs as answers
+from chatui.display import programs
 from chatui.permissions.access import NotFoundError
 from chatui.prompts import REQUEST
-from chatui.turns import program_start as sealed_messages
-from chatui.turns import sealed as tokens
+from chatui.turns import program_start, sealed
 from chatui.turns.sealed import Purpose
 from chatui.turns.streams.program import Ended
 
@@ -51,7 +50,7 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     if events.ended is None or events.ended.state != "completed":
         # The program discards the messages that the notes replace, so cut notes are useless.
         raise of_code((events.ended and events.ended.code) or ProductCode.NO_ANSWER)
-    token = tokens.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
+    token = sealed.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
     if token is None:
         raise of_code(ProductCode.TOO_LARGE)
     head = asking.head_of(answer)
@@ -72,9 +71,9 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         return []
     try:
         answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
-        notes = await pools.commands.run(sealed_messages.reseal_notes, key.owner, answer_id, key.only_key)
-        parts = await pools.commands.run(answers.input_of, key.owner, answer_id, key.only_key)
-        stored = await pools.commands.run(answers.stored_answer, key.owner, answer_id, key.only_key)
+        notes = await pools.commands.run(program_start.reseal_notes, key.owner, answer_id, key.only_key)
+        parts = await pools.commands.run(programs.input_of, key.owner, answer_id, key.only_key)
+        stored = await pools.commands.run(programs.stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):
         raise no_previous() from None
     if stored.state == "running":

@@ -17,8 +17,7 @@ from django.urls import URLPattern
 from django.views.decorators.http import require_GET
 from pydantic import BaseModel
 
-from chatui.api import asking, compacting
-from chatui.api import stored_responses as views
+from chatui.api import asking, compacting, stored_responses
 from chatui.api.chat_request import ChatRequest
 from chatui.api.compacting import CompactRequest
 from chatui.api.endpoints import endpoints
@@ -35,10 +34,10 @@ BODIES: Mapping[Handler, type[BaseModel]] = {
     compacting.compact: CompactRequest,
 }
 """The request models of handlers."""
-STREAMS = frozenset({asking.responses, asking.chat, views.stored})
+STREAMS = frozenset({asking.responses, asking.chat, stored_responses.stored})
 QUERIES: Mapping[Handler, Mapping[str, str]] = {
-    views.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
-    views.input_items: {"order": "string", "limit": "integer", "after": "string"},
+    stored_responses.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
+    stored_responses.input_items: {"order": "string", "limit": "integer", "after": "string"},
 }
 """The query parameters of handlers."""
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -92,7 +91,7 @@ def _operation(name: str, handler: Handler, names: Iterable[str]) -> dict[str, A
 
 
 def _replies(handler: Handler) -> dict[str, Any]:
-    has_response = handler in (asking.responses, views.stored, views.cancel)
+    has_response = handler in (asking.responses, stored_responses.stored, stored_responses.cancel)
     replies: dict[str, Any] = {"description": "The answer.", "content": {}}
     if has_response:
         replies = _json("The answer.", f"{REFERENCE}Response")

@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
-from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.database import pools
@@ -79,7 +79,7 @@ def errors() -> Iterator[None]:
     except MustWaitError as wait:
         raise _too_often("Too many wrong keys came from this address.", wait.seconds) from None
     except ThrottledError:
-        raise _too_often("This key has asked too often within a minute.", checking.WINDOW_SECONDS) from None
+        raise _too_often("This key has asked too often within a minute.", api_keys.WINDOW_SECONDS) from None
 
 
 def _busy(error: Exception) -> ApiError:
@@ -102,7 +102,7 @@ async def _key(request: HttpRequest) -> LiveKey:
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
-    return await pools.commands.run(checking.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
+    return await pools.commands.run(api_keys.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
 
 
 def failed(error: Exception) -> ApiError:

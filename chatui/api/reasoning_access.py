@@ -13,7 +13,7 @@ from chatui.api.chat_request import ChatRequest
 from chatui.api.response_request import ENCRYPTED, ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
-from chatui.permissions import programs as reasoning
+from chatui.permissions import programs
 from chatui.turns.asks import Offer
 from chatui.turns.streams.program import ProgramStream
 from renderer.gate import Audience
@@ -40,12 +40,12 @@ async def recorded(address: str, answer: Answering) -> Answering:
 
 async def record_reading(address: str, key: LiveKey, conversation_id: UUID) -> None:
     """Record that a key is sent raw reasoning."""
-    await pools.commands.run(reasoning.record_reading, _visitor(address, key), conversation_id, key.prefix)
+    await pools.commands.run(programs.record_reading, _visitor(address, key), conversation_id, key.prefix)
 
 
 async def record_attempt(address: str, key: LiveKey) -> None:
     """Record that a program asked for raw reasoning without permission. The response omits it."""
-    await pools.commands.run(reasoning.record_attempt, _visitor(address, key))
+    await pools.commands.run(programs.record_attempt, _visitor(address, key))
 
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chatui.api import request_parts as text_format
+from chatui.api import request_parts
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
 from chatui.api.request_parts import EFFORTS, Metadata, Names, ParsedMessages, ToolFields, take_call, take_reply, text_of
 from chatui.json_schemas import AnswerFormat
@@ -70,7 +70,7 @@ class ResponsesRequest(BaseModel):
 
     def answer_format(self) -> AnswerFormat | None:
         """The required format of the answer; None for text."""
-        return text_format.of_responses(self.text)
+        return request_parts.of_responses(self.text)
 
     def hidden_asked_for(self) -> list[str]:
         """Fields that ask for raw reasoning."""
@@ -135,7 +135,7 @@ class ResponsesRequest(BaseModel):
             "metadata": self.metadata or {},
             "store": self.store is not False,
             "background": bool(self.background),
-            "text": {"format": text_format.given(self.text)},
+            "text": {"format": request_parts.given(self.text)},
             "truncation": self.truncation or "disabled",
         }
 

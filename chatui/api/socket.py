@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Any
 from uuid import UUID, uuid4
 
-from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import KeyRefusedError, LiveKey
 from chatui.accounts.sessions import client_address
 from chatui.api import asking, guarded
@@ -26,7 +26,7 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.env import environment
 from chatui.limits import MustWaitError, ThrottledError
 from chatui.observability.error_reports import log_without_content
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
 
 MAX_RESPONSE_CHARS = 512 * 1024
@@ -145,7 +145,7 @@ async def _check_often() -> None:
 async def _check() -> None:
     asked = dict(_open)
     if asked:
-        good = await pools.commands.run(checking.valid_among, {key.id for key in asked.values()})
+        good = await pools.commands.run(api_keys.valid_among, {key.id for key in asked.values()})
         for end, key in asked.items():
             if key.id not in good and end in _open:
                 end()
@@ -180,7 +180,7 @@ async def _key(scope: dict[str, Any], address: str) -> LiveKey | None:
     if kind.lower() != "bearer" or not text or not environment().api:
         return None
     try:
-        return await pools.commands.run(checking.admit, text.strip(), address)
+        return await pools.commands.run(api_keys.admit, text.strip(), address)
     except (KeyRefusedError, MustWaitError, ThrottledError, DatabaseBusyError):
         return None
 
@@ -201,7 +201,7 @@ class Connection:
     async def run(self, receive: Receive) -> None:
         """Run until the program disconnects, or the connection has to end."""
         add(self._key, self._revoked)
-        bus().join(groups.OWN_PROCESS, self._process_ends, elsewhere=False)
+        bus().join(wire_bus.OWN_PROCESS, self._process_ends, elsewhere=False)
         timer = asyncio.get_running_loop().call_later(LIFE_SECONDS, self._too_old)
         tasks = [asyncio.create_task(work) for work in (self._read(receive), self._answer(), self._end())]
         try:
@@ -214,7 +214,7 @@ class Connection:
             while not self._waiting.empty():
                 release(self._key, len(self._waiting.get_nowait() or ""))
             self._chain.forget()
-            bus().leave(groups.OWN_PROCESS, self._process_ends)
+            bus().leave(wire_bus.OWN_PROCESS, self._process_ends)
             remove(self._revoked)
 
     async def _read(self, receive: Receive) -> None:
@@ -245,7 +245,7 @@ class Connection:
 
     async def _respond(self, text: str | None) -> None:
         with guarded.errors():
-            self._key = await pools.commands.run(checking.admit_again, self._key, self._address)
+            self._key = await pools.commands.run(api_keys.admit_again, self._key, self._address)
             wanted = self._wanted(_object(text))
             whole_input = wanted.input
             if wanted.previous_response_id and self._chain.knows(wanted.previous_response_id):

@@ -7,13 +7,12 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys import LiveKey
-from chatui.api import background, reasoning_access, recordings
-from chatui.api import request_parts as settings
+from chatui.api import background, reasoning_access, recordings, request_parts
 from chatui.api.errors import ApiError, invalid
 from chatui.api.recordings import queued
 from chatui.api.response_object import Head, Item, call_item, message_item, output_item, reasoning_item, response_id, response_object
 from chatui.database import pools
-from chatui.display import programs as answers
+from chatui.display import programs
 from chatui.display.programs import StoredAnswer, StoredPart
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
@@ -48,14 +47,14 @@ MAX_ITEMS = 100
 
 async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
     """The models that the key may ask for."""
-    choices = await pools.commands.run(settings.choices_of, key)
+    choices = await pools.commands.run(request_parts.choices_of, key)
     data = [{"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"} for choice in choices]
     return JsonResponse({"object": "list", "data": data})
 
 
 async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
     """One of them."""
-    choice = settings.chosen(await pools.commands.run(settings.choices_of, key), model_id)
+    choice = request_parts.chosen(await pools.commands.run(request_parts.choices_of, key), model_id)
     return JsonResponse({"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"})
 
 
@@ -75,7 +74,7 @@ async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
     """Delete a stored response."""
     _may_speak(key)
     found = _uuid(answer_id)
-    await pools.commands.run(answers.delete_answer, key.owner, found, key.only_key)
+    await pools.commands.run(programs.delete_answer, key.owner, found, key.only_key)
     return JsonResponse({"id": response_id(found), "object": "response", "deleted": True})
 
 
@@ -92,7 +91,7 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """The input of a stored response, the latest item first."""
     _may_speak(key)
-    parts = await pools.commands.run(answers.input_of, key.owner, _uuid(answer_id), key.only_key)
+    parts = await pools.commands.run(programs.input_of, key.owner, _uuid(answer_id), key.only_key)
     items = [item_of_input(part) for part in parts]
     if request.GET.get("order", "desc") == "desc":
         items.reverse()
@@ -112,7 +111,7 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
 
 
 async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
-    return await pools.commands.run(answers.stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
+    return await pools.commands.run(programs.stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
 
 
 def _may_speak(key: LiveKey) -> None:

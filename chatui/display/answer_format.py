@@ -7,7 +7,7 @@ import json
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from chatui import json_schemas as formats
+from chatui import json_schemas
 from chatui.json_schemas import SCHEMA_CHARS, SCHEMA_DEPTH, SchemaUnusableError
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -30,13 +30,13 @@ class SchemaRejectedError(Exception):
 
 def schema_text(row: Conversation) -> str:
     """The schema as the person edits it; empty if the answers are plain text."""
-    wanted = formats.from_stored(row.answer_format)
-    return "" if wanted is None else formats.as_text(wanted.checked_schema)
+    wanted = json_schemas.from_stored(row.answer_format)
+    return "" if wanted is None else json_schemas.as_text(wanted.checked_schema)
 
 
 def example() -> str:
     """A schema to start from."""
-    return formats.as_text(EXAMPLE)
+    return json_schemas.as_text(EXAMPLE)
 
 
 def set_schema(person: User, conversation_id: object, text: str) -> Conversation:
@@ -63,13 +63,13 @@ def one_line(text: str) -> str:
 
 def formatted(schema: str) -> str:
     """A schema from ``one_line``, as the person edits it."""
-    return formats.as_text(json.loads(schema)) if schema else ""
+    return json_schemas.as_text(json.loads(schema)) if schema else ""
 
 
-def _read(text: str) -> formats.AnswerFormat:
+def _read(text: str) -> json_schemas.AnswerFormat:
     try:
-        return formats.answer_format(formats.DEFAULT_NAME, formats.schema_of(text))
-    except formats.NotJsonError as error:
+        return json_schemas.answer_format(json_schemas.DEFAULT_NAME, json_schemas.schema_of(text))
+    except json_schemas.NotJsonError as error:
         where = {"line": number_format(error.line), "column": number_format(error.column)}
         raise SchemaRejectedError(_("This is not a JSON object. Check line %(line)s, character %(column)s.") % where) from None
     except SchemaUnusableError:

@@ -13,10 +13,8 @@ from chatui.audit_log.record import Visitor
 from chatui.backends.demo import DemoBackend
 from chatui.backends.spec import split_choice
 from chatui.codes import code_of
-from chatui.display import failures
-from chatui.display import files as attachments
-from chatui.display import files as documents
-from chatui.display import tools as cards
+from chatui.display import failures, tools
+from chatui.display import files as display_files
 from chatui.display.files import ShownDocument, ShownFile
 from chatui.display.ratings import ShownRating, unrated
 from chatui.display.tools import ShownCard
@@ -33,7 +31,7 @@ from renderer.markup import citations, html
 from renderer.markup import html as questions
 from renderer.markup.citations import CitableSource, Pages
 from renderer.markup.html import SafeHtml
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,7 @@ def ended_answer(ended: EndedTurn) -> ShownAnswer:
     messages = transcripts.written_by(turn) if ended.written is None else ended.written
     end = continuation.end_among(turn, messages)
     siblings = None if ended.is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    files, rated = attachments.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
+    files, rated = display_files.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
     return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
 
 
@@ -240,11 +238,11 @@ class _Page:
             self._latest[turn.question_id] = turn
         self._labels = _labels()
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
-        self._files = attachments.of_messages(messages)
-        self._documents = documents.of_questions(questions, {message.pk for message in messages})
+        self._files = display_files.of_messages(messages)
+        self._documents = display_files.of_questions(questions, {message.pk for message in messages})
         self._questions = question_versions.of_questions(row, questions, self._children, self._documents)
         # A call is stored before the person is asked about it, so a page without calls needs no statement for this.
-        self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
+        self._cards = tools.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -371,8 +369,8 @@ def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | No
     if seconds is None:
         return None
     summaries = [message for message in messages if message.is_visible and _is_summary(message) and message.turn in ended]
-    steps = [step for summary in summaries for step in summary_frame.steps_of(_text_of(summary))]
-    shown = tuple(summary_frame.shown(step) for step in steps)
+    steps = [step for summary in summaries for step in frame.steps_of(_text_of(summary))]
+    shown = tuple(frame.shown(step) for step in steps)
     return ShownThought(thought_sentence(seconds), shown, str(summaries[0].pk) if summaries else "")
 
 

@@ -11,7 +11,6 @@ from chatui.audit_log.record import Visitor
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions import access as temporary
 from chatui.store import erasure, search_index, transcripts
 
 TITLE_CHARS = 120
@@ -24,7 +23,7 @@ PLACES = ("list", PINNED, ARCHIVE)
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
     """Set a title that the owner wrote. An empty one changes nothing."""
-    row = temporary.own_permanent(person, conversation_id)
+    row = access.own_permanent(person, conversation_id)
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
     if title:
         row.title, row.title_is_custom = title, True
@@ -40,7 +39,7 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
     Raises:
         NotFoundError: they have no such conversation, or there is no such place.
     """
-    row = temporary.own_permanent(person, conversation_id)
+    row = access.own_permanent(person, conversation_id)
     if place not in PLACES:
         raise access.NotFoundError
     row.is_pinned = place == PINNED
@@ -52,7 +51,7 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
 def delete(person: User, conversation_id: object) -> Conversation:
     """Delete a conversation; it can be restored until it is purged. A running turn is stopped by its process within about a second, and
     what was shown is stored."""
-    row = temporary.own_permanent(person, conversation_id)
+    row = access.own_permanent(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])
     return row

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
 from chatui.codes import code_of
-from chatui.display import files as attachments
-from chatui.display import tools as cards
+from chatui.display import files, tools
 from chatui.display.files import ShownFile
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -393,8 +392,8 @@ class _Page:
                 self._calls.setdefault(message.call_id, message)
             elif message.call_id and message.role == Role.TOOL:
                 self._replies.setdefault(message.call_id, message)
-        self._files = attachments.of_messages(messages)
-        self._decisions = cards.decisions_of(row) if self._calls else {}
+        self._files = files.of_messages(messages)
+        self._decisions = tools.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[Group, ...]:
         cut: list[tuple[Turn | None, list[Message]]] = []

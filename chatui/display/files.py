@@ -25,10 +25,9 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import context_use as budget
-from chatui.store import documents as attached
-from chatui.store import files as reading
-from chatui.store import uploads as pending_uploads
+from chatui.store import context_use, uploads
+from chatui.store import documents as store_documents
+from chatui.store import files as store_files
 from chatui.store.documents import FRAME_TOKENS, MARK_TOKENS
 from renderer.frames import Terminator
 
@@ -52,7 +51,7 @@ def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, .
     """By turn, the files of the turns that wrote these messages. Only calls make files: without a call nothing is read, otherwise this
     takes one statement."""
     turns = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
-    return {key: tuple(map(_shown, files)) for key, files in reading.of_turns(turns).items()}
+    return {key: tuple(map(_shown, files)) for key, files in store_files.of_turns(turns).items()}
 
 
 def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
@@ -62,13 +61,13 @@ def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
         NotFoundError: the conversation has no such turn.
     """
     turn = access.turn_of(row, turn_id)
-    return tuple(map(_shown, reading.of_turns([turn.pk]).get(turn.pk, ())))
+    return tuple(map(_shown, store_files.of_turns([turn.pk]).get(turn.pk, ())))
 
 
 def of_ended(turn: Turn, messages: Iterable[Message]) -> tuple[ShownFile, ...]:
     """The files of an answer that has just ended: those of its last turn, which has these messages, and of the turns that it continued."""
     found = of_messages(messages)
-    if turn.continued_message is not None and (files := reading.of_question(turn.question_id)):
+    if turn.continued_message is not None and (files := store_files.of_question(turn.question_id)):
         rows = Turn.objects.filter(question=turn.question_id).select_related("continued_message").defer("request")
         before = list(_before(turn.continued_message, {row.pk: row for row in rows}))
         return tuple(_shown(file) for key in (*reversed(before), turn.pk) for file in files.get(key, ()))
@@ -101,7 +100,7 @@ class ShownDocument:
 def of_questions(questions: Collection[Message], loaded: Collection[UUID]) -> Mapping[UUID, tuple[ShownDocument, ...]]:
     """By question, the documents that came with it. ``loaded``: the keys of all messages that were read, which are not documents; a
     question directly after one of them has none. At most one statement; none for a branch that was read from its start and has none."""
-    rows = attached.of_questions([question for question in questions if question.parent_id not in loaded])
+    rows = store_documents.of_questions([question for question in questions if question.parent_id not in loaded])
     return {key: tuple(map(shown, documents)) for key, documents in rows.items()}
 
 
@@ -144,24 +143,24 @@ _Place = tuple[int, str, int]
 class Reader:
     """The model that will read the files: its ``room`` for the files of one question, and whether it ``can_search`` in them."""
 
-    room: budget.Room
+    room: context_use.Room
     can_search: bool
 
 
 def reader(person: User, choice: str) -> Reader:
     """The reader for the model that is chosen at the message box."""
     chosen = _chosen(person, choice)
-    return Reader(budget.room(person, budget.context_of(person, chosen)), budget.can_search(chosen))
+    return Reader(context_use.room(person, context_use.context_of(person, chosen)), context_use.can_search(chosen))
 
 
 def are_any(person: User, conversation_id: UUID | None) -> bool:
     """Whether any files wait at this message box."""
-    return pending_uploads.rows_at(person.pk, conversation_id).exists()
+    return uploads.rows_at(person.pk, conversation_id).exists()
 
 
 def waiting_at(person: User, conversation_id: UUID | None, choice: str) -> dict[str, Any]:
     """The files that wait at a message box, each as in ``as_json``."""
-    files, asked = pending_uploads.at(person.pk, conversation_id), reader(person, choice)
+    files, asked = uploads.at(person.pk, conversation_id), reader(person, choice)
     return {"ok": True, "files": [chip for chip in _all_as_json(files, asked) if chip is not None]}
 
 
@@ -173,7 +172,7 @@ def of_question(person: User, conversation_id: UUID, question_id: str, choice: s
         NotFoundError: the person has no such question.
     """
     question = access.message_of(access.own_conversation(person, conversation_id), question_id)
-    rows = attached.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
+    rows = store_documents.of_questions([question]).get(question.pk, ()) if question.role == "user" and question.is_visible else ()
     asked = reader(person, choice)
     there = [(row, row.file) for row in rows if row.file is not None]
     chips = [(row, chip) for (row, _), chip in zip(there, _all_as_json([file for _, file in there], asked), strict=True)]
@@ -243,7 +242,7 @@ def sentence(why: str, places: int = 0) -> str:
     return _SENTENCES.get(why, _broken)()
 
 
-def _size_text(tokens: int, room: budget.Room) -> str:
+def _size_text(tokens: int, room: context_use.Room) -> str:
     values = {"tokens": about(tokens), "percent": room.percent(tokens)}
     if not room.fits(tokens):
         return _("%(tokens)s, over the limit") % values

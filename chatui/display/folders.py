@@ -14,7 +14,6 @@ from chatui.display.conversation_list import ShownList, shown_list
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions import access as temporary
 from chatui.store import transcripts
 
 
@@ -193,7 +192,7 @@ def change(person: User, folder_id: object, wanted: FolderFields) -> Folder:
 def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
     """Put a conversation into a folder, or into the list if ``folder_id`` is empty. It is then neither pinned nor archived."""
     with transaction.atomic():
-        row = temporary.own_permanent(person, conversation_id)
+        row = access.own_permanent(person, conversation_id)
         # Locked, so that nobody deletes the folder before the conversation is in it.
         row.folder = access.own_folder(person, folder_id, locked=True) if folder_id else None
         row.is_pinned, row.archived_at = False, None

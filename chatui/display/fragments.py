@@ -22,7 +22,7 @@ from django.utils.html import escape
 from django.utils.timezone import template_localtime  # type: ignore[attr-defined] # the stubs have forgotten it
 
 from chatui import wire
-from chatui.display import files as documents
+from chatui.display import files
 from chatui.display.conversation import EndedTurn, ShownAnswer, ShownExchange, ShownPart, ShownQuestion, ended_answer, shown_question
 from chatui.display.conversation_list import ConversationLink, ShownConversation
 from chatui.display.folders import ShownFolder
@@ -51,7 +51,7 @@ def question(message: Message, versions: Sequence[UUID], language: str, sent: Se
         template = _question_template(language, is_long=shown.is_long)
         return _filled(template, {_MESSAGE: shown.message_id, _HTML: shown.html.html, _TEXT: escape(shown.text)})
     with translation.override(language):
-        shown = replace(shown, documents=tuple(map(documents.shown, sent)))
+        shown = replace(shown, documents=tuple(map(files.shown, sent)))
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 

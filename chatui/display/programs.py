@@ -15,14 +15,14 @@ from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import programs as own_answers
+from chatui.permissions import programs
 from chatui.store import transcripts
 from chatui.tools.callers import model_name
 from renderer.errors import ErrorCode
 from renderer.frame_kinds import SUMMARY_NAME, is_answer, is_preamble, is_reasoning
 from renderer.frames import Role, Terminator
 from renderer.gate import Audience, VisibleText, may_see, show
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 
 _FUNCTIONS = "functions."
 
@@ -98,7 +98,7 @@ def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience
     Raises:
         NotFoundError: the person has no such answer.
     """
-    row = own_answers.answer_of(person, answer_id, only_key)
+    row = programs.answer_of(person, answer_id, only_key)
     turn = row.turn
     return StoredAnswer(
         id=row.pk,
@@ -123,7 +123,7 @@ def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[Store
     Raises:
         NotFoundError: the person has no such answer.
     """
-    turn = own_answers.answer_of(person, answer_id, only_key).turn
+    turn = programs.answer_of(person, answer_id, only_key).turn
     given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
     branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])
     functions = by_turn(message.turn_id for message in branch)
@@ -155,7 +155,7 @@ def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
     Raises:
         NotFoundError: the person has no such answer.
     """
-    row = own_answers.answer_of(person, answer_id, only_key)
+    row = programs.answer_of(person, answer_id, only_key)
     conversation = row.turn.conversation
     row.delete()
     others = Turn.objects.filter(conversation=conversation).exclude(pk=row.turn_id)
@@ -177,9 +177,7 @@ def _parts(messages: Iterable[Message], functions: ByTurn, audience: Audience = 
         text = show(transcripts.frame_of(message), audience, own)
         key = message.pk.hex
         if header.name == SUMMARY_NAME:
-            yield StoredPart(
-                key, Role.ASSISTANT, VisibleText.joined(()), steps=tuple(map(summary_frame.shown, summary_frame.steps_of(text)))
-            )
+            yield StoredPart(key, Role.ASSISTANT, VisibleText.joined(()), steps=tuple(map(frame.shown, frame.steps_of(text))))
         elif (recipient := (header.name if header.role == Role.TOOL else header.recipient) or "") in own:
             yield StoredPart(key, header.role, text, call_id=message.call_id, function=own[recipient])
         else:

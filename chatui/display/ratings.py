@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
-from chatui.models import ratings as table
+from chatui.models import ratings as models_ratings
 from chatui.models.conversation import Conversation
 from chatui.models.ratings import DOWN, Rating
 from chatui.models.turn import TurnState
 from chatui.permissions import access, ratings
 from chatui.store import transcripts
 
-MAX_CHARS = table.NOTE_CHARS
-VERDICTS, REASONS = table.VERDICTS, table.REASONS
+MAX_CHARS = models_ratings.NOTE_CHARS
+VERDICTS, REASONS = models_ratings.VERDICTS, models_ratings.REASONS
 """The choices, with their labels."""
 
 

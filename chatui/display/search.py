@@ -14,9 +14,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import passages as own_search
-from chatui.store import search_index, transcripts
-from chatui.store import search_index as search_words
+from chatui.store import passages, search_index, transcripts
 from chatui.store.passages import Found
 from chatui.store.search_index import Entry, Query
 from renderer.frame_kinds import PRODUCT_NAMES
@@ -60,13 +58,13 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
     If several results of one conversation look the same, such as the answers of two attempts, a page shows only the newest.
     """
-    query = search_words.query(text[:QUERY_CHARS])
+    query = search_index.query(text[:QUERY_CHARS])
     found = _in_messages(person, query, before)
     return replace(found, documents=_in_documents(person, query)) if person.finds_documents and before is None else found
 
 
 def _in_documents(person: User, query: Query) -> tuple[Hit, ...]:
-    return tuple(_in_document(query, found) for found in own_search.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS))
+    return tuple(_in_document(query, found) for found in passages.find_in_own_files(person.pk, query, MAX_DOCUMENTS, _SECONDS))
 
 
 def _in_document(query: Query, found: Found) -> Hit:

@@ -16,18 +16,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chatui.audit_log.record import Visitor, record
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.env import environment
-from chatui.model_servers import choice as model_choice
+from chatui.model_servers import choice
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.permissions.tools import own_approval, server_tools_combine_with, tools_in
-from chatui.tools import catalogue as available
-from chatui.tools import catalogue as combinations
-from chatui.tools import catalogue as switches
+from chatui.tools import catalogue
 from chatui.tools.catalogue import Combination
 from chatui.tools.tool import Tool
 from renderer.gate import VisibleText, approval_text
@@ -240,8 +238,8 @@ def _decide(row: ToolApproval, decision: Decision) -> None:
     """Store the decision in one statement, so that only one of several simultaneous decisions counts. Its condition is on the row itself,
     which PostgreSQL checks again after it has waited for a lock."""
     running = Turn.objects.filter(pk=OuterRef("turn"), state=TurnState.RUNNING)
-    waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=clock.now())
-    decided = {"decision": decision, "decided_at": clock.now()}
+    waiting = ToolApproval.objects.filter(Exists(running), decision=Decision.WAITING, lapses_at__gt=connections.now())
+    decided = {"decision": decision, "decided_at": connections.now()}
     if not waiting.filter(pk=row.pk).update(**decided):
         raise NotWaitingError
     if decision not in _FOR_ALL:
@@ -259,9 +257,9 @@ def _decide(row: ToolApproval, decision: Decision) -> None:
 
 def tools_for_keys(person: User, *, is_demo: bool) -> list[tuple[str, str]]:
     """The name and title of each tool, sorted by title. At most one statement."""
-    if not available.has_any(is_demo=is_demo):
+    if not catalogue.has_any(is_demo=is_demo):
         return []
-    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not available.needs_approval(tool)]
+    found = [tool for tool in access.usable_tools(person, is_demo=is_demo).values() if not catalogue.needs_approval(tool)]
     return sorted(((tool.name, visible(tool.shown_title)) for tool in found), key=lambda each: each[1].casefold())
 
 
@@ -293,9 +291,9 @@ class ShownTools:
 
 def has_tools(person: User, *, is_demo: bool) -> bool:
     """Whether a person is offered any tools, or a model server uses some by itself. At most two statements."""
-    if model_choice.any_server_tools(person):
+    if choice.any_server_tools(person):
         return True
-    return available.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
+    return catalogue.has_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +307,7 @@ class Chosen:
 def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(), *, is_demo: bool) -> ShownTools:
     """The tools for a conversation, or for a new one if ``row`` is None."""
     known, off = access.usable_tools(person, is_demo=is_demo), chosen.off
-    by_server = model_choice.server_tools(person, chosen.choice or (row.choice if row else ""))
+    by_server = choice.server_tools(person, chosen.choice or (row.choice if row else ""))
     if not known:
         return ShownTools((), 0, _by_server(by_server, (), row))
     rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row else {}
@@ -317,7 +315,7 @@ def shown_tools(person: User, row: Conversation | None, chosen: Chosen = Chosen(
         off = {name for name, rule in rules.items() if not rule.is_allowed}
         together = tools_in(person, row, is_demo=is_demo)
     else:
-        together = combinations.combine({name: tool for name, tool in known.items() if name not in off})
+        together = catalogue.combine({name: tool for name, tool in known.items() if name not in off})
     shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
     return ShownTools(
         tuple(sorted(shown, key=lambda each: each.title.casefold())),
@@ -343,13 +341,13 @@ def _by_server(kinds: Collection[str], tools: Collection[Tool], row: Conversatio
 
 def _shown(tool: Tool, known: dict[str, Tool], together: Combination, off: Collection[str], rule: ToolRule | None) -> ShownTool:
     is_on = tool.name not in off
-    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and available.needs_approval(tool)
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and catalogue.needs_approval(tool)
     note = ""
     if is_on and tool.name in together.left_out:
         note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
     elif is_on and is_allowed:
         note = _("Runs without asking you in this conversation.")
-    elif is_on and available.needs_approval(tool):
+    elif is_on and catalogue.needs_approval(tool):
         note = _("You are asked before each call.")
     return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
 
@@ -390,4 +388,4 @@ def switch(person: User, conversation_id: object, name: str, state: str) -> Conv
 
 
 def _is_name(name: str) -> bool:
-    return bool(switches.names_of(name)) and "," not in name
+    return bool(catalogue.names_of(name)) and "," not in name

@@ -13,8 +13,7 @@ from django.utils.translation import gettext, gettext_lazy
 from chatui.env import environment
 from chatui.models.usage import UsageKind
 from chatui.models.user import User
-from chatui.usage import limits as limit_status
-from chatui.usage import reports
+from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days, Row
 
 BAR_WIDTH = 100
@@ -117,7 +116,7 @@ def plot(rows: Sequence[Row], days: Days) -> Plot:
 
 def limits_of(person: User) -> list[ShownLimit]:
     """The limits in force for a person, with how much of each is used."""
-    return [_limit(line) for line in limit_status.status_of(person)]
+    return [_limit(line) for line in limits.status_of(person)]
 
 
 def unpriced(row: Row) -> str:
@@ -125,11 +124,11 @@ def unpriced(row: Row) -> str:
     return _number(row.unpriced) if environment().currency and row.unpriced and row.cost is not None else ""
 
 
-def _limit(line: limit_status.Line) -> ShownLimit:
+def _limit(line: limits.Line) -> ShownLimit:
     names = {"used": _number(line.used), "limit": _number(line.limit)}
     words = gettext("%(used)s of %(limit)s tokens") if line.of == "tokens" else gettext("%(used)s of %(limit)s answers")
     of = gettext("Today") if line.is_of_day else gettext("This month")
-    return ShownLimit(words % names, of, line.until, line.percent * BAR_WIDTH // 100, line.percent >= limit_status.WARN_PERCENT)
+    return ShownLimit(words % names, of, line.until, line.percent * BAR_WIDTH // 100, line.percent >= limits.WARN_PERCENT)
 
 
 def _namer(rows: Sequence[Row], by: By) -> Callable[[object], str]:

@@ -14,8 +14,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import branches as branch_windows
-from chatui.store import transcripts
+from chatui.store import branches, transcripts
 from chatui.store.branches import Window
 
 EXCHANGES = 20
@@ -57,7 +56,7 @@ def around(row: Conversation, person: User, message: Message) -> ShownWindow:
     leaf = transcripts.active_leaf(row, person)
     if leaf is None:
         return ShownWindow([])
-    found = branch_windows.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES // 2, EXCHANGES // 2))
+    found = branches.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES // 2, EXCHANGES // 2))
     if found is None or found.anchored < EXCHANGES:
         return latest(row, person)
     return _shown(row, lambda: found)
@@ -65,7 +64,7 @@ def around(row: Conversation, person: User, message: Message) -> ShownWindow:
 
 def earlier(row: Conversation, message: Message) -> ShownWindow:
     """The exchanges above the one that contains a message. They are the same on every branch through it."""
-    found = branch_windows.window(row.pk, message.pk, message.pk, range(1, EXCHANGES + 1))
+    found = branches.window(row.pk, message.pk, message.pk, range(1, EXCHANGES + 1))
     return _shown(row, lambda: found)
 
 
@@ -78,7 +77,7 @@ def later(row: Conversation, person: User, message: Message) -> ShownWindow:
 
     def find() -> Window | None:
         leaf = transcripts.active_leaf(row, person)
-        return branch_windows.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES, 0)) if leaf else None
+        return branches.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES, 0)) if leaf else None
 
     if find() is None:
         raise access.NotFoundError
@@ -88,7 +87,7 @@ def later(row: Conversation, person: User, message: Message) -> ShownWindow:
 def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
     """The whole branch that the person has open, in windows, from the start."""
     leaf = transcripts.active_leaf(row, person)
-    found = branch_windows.whole(row.pk, leaf.pk) if leaf else None
+    found = branches.whole(row.pk, leaf.pk) if leaf else None
     exchanges = found.exchanges if found else ()
     for start in range(0, len(exchanges), EXCHANGES):
         keys = list(chain.from_iterable(exchanges[start : start + EXCHANGES]))
@@ -96,7 +95,7 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
 
 
 def _end(row: Conversation, leaf: Message | None) -> Window | None:
-    return branch_windows.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
+    return branches.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
 
 
 def _shown(row: Conversation, find: Callable[[], Window | None]) -> ShownWindow:

@@ -9,7 +9,6 @@ from enum import StrEnum
 from functools import cache, partial
 
 from chatui.documents import kinds, plain_text, process
-from chatui.documents import process as examination
 from chatui.documents.kinds import Reason
 from chatui.sandbox import Limits
 
@@ -74,7 +73,7 @@ async def read(name: str, data: bytes, limits: Limits | None = None) -> Reading:
     if detected.kind in kinds.PLAIN and data[:TEXT_BYTES].isascii():
         return await asyncio.to_thread(_of_ascii, detected.kind, data)
     worker_kind = "plain" if detected.kind in kinds.PLAIN else detected.kind
-    if not await asyncio.to_thread(examination.is_confined):
+    if not await asyncio.to_thread(process.is_confined):
         return _without_text(detected.kind, Reason.UNAVAILABLE)
     call = partial(process.run, worker_kind, data, TEXT_BYTES, limits or Limits())
     answer = await asyncio.get_running_loop().run_in_executor(_readers(), call)

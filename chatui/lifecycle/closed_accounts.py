@@ -14,7 +14,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.lifecycle.erasure import erase
 from chatui.models.user import ClosedAccount, User
-from chatui.permissions import shares as summaries
+from chatui.permissions import shares
 from chatui.store import ownership_transfer
 
 HANDED_OVER = "conversations handed over"
@@ -77,4 +77,4 @@ def _heir() -> User:
 
 def _transfer(visitor: Visitor, person: User, heir: User) -> int:
     record(HANDED_OVER, visitor, person.get_username(), detail=f"to {heir.get_username()}")
-    return ownership_transfer.transfer(person, heir, with_summaries=summaries.are_enabled_for(heir))
+    return ownership_transfer.transfer(person, heir, with_summaries=shares.are_enabled_for(heir))

@@ -8,11 +8,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.accounts import account_managers, sessions
-from chatui.accounts import api_keys as management
-from chatui.accounts import people as account_actions
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import account_managers, api_keys, people, sessions, sign_in_settings
 from chatui.accounts.openid import ProviderLogout
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
@@ -21,9 +17,8 @@ from chatui.models.turn import Turn, TurnState
 from chatui.models.user import Cause, ClosedAccount, User
 from chatui.permissions import debug_requests, four_eyes
 from chatui.permissions.access import person_of
-from chatui.turns import running
-from chatui.turns import temporary as visits
-from chatui.wire import bus as groups
+from chatui.turns import running, temporary
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 
@@ -35,7 +30,7 @@ def end_access(person: User, by: Visitor) -> None:
     with transaction.atomic():
         sessions.end_all(person)
         BegunSession.objects.filter(user=person).delete()
-        management.revoke_with_account(by, person)
+        api_keys.revoke_with_account(by, person)
         Invitation.objects.filter(made_by=person, used_at=None, revoked_at=None).update(revoked_at=now)
         PasswordLink.objects.filter(user=person, used_at=None, expires_at__gt=now).update(expires_at=now)
         debug_requests.close_all_of(person)
@@ -43,7 +38,7 @@ def end_access(person: User, by: Visitor) -> None:
 
 def end_running_work(person: User) -> None:
     """Close sockets, and stop answers and their waiting tool calls. Best effort: both also check the account within a minute."""
-    send_from_thread(groups.person(person.pk), {"type": "session.check"})
+    send_from_thread(bus.person(person.pk), {"type": "session.check"})
     turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
     for key, process in list(turns.values_list("pk", "lease_owner")):
         running.stop_from_thread(running.Place(key, process))
@@ -119,7 +114,7 @@ def _check_permission(person: User, by: Visitor) -> None:
     The operator, directories and sign-in services have no account and need no permission.
     """
     if by.user is not None and by.user != person:
-        account_actions.locked(by, person.pk)
+        people.locked(by, person.pk)
 
 
 def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
@@ -149,7 +144,7 @@ def _close(person: User, cause: Cause, by: Visitor, source: str) -> bool:
 def _why_not_closable(person: User, cause: Cause) -> str:
     if cause is Cause.OPERATOR:
         return ""
-    if cause.is_from_outside and (person.is_superuser or password_use.is_emergency(person.get_username())):
+    if cause.is_from_outside and (person.is_superuser or sign_in_settings.is_emergency(person.get_username())):
         return _PROTECTED
     return account_managers.REASON if account_managers.is_last(person) else ""
 
@@ -180,11 +175,11 @@ def sign_out(visitor: Visitor, provider: Provider, logged_out: ProviderLogout) -
     person = _person(provider, logged_out.subject)
     if logged_out.subject and person is None:
         return 0
-    ended = session_list.end_provider_sessions(provider.key, person, logged_out.session)
+    ended = sessions.end_provider_sessions(provider.key, person, logged_out.session)
     for whose, count in ended.items():
         record(SIGNED_OUT, visitor, whose.get_username(), detail=f"{count} sessions, says {provider.key}")
-        visits.sign_out(whose)
-        send_from_thread(groups.person(whose.pk), {"type": "session.check"})
+        temporary.sign_out(whose)
+        send_from_thread(bus.person(whose.pk), {"type": "session.check"})
     # A logout of one session is an ordinary sign-out; without a session id, it ends all of the person's sessions at the provider.
     if provider.logout_closes and person is not None and not logged_out.session:
         with contextlib.suppress(CannotCloseError):

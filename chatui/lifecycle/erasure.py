@@ -21,7 +21,7 @@ from chatui.audit_log import aggregation
 from chatui.audit_log.lines import Filters, rows
 from chatui.audit_log.record import Visitor, record
 from chatui.database.short_transactions import short_transaction
-from chatui.lifecycle import closing as access_removal
+from chatui.lifecycle import closing
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import ActiveLeaf, Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
@@ -35,9 +35,8 @@ from chatui.models.turn import Turn
 from chatui.models.user import AccountChange, ClosedAccount, User
 from chatui.permissions import administration, four_eyes
 from chatui.permissions.access import NotFoundError
-from chatui.store import erasure, search_index
-from chatui.store import files as storage
-from chatui.tools.python import tool as python_tool
+from chatui.store import erasure, files, search_index
+from chatui.tools.python import tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +145,14 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
         four_eyes.record_change(visitor.user, [person.pk], ACTION)
         _lock_out(visitor, person)
     # If Redis is down and the message is lost, turns go on for some seconds: one whose conversation is deleted cannot write, and stops.
-    access_removal.end_running_work(person)
+    closing.end_running_work(person)
     aggregation.close_all_of(person)
     conversations = Conversation.objects.filter(owner=person)
     recent = conversations.filter(active_at__gt=timezone.now() - _INTERPRETER_LIFETIME)
-    python_tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
+    tool.forget_and_wait(list(recent.values_list("pk", flat=True)))
     for key in list(conversations.values_list("pk", flat=True)):
         erasure.erase_conversation(key)
-    storage.delete_files(person.pk, StoredFile.objects.filter(owner=person))
+    files.delete_files(person.pk, StoredFile.objects.filter(owner=person))
     with short_transaction():
         _erase_rows(person, name)
         person.delete()
@@ -174,7 +173,7 @@ def _lock_out(visitor: Visitor, person: User) -> None:
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    access_removal.end_access(person, visitor)
+    closing.end_access(person, visitor)
 
 
 def _erase_rows(person: User, name: str) -> None:

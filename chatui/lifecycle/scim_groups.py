@@ -10,18 +10,17 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from chatui.accounts import account_linking as group_sync
-from chatui.accounts import account_managers
+from chatui.accounts import account_linking, account_managers
 from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
-from chatui.lifecycle import scim_patches as patches
+from chatui.lifecycle import scim_patches
 from chatui.lifecycle.scim_patches import Change
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts
 from chatui.models.provisioning import ProvisionedAccount, ProvisionedGroup
 from chatui.models.user import User
-from chatui.wire import bus as message_groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 
@@ -48,8 +47,8 @@ def remove_from_all(visitor: Visitor, provider: Provider, user: User) -> None:
 
 
 def _sync(visitor: Visitor, provider: Provider, user: User, values: frozenset[str]) -> None:
-    if group_sync.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
-        transaction.on_commit(partial(send_from_thread, message_groups.person(user.pk), {"type": "session.check"}))
+    if account_linking.sync_groups(visitor, user, provider, PersonClaims(str(user.pk), "", "", values)):
+        transaction.on_commit(partial(send_from_thread, bus.person(user.pk), {"type": "session.check"}))
 
 
 MAX_GROUPS = 5000
@@ -61,7 +60,7 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedGroup]:
     rows = ProvisionedGroup.objects.filter(issuer=provider.issuer).order_by("id")
     if not filter_text:
         return rows
-    attribute, value = patches.parse_filter(filter_text, "displayName", "externalId", "id")
+    attribute, value = scim_patches.parse_filter(filter_text, "displayName", "externalId", "id")
     if attribute == "id":
         return rows.filter(pk__in=_uuids([value]))
     return rows.filter(external_id=value) if attribute == "externalid" else rows.filter(name=value)
@@ -151,11 +150,11 @@ def _change_members(provider: Provider, row: ProvisionedGroup, change: Change) -
         row.members.remove(*row.members.filter(pk__in=_uuids([change.selector[1]])))
         return
     if change.kind == "remove":
-        removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(patches.member_ids(change.value)))
+        removed = row.members.all() if change.value is None else row.members.filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
         row.members.remove(*removed)
         return
     # Ids of accounts that the directory may not change are ignored, like ids that do not exist.
-    members = changeable_accounts(provider).filter(pk__in=_uuids(patches.member_ids(change.value)))
+    members = changeable_accounts(provider).filter(pk__in=_uuids(scim_patches.member_ids(change.value)))
     row.members.set(members) if change.kind == "replace" else row.members.add(*members)
 
 

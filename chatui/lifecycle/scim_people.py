@@ -11,15 +11,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatui.accounts import account_linking, account_managers
-from chatui.accounts import account_linking as names
 from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import NotAdmittedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor, record
-from chatui.lifecycle import closing
-from chatui.lifecycle import scim_groups as memberships
-from chatui.lifecycle import scim_patches as attributes
-from chatui.lifecycle import scim_patches as patches
+from chatui.lifecycle import closing, scim_groups, scim_patches
 from chatui.lifecycle.scim_patches import Change, PersonAttributes
 from chatui.lifecycle.scim_resources import ForbiddenAccountError, NoSuchResourceError, ScimError, TakenError
 from chatui.lifecycle.scim_tokens import all_or_nothing, changeable_accounts, may_change
@@ -74,9 +70,9 @@ def merge(visitor: Visitor, provider: Provider, row: ProvisionedAccount) -> None
     row.user, row.made_account = others[0], False
     row.save(update_fields=["user", "made_account"])
     record("account changed", visitor, row.user.get_username(), detail=f"is the one that the directory of {provider.key} means now")
-    memberships.remove_from_all(visitor, provider, created)
+    scim_groups.remove_from_all(visitor, provider, created)
     closing.close_account(created, Cause.PROVISIONING, visitor, source=provider.key)
-    memberships.sync_members(visitor, provider, [row.pk])
+    scim_groups.sync_members(visitor, provider, [row.pk])
 
 
 def _is_unused(row: ProvisionedAccount) -> bool:
@@ -91,7 +87,7 @@ def search(provider: Provider, filter_text: str) -> QuerySet[ProvisionedAccount]
     rows = changeable_accounts(provider)
     if not filter_text:
         return rows
-    attribute, value = patches.parse_filter(filter_text, "userName", "externalId", "id")
+    attribute, value = scim_patches.parse_filter(filter_text, "userName", "externalId", "id")
     if attribute == "username":
         return rows.filter(name_key=_name_key(value))
     if attribute == "externalid":
@@ -145,7 +141,7 @@ def change(visitor: Visitor, provider: Provider, key: str, sent: PersonAttribute
 
 def patch(visitor: Visitor, provider: Provider, key: str, changes: Iterable[Change]) -> ProvisionedAccount:
     """Apply the changes of a PATCH, like ``change``."""
-    return change(visitor, provider, key, attributes.of_changes(changes))
+    return change(visitor, provider, key, scim_patches.of_changes(changes))
 
 
 def delete(visitor: Visitor, provider: Provider, key: str) -> None:
@@ -161,7 +157,7 @@ def delete(visitor: Visitor, provider: Provider, key: str) -> None:
         # Otherwise a person who is added again later would have their former permissions.
         row.groups.clear()
         for user in users:
-            memberships.remove_from_all(visitor, provider, user)
+            scim_groups.remove_from_all(visitor, provider, user)
         row.deleted_at = timezone.now()
         row.save(update_fields=["deleted_at"])
 
@@ -198,7 +194,7 @@ def _row_for_known_person(provider: Provider, external_id: str) -> ProvisionedAc
 
 
 def _new_account(visitor: Visitor, provider: Provider, sent: PersonAttributes) -> User:
-    user: User = User.objects.create_user(names.free_name(sent.user_name or ""), email=sent.email or "")
+    user: User = User.objects.create_user(account_linking.free_name(sent.user_name or ""), email=sent.email or "")
     record("account created", visitor, user.get_username(), detail=f"by the directory of {provider.key}")
     return user
 
@@ -221,9 +217,9 @@ def _update(visitor: Visitor, provider: Provider, row: ProvisionedAccount, sent:
 def _copy_names(visitor: Visitor, provider: Provider, row: ProvisionedAccount, *, is_renamed: bool) -> None:
     """Copy the directory's name and e-mail address to an account that it created. Accounts that existed before keep their own."""
     user = row.user
-    changed = [f"is called {names.free_name(row.user_name, user)} now"] if is_renamed else []
+    changed = [f"is called {account_linking.free_name(row.user_name, user)} now"] if is_renamed else []
     if is_renamed:
-        user.username = names.free_name(row.user_name, user)
+        user.username = account_linking.free_name(row.user_name, user)
     if row.email != user.email:
         changed.append("has another e-mail address now")
     user.email, user.first_name, user.last_name = row.email, row.given_name, row.family_name
@@ -296,4 +292,4 @@ def _merge(visitor: Visitor, provider: Provider, claims: PersonClaims) -> None:
 
 def _with_groups(provider: Provider, claims: PersonClaims) -> PersonClaims:
     row = _row(provider, claims) if claims.groups is None else None
-    return replace(claims, directory_groups=memberships.values_of(row)) if row and row.deleted_at is None else claims
+    return replace(claims, directory_groups=scim_groups.values_of(row)) if row and row.deleted_at is None else claims

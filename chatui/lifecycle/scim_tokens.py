@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import sign_in_settings
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.sign_in_settings import Provider, provider_of, sign_in_file
 from chatui.audit_log.aggregation import RepeatedAction
@@ -33,7 +33,7 @@ def changeable_accounts(provider: Provider) -> QuerySet[ProvisionedAccount]:
 
 def may_change(user: User) -> bool:
     """Whether a directory may change this account."""
-    return not user.is_superuser and not password_use.is_emergency(user.get_username())
+    return not user.is_superuser and not sign_in_settings.is_emergency(user.get_username())
 
 
 @contextmanager

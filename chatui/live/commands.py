@@ -21,7 +21,7 @@ from chatui.display.conversation_list import conversation_url
 from chatui.json_schemas import DEFAULT_NAME, AnswerFormat, SchemaUnusableError, answer_format, schema_of
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from chatui.tools import catalogue as switches
+from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.asks import FileUse
 from chatui.turns.running import Place
@@ -189,7 +189,7 @@ def _sent(command: wire.Send, client_id: UUID, caller: Caller) -> Ask:
         command.effort,
         conversation=None if command.conversation is None else _uuid(command.conversation),
         folder=None if command.folder is None else _uuid(command.folder),
-        tools_off=switches.names_of(command.tools_off or ""),
+        tools_off=catalogue.names_of(command.tools_off or ""),
         choice=command.choice,
         temporary=bool(command.temporary),
         text=command.text,

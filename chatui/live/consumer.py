@@ -21,7 +21,7 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.live import commands
 from chatui.live.commands import Caller, Following, SignedOutError
 from chatui.live.page_socket import TOO_FAST, PageSocket
@@ -31,7 +31,7 @@ from chatui.permissions import access
 from chatui.turns import running
 from chatui.turns.running import Place
 from chatui.turns.start import AskRefusedError
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, Message, bus
 from renderer.errors import ErrorCode
 from renderer.gate import Audience
@@ -92,8 +92,8 @@ class ChatConsumer(PageSocket):
         self._counted, self.is_admitted = session.person.pk, True
         _open_sockets[self._counted] += 1
         measures.SOCKETS.inc()
-        bus().join(groups.person(session.person.pk), self._received)
-        for group in (self._own_group, groups.OWN_PROCESS):
+        bus().join(wire_bus.person(session.person.pk), self._received)
+        for group in (self._own_group, wire_bus.OWN_PROCESS):
             bus().join(group, self._received, elsewhere=False)
         self.start_background(self.outbox.pump())
         self.start_background(self._check_often())
@@ -111,7 +111,7 @@ class ChatConsumer(PageSocket):
             measures.SOCKETS.dec()
             if not _open_sockets[person]:
                 del _open_sockets[person]
-            for group in (groups.person(person), self._own_group, groups.OWN_PROCESS):
+            for group in (wire_bus.person(person), self._own_group, wire_bus.OWN_PROCESS):
                 bus().leave(group, self._received)
         for audience in list(getattr(self, "_followed", {})):
             self._unfollow(audience)
@@ -225,7 +225,7 @@ class ChatConsumer(PageSocket):
         elif isinstance(command, wire.AnswerNow):
             running.answer_now(await self._run_command(commands.own_turn, command))
         elif await writer.run(commands.run_command, self._caller, commands.see, command, patience=SEE_PATIENCE) and self._counted:
-            bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
+            bus().send(wire_bus.person(self._counted), conversation_list.seen(UUID(command.conversation)))
 
     async def _place_of(self, command: wire.Stop) -> Place:
         try:
@@ -257,20 +257,20 @@ class ChatConsumer(PageSocket):
         if before is not None and before.conversation_id != following.conversation_id:
             self._unfollow(audience)
         self._followed[audience] = following
-        group = groups.audience(following.conversation_id, audience)
+        group = wire_bus.audience(following.conversation_id, audience)
         self._audience_of[group] = audience
         bus().join(group, self._received)
         if audience is Audience.DEBUG:
-            bus().join(groups.turns_of(following.conversation_id), self._received)
+            bus().join(wire_bus.turns_of(following.conversation_id), self._received)
 
     def _unfollow(self, audience: Audience) -> None:
         following = self._followed.pop(audience)
         self._snapshots.drop(audience)
-        group = groups.audience(following.conversation_id, audience)
+        group = wire_bus.audience(following.conversation_id, audience)
         self._audience_of.pop(group, None)
         bus().leave(group, self._received)
         if audience is Audience.DEBUG:
-            bus().leave(groups.turns_of(following.conversation_id), self._received)
+            bus().leave(wire_bus.turns_of(following.conversation_id), self._received)
 
     def _ask_snapshot(self, audience: Audience) -> None:
         if self.outbox.has_room:

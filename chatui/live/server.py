@@ -30,9 +30,9 @@ from chatui.env import environment
 from chatui.live import channel
 from chatui.live.channel import PROGRAMS, SERVER_ERRORS, error_object, max_bytes_read, refusal_of
 from chatui.live.consumer import CLOSE_RESTART
-from chatui.observability import tracing as starting
+from chatui.observability import tracing
 from chatui.turns import running
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 
 MAX_OPEN_FILES = 65_536
@@ -126,13 +126,13 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             self._send_away()
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
         left = max(ends_at - asyncio.get_running_loop().time(), LAST_MESSAGES_SECONDS)
-        await asyncio.to_thread(starting.end, min(left, MAX_TRACES_SECONDS))
+        await asyncio.to_thread(tracing.end, min(left, MAX_TRACES_SECONDS))
         self.stop()
 
     def _send_away(self) -> None:
         for port in self._ports:
             port.stopListening()
-        bus().send(groups.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
+        bus().send(wire_bus.OWN_PROCESS, {"type": "process.ends"}, elsewhere=False)
 
 
 def _connection(build: Callable[[object], Any], address: object) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from chatui.backends import spec_file as reading
+from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.hosted_tools import holds_key
 from chatui.backends.spec import DEMO, BackendSpec, SpecError, check_spec, unknown
@@ -58,7 +58,7 @@ def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
 @cache
 def file(path: Path) -> SpecFile:
     """Read ``CHATUI_BACKENDS_FILE``, once per process: as for the variables, a change takes effect after a restart."""
-    return reading.read_file(path)
+    return spec_file.read_file(path)
 
 
 def of_environment(env: Environment) -> BackendSpec:

@@ -22,8 +22,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
 from chatui.codes import ProductCode
 from chatui.env import environment
-from chatui.model_servers import configured as sources
-from chatui.model_servers import vocabulary
+from chatui.model_servers import configured, vocabulary
 from renderer.harmony.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ ROWS_SECONDS = 2.0
 class _Read:
     """The rows of the admin pages that this process read last, and when (``time.monotonic``)."""
 
-    rows: sources.Rows = field(default_factory=sources.Rows)
+    rows: configured.Rows = field(default_factory=configured.Rows)
     at: float = float("-inf")
     has_succeeded: bool = False
 
@@ -59,7 +58,7 @@ def specs() -> tuple[BackendSpec, ...]:
     The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
     database: there, the rows are those that a thread of this process read last.
     """
-    return sources.combined(environment(), _rows())
+    return configured.combined(environment(), _rows())
 
 
 def spec_of(choice: str = "") -> BackendSpec:
@@ -147,7 +146,7 @@ def key_of(wanted: BackendSpec) -> str | None:
         KeyUnusableError: the key does not exist, or is for another server. No request may be sent.
     """
     env = environment()
-    if not wanted.is_demo and env.backends_file is None and wanted in sources.operator_backends(env):
+    if not wanted.is_demo and env.backends_file is None and wanted in configured.operator_backends(env):
         return environment_key()
     return keys.key_of(wanted, env.data_dir)
 
@@ -184,11 +183,11 @@ def is_demo() -> bool:
     return bool(known) and all(each.is_demo for each in known)
 
 
-def _rows() -> sources.Rows:
+def _rows() -> configured.Rows:
     now = time.monotonic()
     if now - _read.at >= ROWS_SECONDS and not _is_on_event_loop():
         try:
-            _read.rows = sources.rows()
+            _read.rows = configured.rows()
             _read.has_succeeded = True
         except (DatabaseError, InterfaceError) as error:
             # While the database is down, the rows that were read before are used. Before the first migration, this is normal, and not

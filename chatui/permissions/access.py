@@ -26,8 +26,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import debug_views
-from chatui.permissions import debug_views as attempts
-from chatui.tools import catalogue as available
+from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from renderer.errors import Code
 
@@ -223,8 +222,8 @@ def can_see_failures(user: User | None) -> bool:
 
 def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
     """The tools that a model may call for this person, by name. ``is_demo``: the built-in demo answers. At most one statement."""
-    groups = person.groups.values_list("name", flat=True) if available.depends_on_groups(is_demo=is_demo) else ()
-    return available.offered_to(set(groups), is_demo=is_demo)
+    groups = person.groups.values_list("name", flat=True) if catalogue.depends_on_groups(is_demo=is_demo) else ()
+    return catalogue.offered_to(set(groups), is_demo=is_demo)
 
 
 def audit_reader(user: User | None) -> User:
@@ -315,7 +314,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     if conversation and visitor.way == "socket" and open_request(visitor, conversation):
         # The page was open when the permission was revoked, and its socket has reconnected by itself.
         visitor = replace(visitor, cause=Cause.RECONNECT)
-    attempts.record_attempt(visitor, conversation or key, action)
+    debug_views.record_attempt(visitor, conversation or key, action)
     raise RefusedError
 
 
@@ -332,7 +331,7 @@ def visible_message(visitor: Visitor, conversation_id: object, message_id: objec
     key = _as_uuid(message_id)
     hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
     if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
-        attempts.record_attempt(visitor, hidden.conversation, action)
+        debug_views.record_attempt(visitor, hidden.conversation, action)
     raise NotFoundError
 
 

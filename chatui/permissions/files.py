@@ -10,7 +10,6 @@ from chatui.audit_log.record import Visitor
 from chatui.models.files import FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions import access as conversation_lists
 from chatui.permissions.access import NotFoundError
 
 
@@ -33,7 +32,7 @@ def own_file(user: User | None, file_id: UUID) -> StoredFile:
 
 def own_documents(user: User) -> QuerySet[StoredFile]:
     """The files that this person may send again, unordered: those that they sent in conversations that are neither temporary nor binned."""
-    conversations = conversation_lists.listed(user).filter(deleted_at=None, unfinished_until=None)
+    conversations = access.listed(user).filter(deleted_at=None, unfinished_until=None)
     return StoredFile.objects.filter(owner=user, source=FileSource.PERSON, conversation__in=conversations)
 
 

@@ -11,8 +11,7 @@ from chatui.env import environment
 from chatui.models.conversation import Conversation
 from chatui.models.programs import ProgramAnswer
 from chatui.models.user import User
-from chatui.permissions import access
-from chatui.permissions import debug_views as attempts
+from chatui.permissions import access, debug_views
 from chatui.permissions.access import NotFoundError
 
 
@@ -55,4 +54,4 @@ def record_reading(visitor: Visitor, conversation_id: UUID, prefix: str) -> None
 
 def record_attempt(visitor: Visitor) -> None:
     """Record that a program requested raw reasoning and was refused. Raises a database error if that fails."""
-    attempts.record_attempt(visitor, None, ASKED)
+    debug_views.record_attempt(visitor, None, ASKED)

@@ -7,8 +7,7 @@ from chatui.env import environment
 from chatui.models.message import Author, Message
 from chatui.models.turn import TurnState
 from chatui.models.user import User
-from chatui.permissions import access
-from chatui.permissions import debug_views as attempts
+from chatui.permissions import access, debug_views
 from renderer.frame_kinds import is_answer
 from renderer.frames import Header
 
@@ -67,6 +66,6 @@ def hidden_exporter(visitor: Visitor) -> User:
     """
     person = exporter(visitor)
     if not can_export_hidden(person):
-        attempts.record_attempt(visitor, None, HIDDEN_EXPORT)
+        debug_views.record_attempt(visitor, None, HIDDEN_EXPORT)
         raise access.RefusedError
     return person

@@ -12,9 +12,8 @@ from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import documents as attached
-from chatui.store import passages
-from chatui.tools import catalogue as combinations
+from chatui.store import documents, passages
+from chatui.tools import catalogue
 from chatui.tools.catalogue import Combination
 from chatui.tools.document_search import FIND
 from chatui.tools.tool import Tool
@@ -46,11 +45,11 @@ def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) 
     used: set[str] = set()
     has_foreign_text = False
     if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
-        has_foreign_text = conversation.has_words_of_others or attached.are_in(conversation)
+        has_foreign_text = conversation.has_words_of_others or documents.are_in(conversation)
         used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
         if Turn.objects.filter(conversation=conversation, by_server__isnull=False).exists():
             used.add(_BY_SERVER)
-    return combinations.combine(wanted, used, has_foreign_text=has_foreign_text)
+    return catalogue.combine(wanted, used, has_foreign_text=has_foreign_text)
 
 
 def server_tools_combine_with(tools: Collection[Tool], conversation: Conversation | None) -> bool:
@@ -65,7 +64,7 @@ def server_tools_combine_with(tools: Collection[Tool], conversation: Conversatio
         return False
     if conversation is None:
         return True
-    has_foreign_text = conversation.has_words_of_others or attached.are_in(conversation)
+    has_foreign_text = conversation.has_words_of_others or documents.are_in(conversation)
     return not (has_foreign_text or ToolCall.objects.filter(turn__conversation=conversation).exists())
 
 

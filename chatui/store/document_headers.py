@@ -9,7 +9,6 @@ from chatui.models.conversation import Conversation
 from renderer.errors import OpenChatMLError, ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import document_header
-from renderer.ocml import document_header as capabilities
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 
@@ -67,15 +66,15 @@ def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
     header, found = header_of(row), tuple(_with_unique_calls(frames))
     extra = header.extra if _keep_to(header, found) else _without_profile(header)
     if row.sampled_with is not None:
-        extra = capabilities.with_used_names(extra, found)
+        extra = document_header.with_used_names(extra, found)
     return Transcript(found, model=header.model, settings=header.settings, extra=extra)
 
 
 def unmet_capabilities(row: Conversation) -> list[str]:
     """Capabilities that an imported transcript requires and that are unknown here, or that it does not list and an answer here uses."""
     header = _imported_header(row).extra
-    hints = capabilities.hints(header)
-    if capabilities.with_used_names(header, _AN_ANSWER) != header:
+    hints = document_header.hints(header)
+    if document_header.with_used_names(header, _AN_ANSWER) != header:
         hints.append("an answer uses roles or channels that the capabilities do not list")
     return hints
 

@@ -17,11 +17,8 @@ from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, Doc
 from chatui.models.keys import new_key
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn, TurnState
-from chatui.store import branches as branch_walk
-from chatui.store import files as storage
-from chatui.store import opened_pages, transcripts
-from chatui.store import uploads as counting
-from chatui.store import uploads as pending_uploads
+from chatui.store import branches, opened_pages, transcripts, uploads
+from chatui.store import files as store_files
 from chatui.store.context_use import Room
 from chatui.store.transcripts import FrameMetadata, TreePosition
 from renderer.frame_kinds import DOCUMENT
@@ -313,7 +310,7 @@ def elsewhere(conversation_id: UUID, question_id: UUID) -> set[UUID]:
     rows = SentDocument.objects.filter(file__conversation=conversation_id)
     for file, message in rows.values_list("file_id", "message_id"):
         places[file].add(message)
-    here = branch_walk.path(conversation_id, question_id) if places else ()
+    here = branches.path(conversation_id, question_id) if places else ()
     return {file for file, messages in places.items() if messages.isdisjoint(here)}
 
 
@@ -329,9 +326,7 @@ def prepare(person_id: UUID, wanted: Sequence[FileUse], room: Room, in_question:
     """
     if len({use.id for use in wanted}) != len(wanted) or len(wanted) > MAX_FILES or any(use.use not in DocumentUse for use in wanted):
         raise NoSuchFileError
-    files = (
-        pending_uploads.or_sent(person_id, in_question).select_related("content", "content__document").in_bulk([use.id for use in wanted])
-    )
+    files = uploads.or_sent(person_id, in_question).select_related("content", "content__document").in_bulk([use.id for use in wanted])
     if len(files) != len(wanted):
         raise NoSuchFileError
     found: dict[UUID, PreparedDocument] = {}
@@ -366,9 +361,9 @@ def _tokens(file: StoredFile) -> int:
 
 def _begin(text: str, most: int) -> tuple[str, int]:
     def count(each: str) -> int:
-        return counting.tokens_of([each])[0][0]
+        return uploads.tokens_of([each])[0][0]
 
-    cut = counting.begin_of(text, most, count)
+    cut = uploads.begin_of(text, most, count)
     return cut, count(cut)
 
 
@@ -401,7 +396,7 @@ def _take(files: Sequence[StoredFile], conversation: Conversation) -> None:
     new = [file.pk for file in files if file.conversation_id is None]
     sent_ids = [file.pk for file in files if file.conversation_id is not None]
     owner = conversation.owner_id
-    if pending_uploads.of_person(owner).filter(pk__in=new).update(conversation=conversation) != len(new):
+    if uploads.of_person(owner).filter(pk__in=new).update(conversation=conversation) != len(new):
         raise NoSuchFileError
     if sent_ids and StoredFile.objects.filter(owner=owner, conversation=conversation, pk__in=sent_ids).count() != len(sent_ids):
         raise NoSuchFileError
@@ -453,12 +448,12 @@ def delete(file: StoredFile) -> None:
         raise NoSuchFileError
     with short_transaction():
         # Starting a turn locks the same row, so no turn begins between the check and the deletion.
-        storage.lock_owner(file.owner_id)
+        store_files.lock_owner(file.owner_id)
         for conversation in StoredFile.objects.filter(pk=file.pk, conversation__isnull=False).values_list("conversation", flat=True):
             _forget_in(conversation, file)
         opened_pages.forget_document(file.pk)
         StoredFile.objects.filter(pk=file.pk).delete()
-    storage.delete_files(file.owner_id, StoredFile.objects.none())
+    store_files.delete_files(file.owner_id, StoredFile.objects.none())
 
 
 def _forget_in(conversation: UUID, file: StoredFile) -> None:

@@ -24,10 +24,8 @@ from chatui.models.ratings import Rating
 from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn, TurnPiece, TurnState
-from chatui.store import files as storage
-from chatui.store import uploads as pending_uploads
-from chatui.usage import counting as estimates
-from chatui.usage import settling
+from chatui.store import files, uploads
+from chatui.usage import counting, settling
 
 BATCH_MESSAGES = 100
 """Messages in one transaction. A turn is deleted with its question, and can contain 4 MB of requests."""
@@ -78,7 +76,7 @@ def close(key: UUID, only: Q = _ANY) -> bool:
             return False
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
         for turn in running.select_related("conversation", "question").defer("request"):
-            settling.settle(settling.attribution_of(turn), TurnState.STOPPED, [estimates.charge_of(turn)])
+            settling.settle(settling.attribution_of(turn), TurnState.STOPPED, [counting.charge_of(turn)])
         running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
         delete_rows(TurnPiece.objects.filter(turn__conversation=key))
     return True
@@ -104,7 +102,7 @@ def sweep() -> int:
     abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
     for key in abandoned:
         erase_conversation(key)
-    pending_uploads.sweep()
+    uploads.sweep()
     return len(abandoned)
 
 
@@ -128,7 +126,7 @@ def _lock_running_turns(key: UUID) -> None:
 def _delete_files(key: UUID) -> None:
     """Delete uploaded files, and the contents of all files. While the conversation exists, the next ``sweep`` can repeat this."""
     if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
-        storage.delete_of_conversation(owner, key)
+        files.delete_of_conversation(owner, key)
 
 
 def _erase_newest(key: UUID) -> int:

@@ -18,8 +18,7 @@ from chatui.database.short_transactions import short_transaction
 from chatui.env import environment
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.user import User
-from chatui.store import file_names as media_types
-from chatui.store import file_names as names
+from chatui.store import file_names
 from chatui.store.file_names import Kind
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ class NewFile:
         """
         digest = hashlib.sha256(f"{read_as}\0".encode() if read_as else b"")
         digest.update(data)
-        return cls(names.clean(name), data, digest.hexdigest(), media_types.kind_of(data))
+        return cls(file_names.clean(name), data, digest.hexdigest(), file_names.kind_of(data))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from chatui.store import continuation, search_index, transcripts
 from renderer.errors import OpenChatMLError
 from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Intent, Role, Terminator
-from renderer.ocml import document as ocml
+from renderer.ocml import document
 from renderer.tokens import Token
 
 REMOVED = "[This text was not kept.]"
@@ -133,7 +133,7 @@ def _emptied(message: Message) -> Frame:
         return Frame(BROKEN, REMOVED)
     header = frame.header
     reduced = Header(header.role, header.channel, header.recipient, header.call_id, header.name, Intent.DEBUG)
-    emptied = ocml.writable(Frame(reduced, REMOVED_CALL, frame.terminator))
+    emptied = document.writable(Frame(reduced, REMOVED_CALL, frame.terminator))
     return emptied if emptied.terminator is Terminator.CALL else replace(emptied, body=REMOVED)
 
 

@@ -17,8 +17,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import passages, search_index, transcripts
-from chatui.store import temporary as searching
+from chatui.store import passages, search_index, temporary, transcripts
 
 _FOLDER_CHARS = 60
 
@@ -143,6 +142,6 @@ def _index_again(row: Conversation) -> None:
     entries = SearchEntry.objects.filter(conversation=row)
     has_title = entries.filter(message=None).exists()
     entries.delete()
-    searching.index_all(row)
+    temporary.index_all(row)
     if has_title:
         search_index.put_title(row, transcripts.title_text(row))

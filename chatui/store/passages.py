@@ -21,8 +21,7 @@ from django.urls import reverse
 from chatui.database.short_transactions import short_transaction
 from chatui.documents.chunks import Chunk, chunks
 from chatui.models.files import DocumentPart, DocumentPassage, DocumentUse, FileSource, SentDocument, StoredFile
-from chatui.store import branches as branch_walk
-from chatui.store import search_index as search_words
+from chatui.store import branches, search_index
 from chatui.store.search_index import Query, Term
 
 MAX_WORDS = 12
@@ -98,7 +97,7 @@ def names_in(branch: Branch) -> list[str]:
 def find(branch: Branch, asked: str, name: str, most: int) -> list[Passage]:
     """The passages that match best, best first. ``name``: of one document; empty for all. Empty if nothing matches."""
     named = {content: each for content, each in _named(branch).items() if not name or each.name.casefold() == name.casefold()}
-    query = search_words.query(asked, MAX_WORDS)
+    query = search_index.query(asked, MAX_WORDS)
     if not named or not query.wanted:
         return []
     scores = _scores(named, query.terms)
@@ -152,7 +151,7 @@ def surroundings(content_id: int, number: int) -> Surroundings | None:
 
 
 def _row(content_id: int, number: int, chunk: Chunk) -> DocumentPassage:
-    terms = " ".join(_prefix(content_id) + term for term in search_words.terms(chunk.text, _TERM_BYTES))
+    terms = " ".join(_prefix(content_id) + term for term in search_index.terms(chunk.text, _TERM_BYTES))
     return DocumentPassage(content_id=content_id, number=number, part=chunk.number, start=chunk.start, length=len(chunk.text), terms=terms)
 
 
@@ -170,7 +169,7 @@ def _named(branch: Branch) -> dict[int, _Sent]:
     """The file, and the name under which it was last sent, by content."""
     sent = _sent(branch.conversation_id).order_by("message__position")
     rows = list(sent.values_list("message", "file__content", "file", "file__name"))
-    above = set(branch_walk.path(branch.conversation_id, branch.message_id)) if rows else set()
+    above = set(branches.path(branch.conversation_id, branch.message_id)) if rows else set()
     return {content: _Sent(file, name) for message, content, file, name in rows if message in above}
 
 
@@ -227,7 +226,7 @@ def _with_texts(rows: QuerySet[DocumentPassage]) -> Iterable[tuple[DocumentPassa
 
 def _weight(score: float, text: str, query: Query) -> float:
     """Repeated words increase the score, up to twice."""
-    counted: Counter[str] = Counter(word.folded for word in search_words.words(text))
+    counted: Counter[str] = Counter(word.folded for word in search_index.words(text))
     often = sum(min(counted[wanted.folded], 4) for wanted in query.wanted)
     return score * (1 + often / (4 * len(query.wanted)))
 

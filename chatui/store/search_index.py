@@ -19,7 +19,7 @@ from chatui.database.short_transactions import short_transaction
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
-from chatui.store import branches as tree
+from chatui.store import branches
 from renderer.gate import VisibleText
 
 WORD_CHARS = 64
@@ -224,13 +224,13 @@ class Entry:
 def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
     """Index visible messages, one row each, in the caller's transaction."""
     entries = [found for message, text in messages if (found := entry(message, text))]
-    tree.FOUND_BY.run(entries)
+    branches.FOUND_BY.run(entries)
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:
     """The row of a visible message, not yet stored; None if it has no word."""
     found = _terms(message.conversation, text)
-    return tree.FOUND_BY.new(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
+    return branches.FOUND_BY.new(conversation_id=message.conversation_id, message_id=message.pk, terms=found) if found else None
 
 
 def remove(messages: Iterable[UUID]) -> None:

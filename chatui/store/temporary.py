@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import Case, DateTimeField, F, Q, QuerySet, When
 from django.utils import timezone
 
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.compiled_statements import Parameter
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
@@ -50,7 +50,7 @@ def moments_after_answer(now: datetime) -> dict[str, datetime]:
 
 def is_over() -> Q:
     """Selects conversations to erase: their time has passed, or their process died while erasing them."""
-    now = clock.now()
+    now = connections.now()
     return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lt=now)
 
 
@@ -62,19 +62,19 @@ def ask(row: Conversation) -> None:
 
 def leave(row: Conversation) -> None:
     """Its page was left."""
-    soon = clock.after(LEFT_LASTS)
+    soon = connections.after(LEFT_LASTS)
     _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
 
 
 def leave_all(owner: User) -> None:
     """Their owner has signed out. Pages in their other sessions extend the time again."""
-    soon = clock.after(LEFT_LASTS)
+    soon = connections.after(LEFT_LASTS)
     Conversation.objects.filter(owner=owner, temporary_until__gt=soon, deleted_at=None).update(temporary_until=soon)
 
 
 def end_all() -> None:
     """End them all after a backup was restored: most were erased since. The next sweep of a server erases them."""
-    Conversation.objects.exclude(temporary_until=None).update(temporary_until=clock.now())
+    Conversation.objects.exclude(temporary_until=None).update(temporary_until=connections.now())
 
 
 def stay(row: Conversation) -> None:

@@ -18,9 +18,7 @@ from chatui.models.conversation import ActiveLeaf, Conversation
 from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import branches as branch_walk
-from chatui.store import branches as tree
-from chatui.store import document_headers, search_index
+from chatui.store import branches, document_headers, search_index
 from renderer.errors import Code
 from renderer.frame_kinds import DOCUMENT_NAME, PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role, Transcript
@@ -104,7 +102,7 @@ def append_chain_at(
     for offset, row in enumerate(rows):
         row.message.parent_id, row.message.position = parent_id, place.position + offset
         parent_id = row.message.pk
-    tree.MESSAGES.run([row.message for row in rows])
+    branches.MESSAGES.run([row.message for row in rows])
     search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
     return [row.message for row in rows]
 
@@ -145,7 +143,7 @@ def replace_replies(conversation_id: UUID, name: str, body: str) -> None:
 def row_of(conversation: Conversation, frame: Frame, author: Author, metadata: FrameMetadata) -> Row:
     """The row of a frame, repaired if it could not be written unchanged."""
     is_repaired = (writable := ocml.writable(frame)) is not frame
-    message = tree.MESSAGES.new(
+    message = branches.MESSAGES.new(
         conversation_id=conversation.pk,
         turn_id=metadata.turn_id,
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
@@ -214,7 +212,7 @@ def is_on_branch(conversation: Conversation, leaf: Message | None, message: Mess
 
 def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
     """The keys from ``leaf`` up to the root."""
-    return branch_walk.path(conversation.pk, leaf.pk) if leaf else []
+    return branches.path(conversation.pk, leaf.pk) if leaf else []
 
 
 def active_leaf(conversation: Conversation, person: User) -> Message | None:
@@ -230,19 +228,19 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     """Make the branch that ends in ``leaf`` this person's open one."""
-    tree.OPEN_LEAVES.run([tree.OPEN_LEAVES.new(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
+    branches.OPEN_LEAVES.run([branches.OPEN_LEAVES.new(conversation_id=conversation.pk, person_id=person.pk, message_id=leaf.pk)])
 
 
 def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
     """Move this person's open branch to ``leaf``, if that branch ends in ``end`` or in the replaced message. A branch that
     they have switched to stays open."""
     if ends := [each for each in (end, instead_of) if each]:
-        tree.MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
+        branches.MOVED_LEAF.run(conversation=leaf.conversation_id, person=person_id, end=ends[0], other=ends[-1], leaf=leaf.pk)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
     """The end of the branch through ``message``: at each fork, the child that was stored last."""
-    return Message.objects.defer("text", "raw").get(pk=branch_walk.newest_leaf(message.pk), conversation=conversation)
+    return Message.objects.defer("text", "raw").get(pk=branches.newest_leaf(message.pk), conversation=conversation)
 
 
 def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
@@ -260,13 +258,13 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 def question_versions(conversation: Conversation, base_id: UUID | None) -> tuple[UUID, ...]:
     """The keys of the visible questions below a message, or below its documents, in the order in which they were stored."""
     under = {} if base_id is None else {"base": base_id}
-    found = (tree.VERSIONS if under else tree.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
+    found = (branches.VERSIONS if under else branches.FIRST_VERSIONS).tuples(conversation=conversation.pk, **under)
     return tuple(key for (key,) in found)
 
 
 def written_by(turn: Turn) -> list[Message]:
     """The messages that a turn wrote, in the order in which they were stored, without their text; each with the turn."""
-    found = tree.WRITTEN.models(turn=turn.pk)
+    found = branches.WRITTEN.models(turn=turn.pk)
     for message in found:
         message.turn = turn
     return found
@@ -281,12 +279,12 @@ def answers(questions: Iterable[UUID]) -> list[Message]:
 
 def question_at() -> RawSQL:
     """An expression for a query of one message: the key of the last question at or above it; NULL if there is none."""
-    return branch_walk.nearest_question("chatui_message.id")
+    return branches.nearest_question("chatui_message.id")
 
 
 def question_before() -> RawSQL:
     """An expression for a query of one message: the key of the last question above it; NULL if there is none."""
-    return branch_walk.nearest_question("chatui_message.parent_id")
+    return branches.nearest_question("chatui_message.parent_id")
 
 
 def open_leaf(person_id: UUID | Parameter) -> Subquery:
@@ -297,7 +295,7 @@ def open_leaf(person_id: UUID | Parameter) -> Subquery:
 def last_question(person_id: UUID | Parameter) -> RawSQL:
     """An expression for a query of conversations: the key of the last question on this person's open branch."""
     leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
-    return branch_walk.nearest_question(leaf, person_id)
+    return branches.nearest_question(leaf, person_id)
 
 
 def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from chatui.model_servers import connected
 from chatui.models.files import FileSource, StoredFile
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from renderer.harmony.vocabulary import VocabularyError
 
 KEPT = timedelta(hours=24)
@@ -65,7 +65,7 @@ def forget(person_id: UUID) -> bool:
 def _delete(person_id: UUID, files: QuerySet[StoredFile]) -> bool:
     if not files.exists():
         return False
-    storage.delete_files(person_id, files)
+    store_files.delete_files(person_id, files)
     return True
 
 
@@ -75,7 +75,7 @@ def sweep() -> int:
     found = list(old.values_list("pk", "owner"))
     for key, owner in found:
         # Files that were sent meanwhile are no longer included.
-        storage.delete_files(owner, old.filter(pk=key))
+        store_files.delete_files(owner, old.filter(pk=key))
     return len(found)
 
 

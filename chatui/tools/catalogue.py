@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field
 
 from chatui.env import environment
-from chatui.tools import document_search as documents
+from chatui.tools import document_search
 from chatui.tools import tool as arguments
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.python.tool import PYTHON
@@ -63,9 +63,9 @@ def tools() -> dict[str, Tool]:
 def _of_servers() -> dict[str, Tool]:
     if environment().tools_file is None:
         return {}
-    from chatui.tools import server_registry as registry  # takes 1 MB, and most installations have no such file
+    from chatui.tools import server_registry  # takes 1 MB, and most installations have no such file
 
-    return registry.tools()
+    return server_registry.tools()
 
 
 @cache
@@ -129,9 +129,9 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
         return dict(of_demo())
     known = tools()
     if environment().tools_file is not None:
-        from chatui.tools import server_registry as registry  # as in ``catalogue``
+        from chatui.tools import server_registry  # as in ``catalogue``
 
-        registry.refresh_if_due()
+        server_registry.refresh_if_due()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     return {name: _with_facts(known[name]) for name in named[:MAX_OFFERED] if known[name].is_usable}
@@ -147,7 +147,7 @@ def needs_approval(tool: Tool) -> bool:
     """Whether each call waits for the person's approval: always, unless the operator has exempted the tool, or it is the search in the
     person's own documents.
     """
-    if (tool.source, tool.name) == (documents.FIND.source, documents.FIND.name):
+    if (tool.source, tool.name) == (document_search.FIND.source, document_search.FIND.name):
         return False
     if tool.is_for_demo:
         return tool.reads_private_data or tool.sends_outside

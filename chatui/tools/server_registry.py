@@ -27,7 +27,7 @@ from chatui.tools import tool as arguments
 from chatui.tools.execution import tools_loop
 from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi import OpenApiServer
-from chatui.tools.remote import definition as reading
+from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec, ServerSpec
 from chatui.tools.remote.exchange import Breaker
 from chatui.tools.remote.offers import Listing, Offer, Server, ServerError
@@ -216,7 +216,7 @@ class _ToolServers:
     """The servers of one file, and the tools created from the confirmations. They are created again when the confirmations change."""
 
     def __init__(self, path: Path) -> None:
-        file = reading.read_file(path)
+        file = definition.read_file(path)
         for problem in file.problems:
             log.error("CHATUI_TOOLS_FILE: %s", problem)
         self._servers = {spec.name: ServerConnection(spec, server_of(spec)) for spec in file.servers}

@@ -10,8 +10,8 @@ from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
-from chatui.tools import server_registry as registry
-from chatui.tools.remote import definition as reading
+from chatui.tools import server_registry
+from chatui.tools.remote import definition
 from chatui.tools.remote.definition import McpSpec, OpenApiSpec
 from chatui.tools.remote.offers import Listing, Offer, ServerError
 from chatui.tools.server_registry import LIST_SECONDS, Confirmations, ServerConnection
@@ -56,7 +56,7 @@ class Reviewed:
 
 async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
     """The reviews of all tools. Queries every server of the file, in parallel."""
-    file = reading.read_file(path)
+    file = definition.read_file(path)
     listings = await asyncio.gather(*map(_listed, file.servers))
     tools: list[Review] = []
     problems = list(file.problems)
@@ -73,7 +73,7 @@ async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
 
 
 async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
-    server = registry.server_of(spec)
+    server = server_registry.server_of(spec)
     try:
         async with asyncio.timeout(LIST_SECONDS):
             return await server.listed()
@@ -92,7 +92,7 @@ def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Con
         found = confirmations.of(offer)
         before = found.offer if found else None
         try:
-            registry.tool_of(offer, ServerConnection(spec, registry.server_of(spec)))
+            server_registry.tool_of(offer, ServerConnection(spec, server_registry.server_of(spec)))
         except ToolUnusableError as error:
             yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
             continue

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from chatui import json_schemas as checking
+from chatui import json_schemas
 from chatui.json_schemas import SchemaUnusableError
 from chatui.tools.file_access import TurnDocuments, TurnFiles
 from renderer.harmony.prompt import FunctionTool
@@ -133,7 +133,7 @@ def fault(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None
         ToolUnusableError: the schema is invalid or too complex.
     """
     try:
-        return checking.fault(schema, dict(arguments))
+        return json_schemas.fault(schema, dict(arguments))
     except SchemaUnusableError as error:
         raise ToolUnusableError(str(error)) from None
 

@@ -18,8 +18,7 @@ from asgiref.sync import async_to_sync
 from chatui.audit_log.record import Visitor
 from chatui.database.connections import release_request_connection
 from chatui.database.short_transactions import short_transaction
-from chatui.documents import kinds
-from chatui.documents import reading as reading_for_file_intake
+from chatui.documents import kinds, reading
 from chatui.documents.reading import Reading, State
 from chatui.env import environment
 from chatui.models.conversation import Conversation
@@ -27,19 +26,13 @@ from chatui.models.files import DocumentText, FileSource, StoredFile
 from chatui.models.user import User
 from chatui.permissions import files
 from chatui.permissions.access import NotFoundError
-from chatui.store import documents as attached
-from chatui.store import documents as texts
-from chatui.store import file_names as names
-from chatui.store import files as reading
-from chatui.store import files as storage
-from chatui.store import passages, transcripts
-from chatui.store import uploads as counting
-from chatui.store import uploads as pending_uploads
+from chatui.store import documents, file_names, passages, transcripts, uploads
+from chatui.store import files as store_files
 from chatui.store.documents import AnsweringError as AnsweringError
 from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination as FileDestination
 from chatui.store.files import FileRefusedError, NewFile
-from chatui.tools.python import tool as python_tool
+from chatui.tools.python import tool
 from renderer.gate import VisibleText
 
 DOWNLOAD_ACTION = "file download"
@@ -72,12 +65,12 @@ def hidden(visitor: Visitor, conversation_id: UUID, file_id: UUID) -> Download:
 
 def _download(file: StoredFile) -> Download:
     content = file.content
-    return Download(file.name, content.size, content.media_type if content.width else "", reading.pieces(file))
+    return Download(file.name, content.size, content.media_type if content.width else "", store_files.pieces(file))
 
 
 def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
     """The path below ``folder`` and the bytes of each file of a conversation, one at a time; for each name, the newest file."""
-    for file, data in reading.with_data(reading.of_conversation(row.pk)):
+    for file, data in store_files.with_data(store_files.of_conversation(row.pk)):
         yield f"{folder}/{file.name}", data
 
 
@@ -141,15 +134,15 @@ def attach_again(person: User, file_id: UUID, brought_in: UUID | None) -> Stored
         NotFoundError: ``search`` would not return it.
     """
     with short_transaction():
-        storage.lock_owner(person.pk)
+        store_files.lock_owner(person.pk)
         known = files.own_documents(person).filter(content__document__state=State.READ, pk=file_id).select_related("content").first()
         if known is None:
             raise NotFoundError
-        same = pending_uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
+        same = uploads.rows_at(person.pk, brought_in).filter(content=known.content, name=known.name).first()
         file = same or StoredFile.objects.create(
             owner=person, content=known.content, name=known.name, source=FileSource.PERSON, brought_in=brought_in
         )
-    pending_uploads.trim(person.pk)
+    uploads.trim(person.pk)
     return file
 
 
@@ -231,13 +224,13 @@ def accept(place: FileDestination, name: str, load: Callable[[], bytes]) -> Stor
 
 
 def _stored(place: FileDestination, name: str, data: bytes) -> StoredFile:
-    detected = kinds.detect(names.clean(name), data)
+    detected = kinds.detect(file_names.clean(name), data)
     if detected.reason:
         raise UploadRefusedError(detected.reason)
     _scan(data)
     new = NewFile.of(name, data, "" if detected.kind == "text" else detected.kind)
-    file = _with_room(place.owner_id, lambda: storage.save(place, new))
-    pending_uploads.trim(place.owner_id)
+    file = _with_room(place.owner_id, lambda: store_files.save(place, new))
+    uploads.trim(place.owner_id)
     try:
         _read(file, data)
     except BaseException:
@@ -256,14 +249,14 @@ def _with_room(person_id: UUID, step: Callable[[], T]) -> T:
             with short_transaction():
                 return step()
         except FileRefusedError as error:
-            if is_last or not pending_uploads.forget(person_id):
+            if is_last or not uploads.forget(person_id):
                 raise UploadRefusedError(error.why) from None
     raise AssertionError
 
 
 def remove(file: StoredFile) -> None:
     """Delete a file that waits to be sent. A file that was sent meanwhile is not deleted."""
-    storage.delete_files(file.owner_id, pending_uploads.of_person(file.owner_id).filter(pk=file.pk))
+    store_files.delete_files(file.owner_id, uploads.of_person(file.owner_id).filter(pk=file.pk))
 
 
 def _scan(data: bytes) -> None:
@@ -278,18 +271,18 @@ def _read(file: StoredFile, data: bytes) -> None:
     if known is not None and known.state == State.READ:
         return
     release_request_connection()
-    found = async_to_sync(reading_for_file_intake.read)(file.name, data)
+    found = async_to_sync(reading.read)(file.name, data)
     if found.state is not State.READ:
         raise UploadRefusedError(found.reason, found)
-    tokens, is_counted = counting.tokens_of([part.text for part in found.parts])
+    tokens, is_counted = uploads.tokens_of([part.text for part in found.parts])
     read = ExtractedText(found, tokens, is_counted)
 
     def keep() -> DocumentText:
-        storage.lock_owner(file.owner_id)
+        store_files.lock_owner(file.owner_id)
         if not StoredFile.objects.filter(pk=file.pk).exists():
             raise UploadRefusedError("gone")
-        storage.check_room(file.owner_id, read.bytes)
-        return texts.save(file.content, read)
+        store_files.check_room(file.owner_id, read.bytes)
+        return documents.save(file.content, read)
 
     _with_room(file.owner_id, keep)
 
@@ -300,7 +293,7 @@ def text_of(user: User | None, file_id: UUID) -> VisibleText:
     Raises:
         NotFoundError: as ``files.own_file``, and if there is no text.
     """
-    parts = texts.parts_of(files.own_file(user, file_id))
+    parts = documents.parts_of(files.own_file(user, file_id))
     if not parts:
         raise NotFoundError
     return transcripts.own_words("\n\n".join(f"[{part.label}]\n{part.text}" if part.label else part.text for part in parts))
@@ -345,6 +338,6 @@ def delete(person: User, file_id: UUID) -> None:
     if file.source != FileSource.PERSON:
         raise NotFoundError
     conversation_id = file.conversation_id
-    attached.delete(file)
+    documents.delete(file)
     if conversation_id is not None:
-        python_tool.forget_files_from_thread(conversation_id, [file.name])
+        tool.forget_files_from_thread(conversation_id, [file.name])

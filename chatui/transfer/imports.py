@@ -24,7 +24,6 @@ from chatui.models.message import Author
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, document_headers, erasure, transcripts
-from chatui.store import bulk_append as unfinished_imports
 from chatui.store.bulk_append import ImportLostError, Placed
 from chatui.store.transcripts import FrameMetadata
 from chatui.transfer import upload
@@ -48,7 +47,7 @@ def check_no_other_import(person: User) -> None:
         ImportRefusedError: another import of this person is running.
     """
     erasure.sweep()
-    if unfinished_imports.is_in_progress(person):
+    if bulk_append.is_in_progress(person):
         refuse(ProductCode.RATE, _("another of your imports is still running"))
 
 
@@ -69,13 +68,13 @@ def store_frames(conversation: Conversation, frames: Sequence[Placed], leaf: int
         ImportedMeanwhileError: another upload imported the same conversation first; this one is erased.
     """
     try:
-        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
-        unfinished_imports.complete(conversation, keys[leaf])
+        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: bulk_append.renew(conversation))
+        bulk_append.complete(conversation, keys[leaf])
     except ImportLostError:
         refuse(ProductCode.NOT_FOUND, _("the import was removed while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease expires, and the next sweep erases it
-            unfinished_imports.abandon(conversation)
+            bulk_append.abandon(conversation)
         raise
 
 
@@ -108,7 +107,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     if first is None:
         refuse(ProductCode.EMPTY, _("the transcript contains no message that you may see"))
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
-    unfinished_imports.begin(conversation)
+    bulk_append.begin(conversation)
     chain = [
         Placed(item.frame, number - 1 if number else None, FrameMetadata(is_complete=item.complete, error_code=item.error or ""))
         for number, item in enumerate(frames)
@@ -260,12 +259,12 @@ def _store(person: User, key: str, exported: ExportedConversation, result: Impor
         imported_from=exported.source,
         import_key=key,
     )
-    unfinished_imports.begin(conversation)
+    bulk_append.begin(conversation)
     conversation.active_at = exported.active_at or exported.created_at or timezone.now()
     conversation.created_at = min(exported.created_at or conversation.active_at, conversation.active_at)
     try:
         store_frames(conversation, placed, tree.leaf)
-    except unfinished_imports.ImportedMeanwhileError:
+    except bulk_append.ImportedMeanwhileError:
         return Kind.CONVERSATION_EXISTS
     limit.count(len(placed))
     result.conversations.append(conversation)

@@ -28,7 +28,7 @@ from renderer.errors import OpenChatMLError
 from renderer.frame_kinds import PRODUCT_NAMES, is_document
 from renderer.frames import Role, Transcript
 from renderer.gate import Audience
-from renderer.harmony import prompt as training
+from renderer.harmony import prompt
 from renderer.harmony.prompt import NoExampleError, SystemMessage
 from renderer.ocml import document
 
@@ -170,7 +170,7 @@ def _conversation(answer: Message, options: ExportOptions) -> str | None:
     if turn is None or not answer.is_complete:
         return None
     try:
-        return training.example(found.frames, SystemMessage(date=turn.started_at.date().isoformat(), effort=turn.effort))
+        return prompt.example(found.frames, SystemMessage(date=turn.started_at.date().isoformat(), effort=turn.effort))
     except (NoExampleError, OpenChatMLError):
         return None
 

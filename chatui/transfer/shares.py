@@ -18,16 +18,13 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
-from chatui.permissions import access
-from chatui.permissions import access as temporary
-from chatui.permissions import shares as sharing
-from chatui.store import documents as attached
+from chatui.permissions import access, shares
+from chatui.store import documents as store_documents
 from chatui.store import opened_pages, transcripts
 from renderer.frame_kinds import PRODUCT_NAMES, is_document, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
-from renderer.markup import html as questions
 from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
 
@@ -116,7 +113,7 @@ def preview(person: User, conversation_id: object) -> Preview:
     # The snapshot ends at the last visible message: web pages opened after it are not shared.
     snapshot = branch[: branch.index(messages[-1]) + 1]
     shared = SharedConversation(transcripts.title_text(row), "", timezone.now(), _shared_messages(messages, snapshot), *_origin(row))
-    documents_by_question = attached.of_questions([message for message in messages if message.role == Role.USER])
+    documents_by_question = store_documents.of_questions([message for message in messages if message.role == Role.USER])
     names = tuple(document.file.name for documents in documents_by_question.values() for document in documents if document.file)
     return Preview(shared, str(messages[-1].pk), names)
 
@@ -162,7 +159,7 @@ def read(token: str) -> SharedConversation:
     Raises:
         access.NotFoundError: the link does not exist, has expired, was revoked, or may not be read now.
     """
-    link = sharing.share_link(token)
+    link = shares.share_link(token)
     branch = transcripts.branch(link.conversation, link.leaf, for_page=not link.has_documents)
     title = transcripts.own_words(link.title)
     messages = _visible_messages(branch, with_documents=link.has_documents)
@@ -176,7 +173,7 @@ def _origin(row: Conversation) -> tuple[bool, str]:
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:
     """The person's active links, newest first, of one conversation or of all."""
-    found = sharing.own_share_links(person)
+    found = shares.own_share_links(person)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(person, conversation_id))
     return [_as_link(link) for link in found]
@@ -186,7 +183,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
     """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns the number of links."""
     if visitor.user is None:
         raise access.NotFoundError
-    found = sharing.own_share_links(visitor.user)
+    found = shares.own_share_links(visitor.user)
     if link_id is not None:
         found = found.filter(pk=link_id)
     if conversation_id is not None:
@@ -202,8 +199,8 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
 
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
-    row = temporary.own_permanent(person, conversation_id)
-    if not sharing.may_share(person):
+    row = access.own_permanent(person, conversation_id)
+    if not shares.may_share(person):
         raise access.NotFoundError
     return row
 
@@ -228,7 +225,7 @@ def _shared_messages(messages: Sequence[Message], branch: Sequence[Message]) -> 
     """The messages as readers see them. ``branch`` includes hidden messages, such as the tool calls of an unfinished answer."""
     turns = {message.turn_id for message in branch if message.turn_id}
     pages = opened_pages.of_turns(turns, (message.text for message in messages))
-    names = attached.names_of([message.pk for message in messages if _is_document(message)])
+    names = store_documents.names_of([message.pk for message in messages if _is_document(message)])
     documents = {key: SharedMessage("document", (), is_complete=True, name=name) for key, name in names.items()}
     shown = [message for message in messages if message.pk in documents or not _is_document(message)]
     return tuple(_document(message, documents[message.pk]) if message.pk in documents else _message(message, pages) for message in shown)
@@ -243,7 +240,7 @@ def _message(message: Message, pages: Pages) -> SharedMessage:
     frame = transcripts.frame_of(message)
     text = show(frame, Audience.END_USER)
     if message.role == Role.USER:
-        return SharedMessage("question", (html.question(text),), is_complete=True, is_long=questions.is_long(text))
+        return SharedMessage("question", (html.question(text),), is_complete=True, is_long=html.is_long(text))
     kind = "preamble" if is_preamble(frame.header) else "final"
     return SharedMessage(
         kind, html.render_blocks(html.as_markdown(frame.header, text), is_cut=not message.is_complete, pages=pages), message.is_complete

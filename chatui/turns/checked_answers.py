@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from chatui import json_schemas as answer_format
-from chatui import prompts
+from chatui import json_schemas, prompts
 from chatui.backends.base import SampleRequest
 from chatui.json_schemas import AnswerFormat
 from chatui.models.turn import TurnState
@@ -28,7 +27,7 @@ def format_of(started: Started) -> AnswerFormat | None:
     """The required format for the answers of a turn: the one that its program asked for, or the one set for the conversation."""
     if started.program is not None:
         return started.program.answer_format
-    return answer_format.from_stored(started.turn.conversation.answer_format)
+    return json_schemas.from_stored(started.turn.conversation.answer_format)
 
 
 class CheckedAnswers:

@@ -15,8 +15,7 @@ from chatui.models.message import Message
 from chatui.models.turn import TurnState
 from chatui.observability import measures, spans
 from chatui.observability.error_reports import log_without_content
-from chatui.turns import ledger
-from chatui.turns import statements as ending
+from chatui.turns import ledger, statements
 from chatui.turns.calls.requested import HandingBack
 from chatui.turns.frame_recorder import FrameRecorder, LastFrames
 from chatui.turns.ledger import Account, Job, LeaseLostError, Outcome
@@ -95,7 +94,7 @@ class End:
     @property
     def _is_stored(self) -> bool:
         """Whether the turn has exactly this end. Then this process has ended it: any other would have stored a different end."""
-        return ending.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at)
+        return statements.has_ended(self.job.turn_id, self.outcome.state, self.account.ended_at)
 
     def _store_frames(self, last: LastFrames) -> Sequence[Message]:
         if self.job.asked.reserved_tokens is not None:

@@ -19,8 +19,7 @@ from chatui.database.writer import writer
 from chatui.models.keys import new_key
 from chatui.models.message import Message
 from chatui.observability.error_reports import log_without_content
-from chatui.store import hidden_text as withdrawal
-from chatui.store import transcripts
+from chatui.store import hidden_text, transcripts
 from chatui.store.turn_pieces import Pieces
 from chatui.tools.replies import CallIds
 from chatui.turns import ledger
@@ -214,7 +213,7 @@ class FrameRecorder:
             # Otherwise a process that dies within the next second would leave the withdrawn text where people may see it.
             leases.renew_now()
             if self._before_cut.is_open and (cut := self._job.cut_message_id):
-                writer.post(withdrawal.hide_cut, cut, order=self._job.turn_id).add_done_callback(self._on_hidden)
+                writer.post(hidden_text.hide_cut, cut, order=self._job.turn_id).add_done_callback(self._on_hidden)
 
     def _record(self, finished: Finished) -> None:
         if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:

@@ -17,8 +17,7 @@ from uuid import UUID
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 
-from chatui.database import connections as clock
-from chatui.database import pools
+from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, ends_one_statement, is_transient, outages
 from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.store.turn_pieces import Pieces
@@ -147,7 +146,7 @@ def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
 
 def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
     # The update comes first: its row locks keep others from ending one of these turns before its pieces are written.
-    turns.update(lease_until=clock.after(LEASE))
+    turns.update(lease_until=connections.after(LEASE))
     ours = _states(turns)
     TurnPiece.objects.bulk_create([row for row in rows if row.turn_id in ours], ignore_conflicts=True, batch_size=200)
     return Renewed(ours, set(ours))

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from chatui.backends.base import ContextUse
 from chatui.backends.context_window import SEEN_CHARS
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.compiled_statements import CompiledDelete, Parameter
 from chatui.instructions import instructions_for
 from chatui.models.conversation import Conversation, Folder
@@ -30,13 +30,9 @@ from chatui.models.turn import Turn, TurnPiece, TurnState
 from chatui.models.usage import UsageKind
 from chatui.models.user import User
 from chatui.prompts import format_preferences, format_program_instructions
-from chatui.store import branches as branch_walk
-from chatui.store import continuation, document_headers, hidden_text, requests, transcripts
-from chatui.store import documents as attached
-from chatui.store import hidden_text as withdrawal
+from chatui.store import branches, continuation, document_headers, documents, hidden_text, requests, transcripts
 from chatui.store.branches import PromptMessage
-from chatui.turns import statements as asking
-from chatui.turns import statements as ending
+from chatui.turns import statements
 from chatui.turns.asks import ProgramAsk
 from chatui.usage import settling
 from chatui.usage.counting import Attribution, Charge, Spent
@@ -188,7 +184,7 @@ def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     cut = continuation.cut_answer(turn)
     place_id = (cut.parent_id if cut else (program and program.continue_after) or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
-    left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
+    left_out = branches.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     known = {turn.question_id: transcripts.frame_of(turn.question)}
@@ -226,7 +222,7 @@ def _imported(messages: Sequence[PromptMessage]) -> frozenset[str]:
 
 def _counted(messages: Sequence[PromptMessage]) -> dict[Frame, int]:
     keys = {message.key: message for message in messages if message.role == Role.USER and message.name == DOCUMENT_NAME}
-    return {document.parse_frame(keys[key].text): tokens for key, tokens in attached.tokens_of(keys).items()}
+    return {document.parse_frame(keys[key].text): tokens for key, tokens in documents.tokens_of(keys).items()}
 
 
 def _thought_before(cut: Message, answer: Sequence[PromptMessage]) -> int | None:
@@ -245,7 +241,7 @@ def _branch(turn: Turn, place_id: UUID) -> list[PromptMessage]:
     question = turn.question
     if place_id == question.pk and question.parent_id is None:
         return [PromptMessage(question.pk, None, question.role, question.name, question.is_visible, question.text, question.author)]
-    return branch_walk.prompt_messages(place_id, SEEN_CHARS)
+    return branches.prompt_messages(place_id, SEEN_CHARS)
 
 
 _NO_ANSWER_YET = Frame(ANSWER, "")
@@ -283,7 +279,7 @@ def _store(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Fini
         for key, each in written
     ]
     messages = transcripts.append_chain_at(_conversation(job), transcripts.TreePosition(parent_id, position), frames)
-    is_withdrawn = withdrawal.hide_cut_of((each.frame for _, each in written), job.cut_message_id, job.cut_answer)
+    is_withdrawn = hidden_text.hide_cut_of((each.frame for _, each in written), job.cut_message_id, job.cut_answer)
     instead_of = job.cut_message_id if is_withdrawn or continuation.is_answer(messages[-1]) else None
     transcripts.follow(job.asked_by_id, messages[-1], parent_id, instead_of=instead_of)
     return messages
@@ -293,7 +289,7 @@ def give_up_lease(job: Job, pieces: Sequence[TurnPiece]) -> None:
     """Give up the lease at once, and store the text of the open frames: this process is ending, and the next sweep closes the turn."""
     # In one transaction: the writer's thread may be about to end the turn, and no piece may be stored after that.
     with transaction.atomic():
-        if _own_turn(job).update(lease_until=clock.now()):
+        if _own_turn(job).update(lease_until=connections.now()):
             TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
@@ -315,7 +311,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
         "thought_seconds": account.thought_seconds,
         "request": requests.pack(*account.request) if account.request and keeps else None,
     }
-    if ended := ending.end(job.turn_id, job.lease_owner, columns):
+    if ended := statements.end(job.turn_id, job.lease_owner, columns):
         # Before the conversation: a new question also locks the person's usage count first, and opposite orders would deadlock.
         answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
         settling.settle(job.asked, outcome.state, [answer])
@@ -324,7 +320,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: Callable
             changed["model"] = shown["model"]
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
-        ending.answered(job.conversation_id, now, changed)
+        statements.answered(job.conversation_id, now, changed)
         hidden_text.forget_reasoning(job.turn_id)
     if ended and has_pieces():
         _PIECES.run(turn=job.turn_id)
@@ -365,7 +361,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
 def _own_turn(job: Job) -> QuerySet[Turn]:
     """The turn, if it is still ours. This includes turns in a conversation that was just deleted: what was shown before is still stored,
     because the deletion can be undone. Erasing a conversation for good ends its turn first."""
-    return ending.mine(job.turn_id, job.lease_owner)
+    return statements.mine(job.turn_id, job.lease_owner)
 
 
 def is_ours(job: Job) -> bool:
@@ -375,7 +371,7 @@ def is_ours(job: Job) -> bool:
 
 def _next_position(job: Job, key: UUID) -> int | None:
     """Lock the turn, and find the position for the message ``key``. None if that message is already stored."""
-    found = ending.place_of(job.turn_id, job.lease_owner, key)
+    found = statements.place_of(job.turn_id, job.lease_owner, key)
     if found is None:
         raise LeaseLostError
     last, is_kept = found
@@ -392,4 +388,4 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 def _conversation(job: Job) -> Conversation:
     """The conversation, with the fields that its messages need. Its owner is the person who asked: nobody else can ask in it."""
-    return asking.CONVERSATIONS.new(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)
+    return statements.CONVERSATIONS.new(id=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

@@ -27,10 +27,10 @@ from chatui.json_schemas import AnswerFormat
 from chatui.model_servers import connected
 from chatui.models.turn import Turn, TurnState
 from chatui.observability.error_reports import log_without_content
-from chatui.permissions import shares as summaries
+from chatui.permissions import shares
 from chatui.permissions.tools import server_tools_combine_with, tools_in
 from chatui.store import opened_pages
-from chatui.tools import catalogue as available
+from chatui.tools import catalogue
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.asks import ProgramAsk
@@ -54,7 +54,7 @@ def spec_for(turn: Turn) -> BackendSpec:
         BackendError: see ``connected.spec_of``.
     """
     spec = connected.spec_of(turn.choice)
-    if spec.summaries == "none" or summaries.are_enabled_for(turn.asked_by):
+    if spec.summaries == "none" or shares.are_enabled_for(turn.asked_by):
         return spec
     return spec.model_copy(update={"summaries": "none", "summarizer": "", "summary_review": None})
 
@@ -188,7 +188,7 @@ def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, T
     """
     turn = started.turn
     found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered
-    allowed = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not available.needs_approval(tool)}
+    allowed = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not catalogue.needs_approval(tool)}
     if program.offer.functions and environment().tool_combinations != "any":
         allowed = {name: tool for name, tool in allowed.items() if not (tool.reads_private_data or tool.sends_outside)}
     return {name: tool for name, tool in allowed.items() if name not in program.offer.names}
@@ -258,7 +258,7 @@ def _tools(started: Started, job: Job, spec: BackendSpec) -> TurnTools:
     """The tools that the model may call in this turn: none if it continues a cut answer."""
     if program := started.program:
         return tools_of(started, program, is_demo=spec.is_demo)
-    if job.cut_answer is not None or not (_has_documents(job) or available.has_any(is_demo=spec.is_demo)):
+    if job.cut_answer is not None or not (_has_documents(job) or catalogue.has_any(is_demo=spec.is_demo)):
         return TurnTools()
     turn = started.turn
     return TurnTools(tools_in(turn.asked_by, turn.conversation, is_demo=spec.is_demo).offered)

@@ -16,12 +16,11 @@ from chatui.models.message import Author, Message
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.permissions import programs as own_answers
+from chatui.permissions import programs
 from chatui.prompts import notes_message, notes_of
 from chatui.store import transcripts
 from chatui.turns import sealed as tokens
-from chatui.turns import start
-from chatui.turns import statements as asking
+from chatui.turns import start, statements
 from chatui.turns.asks import FUNCTIONS, EarlierCall, EarlierMessage, EarlierReply, ProgramAsk
 from chatui.turns.calls.requested import unanswered
 from chatui.turns.sealed import Purpose
@@ -152,7 +151,7 @@ def reseal_notes(person: User, answer_id: UUID, only_key: UUID | None) -> list[s
     Raises:
         NotFoundError: the person has no such answer.
     """
-    turn = own_answers.answer_of(person, answer_id, only_key).turn
+    turn = programs.answer_of(person, answer_id, only_key).turn
     before = transcripts.branch(turn.conversation, turn.continued_message or turn.question)
     frames = [transcripts.frame_of(message) for message in (*before, *transcripts.of_turn(turn))]
     notes = [notes_of(frame.body) for frame in frames if frame.header == NOTES]
@@ -177,7 +176,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         UnknownCallError: there is a reply without a call, or no question at all.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
-    if asking.was_asked(person, asked.id):
+    if statements.was_asked(person, asked.id):
         twin = Turn.objects.select_related(*_WITH).get(asked_by=person, client_id=asked.id)
         place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
         return replace(start.started_again(twin), program=replace(asked, continue_after=place.pk if place else None))
@@ -185,7 +184,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     conversation = _conversation(person, asked, previous)
     earlier = _earlier_frames(asked, previous, instructions_for(person.group_names) if previous is None else "")
     leaf = (store_first if previous is None else store)(conversation, person, earlier.before)
-    key = asking.existing_key(asked.key_id)
+    key = statements.existing_key(asked.key_id)
     ask = _ask(asked, conversation, leaf, previous if not earlier.before else None)
     tokens = sum(weight(frame.body) for frame, _ in (*earlier.before, *earlier.after))
     created = NewConversation(conversation, is_empty=not earlier.before) if previous is None else None
@@ -199,7 +198,7 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
         orders=asked.standing_instructions,
         given=dict(asked.settings_as_sent),
     )
-    asking.PROGRAM_ANSWERS.run([answer])
+    statements.PROGRAM_ANSWERS.run([answer])
     if previous is not None:
         # Starting a turn took it out of the archive. Put it back where it was: a program's use must not move a person's conversation.
         Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
@@ -228,7 +227,7 @@ def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | 
         return asked, None
     if not asked.is_kept:
         raise NotStoredError
-    previous = own_answers.answer_of(person, asked.previous, asked.only_key)
+    previous = programs.answer_of(person, asked.previous, asked.only_key)
     if previous.turn.state == TurnState.RUNNING:
         raise StillRunningError
     return replace(asked, standing_instructions="\n\n".join(filter(None, (previous.orders, asked.standing_instructions)))), previous.turn
@@ -240,7 +239,7 @@ def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Con
         questions = (each.text for each in asked.before if isinstance(each, EarlierMessage) and each.is_person)
         title = first_title(transcripts.storable(next(questions, asked.question or "")))
         row = Conversation(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
-        asking.CONVERSATIONS.run([row])
+        statements.CONVERSATIONS.run([row])
         return row
     transcripts.activate(previous.conversation, person, _last_of(previous))
     return previous.conversation

@@ -24,7 +24,7 @@ from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
 from renderer.events import RawEvent
 from renderer.gate import Audience, VisibleText
@@ -72,7 +72,7 @@ class Publisher:
         self._program = program
         self._turn_id = turn_id
         self._from = {"type": "turn.events", "turn": str(turn_id), "process": PROCESS}
-        self._group = {audience: groups.audience(conversation_id, audience) for audience in _FOLLOWED}
+        self._group = {audience: wire_bus.audience(conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, first, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._compactor = wire.Compactor()

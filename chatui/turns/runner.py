@@ -21,18 +21,16 @@ from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
-from chatui.display import conversation_list as list_events
-from chatui.display import fragments
+from chatui.display import conversation_list, fragments
 from chatui.display.conversation import EndedTurn, sources_of
 from chatui.model_servers import connected
 from chatui.models.turn import Turn, TurnState
 from chatui.observability.error_reports import log_without_content
 from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
-from chatui.turns import ending as last_write
-from chatui.turns import ledger, titles
-from chatui.turns import opening as server_tools
-from chatui.turns import slots as queued
+from chatui.turns import ending, ledger, titles
+from chatui.turns import opening as turns_opening
+from chatui.turns import slots as turns_slots
 from chatui.turns.answer_now import AnswerNow
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.checked_answers import CheckedAnswers, format_of
@@ -46,7 +44,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import Message, bus
 from renderer.errors import Code
 from renderer.frame_kinds import is_answer
@@ -82,7 +80,7 @@ class Runner:
         self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
-        self.wait = queued.Wait(started.turn, is_for_person=started.program is None)
+        self.wait = turns_slots.Wait(started.turn, is_for_person=started.program is None)
         stream, first = started.program.stream if started.program else None, self.wait.first_number
         self._publisher = Publisher(
             self._turn_id, self._job.conversation_id, first, is_continuation=started.continued_turn is not None, program=stream
@@ -100,7 +98,7 @@ class Runner:
 
     def listen(self) -> None:
         """Join the turn's group, so that sockets of all processes can reach it through the bus."""
-        bus().join(groups.control(self._turn_id), self._receive, elsewhere=False)
+        bus().join(wire_bus.control(self._turn_id), self._receive, elsewhere=False)
 
     def announce(self) -> None:
         """Tell pages that the turn begins."""
@@ -122,7 +120,7 @@ class Runner:
         try:
             await self._end(await self._saved(await self._outcome()))
             self._request_title()
-        except (queued.LeftToOthersError, LeaseLostError):  # pages are told nothing: they follow it there, or load its end
+        except (turns_slots.LeftToOthersError, LeaseLostError):  # pages are told nothing: they follow it there, or load its end
             self._send_to_program(Ended(TurnState.INTERRUPTED, ProductCode.SERVER_BUSY))
             writer.post(ledger.give_up_lease, self._job, (), order=self._turn_id)
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease expires
@@ -131,7 +129,7 @@ class Runner:
             self._send_to_program(Ended(TurnState.FAILED, ProductCode.INTERNAL))
             leases.release(self._turn_id)
             self._publisher.stop()
-            bus().leave(groups.control(self._turn_id), self._receive)
+            bus().leave(wire_bus.control(self._turn_id), self._receive)
             if self._frames is not None:
                 self._frames.release()
 
@@ -150,7 +148,7 @@ class Runner:
             return Outcome(TurnState.INTERRUPTED, code, cause=PROCESS_ENDED)
         except BackendError as error:
             return failed_by(error)
-        except queued.LeftToOthersError:
+        except turns_slots.LeftToOthersError:
             raise
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person is told so
             return self._failed_with(error)
@@ -179,11 +177,11 @@ class Runner:
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
         request = first_request(job, spec, program, tools.definitions, checked.requested)
-        self._hosted = await server_tools.offered(spec, self._started.turn, tools.tools.values(), request)
+        self._hosted = await turns_opening.offered(spec, self._started.turn, tools.tools.values(), request)
         if self._hosted is not None:
             request = replace(request, hosted=self._hosted)
         while True:
-            server_tools.forget_sources(self._hosted)
+            turns_opening.forget_sources(self._hosted)
             asked = answer_now.applied_to(request)
             sampling = Sampling(backend, asked, checked.feed)
             self._samplings.append(sampling)
@@ -213,7 +211,7 @@ class Runner:
             self._samplings,
             self._publisher.end_thinking(),
             turns_left_out=self._job.turns_left_out,
-            by_server=server_tools.used(self._hosted),
+            by_server=turns_opening.used(self._hosted),
             ended_at=timezone.now(),
         )
         if self._is_lost:
@@ -221,8 +219,8 @@ class Runner:
         outcome = await self._stored_end(outcome, account)
         # Even if the lease is reported lost meanwhile: the lease of an ended turn is no longer renewed.
         note_end(self._job, outcome, account, self._publisher.elapsed())
-        answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
-        bus().send(groups.person(self._job.asked_by_id), answered)
+        answered = conversation_list.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
+        bus().send(wire_bus.person(self._job.asked_by_id), answered)
         self._send_to_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
         below = await self._render_end(ledger.ended(self._started.turn, outcome, account))
         await self._publisher.catch_up()
@@ -242,11 +240,11 @@ class Runner:
         """Store the end, together with the frames that waited for it. Returns the outcome, which is a failure if those frames cannot be
         stored. Raises LeaseLostError: the turn is no longer ours."""
         last = self._frames.take_last_frames() if self._frames is not None else None
-        end = last_write.End(self._job, outcome, account, lambda: self._pieces.are_written)
+        end = ending.End(self._job, outcome, account, lambda: self._pieces.are_written)
         if last is None or self._frames is None:
             await self._stored(partial(end.store, None))
             return outcome
-        messages, failure = await last_write.store(end, last, self._stored)
+        messages, failure = await ending.store(end, last, self._stored)
         if failure is None:
             self._frames.note_stored(messages)
             return outcome

@@ -16,11 +16,10 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chatui import wire
 from chatui.codes import ProductCode
-from chatui.database import connections as clock
-from chatui.database import pools
+from chatui.database import connections, pools
 from chatui.database.faults import DatabaseBusyError, is_transient, outages
 from chatui.database.writer import writer
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.models.programs import ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
@@ -28,17 +27,15 @@ from chatui.observability import spans
 from chatui.observability.error_reports import log_without_content
 from chatui.store import erasure
 from chatui.tools import execution
-from chatui.tools.python import tool as python_tool
-from chatui.turns import leases, ledger, start, sweep
-from chatui.turns import slots as queued
-from chatui.turns import start as documents
-from chatui.turns import temporary as ending
+from chatui.tools.python import tool
+from chatui.turns import leases, ledger, start, sweep, temporary
+from chatui.turns import slots as turns_slots
 from chatui.turns.asks import ProgramAsk
 from chatui.turns.program_start import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.slots import slots
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus, send_to_from_thread
 from renderer.gate import Audience
 
@@ -64,7 +61,7 @@ def erase_ended() -> int:
 
 
 def _erase(conversation_id: UUID) -> None:
-    python_tool.forget_ended_from_thread(conversation_id)
+    tool.forget_ended_from_thread(conversation_id)
     erasure.erase_conversation(conversation_id)
 
 
@@ -146,7 +143,7 @@ async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
 
 async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
     if wanted.files:
-        wanted = await pools.documents.run(documents.prepared, person, wanted)
+        wanted = await pools.documents.run(start.prepared, person, wanted)
     # If the process is killed before the turn has got its slot, another launches it. ``_asking`` has this question, too.
     wanted = replace(wanted, is_queued=not slots().has_room(len(_asking)))
     try:
@@ -181,9 +178,9 @@ def launch(started: Started) -> None:
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
     conversation = started.turn.conversation
-    bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
+    bus().send(wire_bus.turns_of(conversation.pk), {"type": "turn.begun"})
     if started.program is None and conversation.temporary_until is None:
-        bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
+        bus().send(wire_bus.person(conversation.owner_id), conversation_list.listed(conversation, is_running=True))
     runner.announce()
 
 
@@ -203,7 +200,7 @@ async def stop(place: Place) -> None:
     Raises:
         DatabaseBusyError: the turn runs in another process, and the request could not be stored.
     """
-    bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
+    bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.stop"})
     if place.process != PROCESS:
         await writer.run(ledger.ask_to_stop, place.turn_id, patience=STOP_PATIENCE)
 
@@ -211,18 +208,18 @@ async def stop(place: Place) -> None:
 def answer_now(place: Place) -> None:
     """End the thinking of a turn in whichever process runs it, over the bus. While Redis is down this reaches only this process; the person
     can press the button again."""
-    bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.answer_now"})
+    bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.answer_now"})
 
 
 def stop_from_thread(place: Place) -> None:
     """As ``stop``, from synchronous code."""
-    send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
+    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.stop"})
 
 
 def decided_from_thread(place: Place) -> None:
     """Tell a turn, from synchronous code, that the person has decided about one of its calls. It reads the decision at once, or within
     seconds if Redis is down."""
-    send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.decided"})
+    send_to_from_thread(place.process, wire_bus.control(place.turn_id), {"type": "turn.decided"})
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:
@@ -231,19 +228,19 @@ def stop_all_from_thread(conversation_id: UUID) -> None:
     running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
     for turn_id, process in running.values_list("pk", "lease_owner"):
         stop_from_thread(Place(turn_id, process))
-    python_tool.forget_from_thread(conversation_id)
+    tool.forget_from_thread(conversation_id)
 
 
 def ask_snapshot(place: Place, audience: Audience, group: str) -> None:
     """Ask the turn's runner, in whichever process it runs, to send a snapshot to a group of this process."""
     message = {"type": "turn.snapshot", "audience": audience.value, "process": PROCESS, "group": group}
-    bus().send_to(place.process, groups.control(place.turn_id), message)
+    bus().send_to(place.process, wire_bus.control(place.turn_id), message)
 
 
 def keep_following(place: Place, audience: Audience) -> None:
     """Tell the turn's runner that somebody of this audience still follows it here. For DEBUG, check the permission first."""
     if place.process != PROCESS:
-        bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
+        bus().send_to(place.process, wire_bus.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
 
 
 def reap() -> None:
@@ -285,7 +282,7 @@ async def _reap() -> None:
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
     # Last, and with a time limit: a backlog must not delay the end of anybody's answer.
-    await pools.reaper.run(ending.end_overdue, ENDING_SECONDS)
+    await pools.reaper.run(temporary.end_overdue, ENDING_SECONDS)
 
 
 def _publish_end(turn: Turn, state: TurnState) -> None:
@@ -293,12 +290,12 @@ def _publish_end(turn: Turn, state: TurnState) -> None:
     event = wire.Idle(str(turn.conversation_id), str(turn.pk), state)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
     for audience in (Audience.END_USER, Audience.DEBUG):
-        bus().send(groups.audience(turn.conversation_id, audience), message)
+        bus().send(wire_bus.audience(turn.conversation_id, audience), message)
 
 
 def _adopted(turn: Turn) -> Started | None:
     """A queued turn of a process that has ended, which this process takes over; None if there is nothing to take over."""
-    found = queued.adopt(turn) if turn.is_queued else None
+    found = turns_slots.adopt(turn) if turn.is_queued else None
     # As for an old question: pages already show it, with its files and its other versions.
     return start.started_again(found, Kind.CONTINUE if found.continued_message else Kind.REGENERATE) if found else None
 
@@ -306,7 +303,7 @@ def _adopted(turn: Turn) -> Started | None:
 def _never_launched() -> list[Started]:
     """Questions that this process stored some time ago, but that none of its tasks is answering."""
     known = [*_runners, *_ended, *leases.leases.keys()]
-    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that has not been renewed for LAUNCH_GRACE
+    lease = connections.after(leases.LEASE - LAUNCH_GRACE)  # a lease that has not been renewed for LAUNCH_GRACE
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
     # A program's turns are closed instead: nobody waits for them, and only the question was stored, not the rest of the request.
     turns = turns.filter(program_answer=None)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from dataclasses import replace
 from datetime import datetime
 
-from chatui.backends import http as retries
+from chatui.backends import http
 from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.observability import measures, spans
@@ -50,7 +50,7 @@ class Sampling:
                 await self._run(span)
             except BackendError as error:
                 self._is_refused = not self._has_answered
-                span.set_attributes(code=error.code.value, status=retries.status_of(error))
+                span.set_attributes(code=error.code.value, status=http.status_of(error))
                 raise
             finally:
                 self._note_usage(span)
@@ -59,7 +59,7 @@ class Sampling:
         begun_at = time.monotonic()
         # Not an attribute: with it, this object would refer to itself, and wait for the garbage collector with all that it holds.
         request = replace(self._request, on_sent=self._note_sent)
-        async with contextlib.aclosing(retries.sample(self._backend, request)) as events:
+        async with contextlib.aclosing(http.sample(self._backend, request)) as events:
             async for event in events:
                 if not self._has_answered:
                     waited = time.monotonic() - begun_at
@@ -180,7 +180,7 @@ async def _measured(sample: AsyncGenerator[SampleEvent], max_chars: int, meter: 
         async with contextlib.aclosing(sample) as events:
             return await _text(meter.measuring(events), max_chars)
     except BackendError as error:
-        span.set_attributes(code=error.code.value, status=retries.status_of(error))
+        span.set_attributes(code=error.code.value, status=http.status_of(error))
         raise
     finally:
         if meter.usage is not None:

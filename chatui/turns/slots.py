@@ -18,13 +18,12 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.turn import Turn, TurnState
 from chatui.observability import measures
-from chatui.turns import leases
-from chatui.turns import statements as ending
+from chatui.turns import leases, statements
 
 UPDATE_SECONDS = 1.0
 """How often waiting turns are sent their position in the queue."""
@@ -307,7 +306,7 @@ class Wait:
 
 
 def _set(turn_id: UUID, owner: str, is_queued: bool) -> bool:
-    return bool(ending.mine(turn_id, owner).update(is_queued=is_queued))
+    return bool(statements.mine(turn_id, owner).update(is_queued=is_queued))
 
 
 def adoptable() -> QuerySet[Turn]:
@@ -315,16 +314,16 @@ def adoptable() -> QuerySet[Turn]:
     stored."""
     # The rest is in a subquery: with joins, the lease would be too, and PostgreSQL does not repeat a subquery after waiting for a lock.
     unbegun = Turn.objects.filter(pk=OuterRef("pk"), program_answer=None, messages=None, pieces=None)
-    waiting = Turn.objects.filter(state=TurnState.RUNNING, is_queued=True, stop_requested=False, lease_until__lt=clock.now())
+    waiting = Turn.objects.filter(state=TurnState.RUNNING, is_queued=True, stop_requested=False, lease_until__lt=connections.now())
     return waiting.filter(
-        Exists(unbegun.filter(conversation__deleted_at=None, asked_by__is_active=True)), started_at__gt=clock.after(-LONGEST)
+        Exists(unbegun.filter(conversation__deleted_at=None, asked_by__is_active=True)), started_at__gt=connections.after(-LONGEST)
     )
 
 
 def adopt(turn: Turn) -> Turn | None:
     """Take over an adoptable turn. Returns it, as ``start.started_again`` needs it; None if another process was faster."""
-    changes = {"lease_owner": leases.OWNER, "lease_until": clock.after(leases.LEASE)}
+    changes = {"lease_owner": leases.OWNER, "lease_until": connections.after(leases.LEASE)}
     if not adoptable().filter(pk=turn.pk, lease_owner=turn.lease_owner).update(**changes):
         return None
-    adopted = Turn.objects.annotate(**{ADOPTED_AT: clock.now()})
+    adopted = Turn.objects.annotate(**{ADOPTED_AT: connections.now()})
     return adopted.select_related("conversation", "question", "continued_message", "asked_by").get(pk=turn.pk)

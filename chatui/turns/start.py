@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from chatui.accounts import groups as group_limits
+from chatui.accounts import groups
 from chatui.accounts.sessions import is_same
 from chatui.codes import ProductCode
 from chatui.env import environment
@@ -25,21 +25,16 @@ from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import context_use as budget
-from chatui.store import continuation, passages, transcripts
-from chatui.store import documents as attached
-from chatui.store import question_versions as versions
-from chatui.store import temporary as lifetime
+from chatui.store import context_use, continuation, passages, question_versions, temporary, transcripts
+from chatui.store import documents as store_documents
 from chatui.store.documents import NoSuchFileError, PlacesError, PreparedDocument, TooLargeError
 from chatui.store.transcripts import TreePosition
-from chatui.turns import statements as asking
-from chatui.turns import sweep
+from chatui.turns import statements, sweep
 from chatui.turns.asks import Ask as Ask
 from chatui.turns.asks import AskRefusedError as AskRefusedError
 from chatui.turns.asks import Kind as Kind
 from chatui.turns.asks import ProgramAsk
-from chatui.usage import counting as estimates
-from chatui.usage import reserving
+from chatui.usage import counting, reserving
 from chatui.usage.limits import NearLimit, limits_of
 from chatui.usage.reserving import LimitReachedError, Reserved
 from renderer.frames import Frame, Header, Role
@@ -61,7 +56,7 @@ def reserved_for(person: User, conversation: UUID | None, text: str, tokens_befo
         last = Turn.objects.filter(conversation=conversation, asked_by=person).order_by("-started_at")
         before += sum(number or 0 for number in last.values_list("input_tokens", "output_tokens").first() or ())
     try:
-        return reserving.reserve(person, limits, estimates.tokens_to_reserve(text, before))
+        return reserving.reserve(person, limits, counting.tokens_to_reserve(text, before))
     except LimitReachedError as reached:
         raise AskRefusedError(reached.code, reached.until) from None
 
@@ -76,11 +71,11 @@ def prepared(person: User, ask: Ask) -> Ask:
     if Turn.objects.filter(asked_by=person, client_id=ask.client_id).exists():
         return ask
     choice = _choice(person, ask)
-    if any(use.use == DocumentUse.SEARCH for use in ask.files) and not budget.can_search(choice):
+    if any(use.use == DocumentUse.SEARCH for use in ask.files) and not context_use.can_search(choice):
         raise AskRefusedError(ProductCode.TOO_LARGE)
-    room = budget.room(person, budget.context_of(person, choice), ask.text)
+    room = context_use.room(person, context_use.context_of(person, choice), ask.text)
     try:
-        documents = tuple(attached.prepare(person.pk, ask.files, room, _of_edited(person, ask)))
+        documents = tuple(store_documents.prepare(person.pk, ask.files, room, _of_edited(person, ask)))
     except (NoSuchFileError, PlacesError):
         raise access.NotFoundError from None
     except TooLargeError:
@@ -108,14 +103,14 @@ def put(conversation: Conversation, place: TreePosition, documents: Sequence[Pre
     if not documents:
         return place
     try:
-        return attached.put(conversation, place, documents)
+        return store_documents.put(conversation, place, documents)
     except NoSuchFileError:
         raise access.NotFoundError from None
 
 
 def of_question(question: Message) -> tuple[SentDocument, ...]:
     """The documents that came with a question, as pages show them. One statement; none for a conversation's first question without any."""
-    return attached.of_questions([question]).get(question.pk, ())
+    return store_documents.of_questions([question]).get(question.pk, ())
 
 
 def tokens_of(ask: Ask) -> int:
@@ -184,7 +179,7 @@ def start(person: User, ask: Ask, lease_owner: str, created: NewConversation | N
     running = vars(person)["running"] or 0
     reservation = reserved_for(person, ask.conversation, text, ask.tokens_before + tokens_of(ask))
     started = _start(person, _Wanted(ask, text, lease_owner, running, reservation.tokens if reservation else None, created))
-    return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
+    return replace(started, groups=groups.groups_of(person), language=ask.language, near=reservation.near if reservation else None)
 
 
 def _locked(person: User, ask: Ask) -> User:
@@ -195,7 +190,7 @@ def _locked(person: User, ask: Ask) -> User:
     Raises:
         AskRefusedError: the person has been signed out.
     """
-    found = asking.locked(person, ask)
+    found = statements.locked(person, ask)
     if found is None or (ask.session and not is_same(ask.session, found)):
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     return found
@@ -219,7 +214,7 @@ def started_again(turn: Turn, kind: Kind | None = None) -> Started:
     kind = kind or (Kind.CONTINUE if cut else Kind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
     started = Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
-    return replace(started, groups=group_limits.groups_of(turn.asked_by))
+    return replace(started, groups=groups.groups_of(turn.asked_by))
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
@@ -259,7 +254,7 @@ class _Wanted:
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """Store the turn."""
-        turn = asking.TURNS.new(
+        turn = statements.TURNS.new(
             conversation_id=question.conversation_id,
             question_id=question.pk,
             asked_by_id=person.pk,
@@ -274,7 +269,7 @@ class _Wanted:
             error_cause="",
         )
         turn.conversation, turn.question, turn.asked_by, turn.continued_message = question.conversation, question, person, continued
-        asking.TURNS.run([turn])
+        statements.TURNS.run([turn])
         return turn
 
 
@@ -317,7 +312,7 @@ def _tree(person: User, wanted: _Wanted) -> _Tree | None:
 
 
 def _own(person: User, key: object) -> _Tree:
-    conversation = asking.own(person, key)
+    conversation = statements.own(person, key)
     found = vars(conversation)
     if found["is_abandoned"] and sweep.interrupt_abandoned(conversation):
         return _own(person, key)
@@ -364,8 +359,8 @@ def _touch_with_settings(conversation: Conversation, choice: str, wanted: _Wante
 def _touch(conversation: Conversation, *changed: str) -> None:
     """Move the conversation to the top of the list, even from the archive, and mark it as read, since the person has it open."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
-    asking.touch(conversation, *changed)
-    lifetime.ask(conversation)
+    statements.touch(conversation, *changed)
+    temporary.ask(conversation)
 
 
 def _chosen(person: User, choice: str) -> str:
@@ -384,9 +379,9 @@ def first_title(text: str) -> str:
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
     folder = access.own_folder(person, wanted.ask.folder, locked=True) if wanted.ask.folder and not wanted.ask.temporary else None
     # A temporary conversation has no title, because it would appear in the browser's history.
-    title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
+    title, until = ("", temporary.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
-    row = asking.CONVERSATIONS.new(
+    row = statements.CONVERSATIONS.new(
         owner_id=person.pk,
         title=title,
         effort=wanted.ask.effort,
@@ -396,7 +391,7 @@ def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversatio
         temporary_until=until,
     )
     row.owner, row.folder = person, folder
-    asking.CONVERSATIONS.run([row])
+    statements.CONVERSATIONS.run([row])
     if wanted.ask.tools_off:
         ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row
@@ -409,12 +404,12 @@ def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None, UUID 
         end, after = _end(tree), tree.last_question
         place, base = put(conversation, end, ask.documents), end.parent_id
     else:
-        old = access.message_of(conversation, ask.question, after=transcripts.question_before(), **versions.base_columns())
+        old = access.message_of(conversation, ask.question, after=transcripts.question_before(), **question_versions.base_columns())
         if old.role != Role.USER or not old.is_visible:
             raise access.NotFoundError
         old.conversation = conversation
         after = vars(old)["after"]
-        base = versions.base_of(old)
+        base = question_versions.base_of(old)
         if ask.kind is Kind.REGENERATE:
             return old, after, base
         above = base if ask.has_own_files else old.parent_id

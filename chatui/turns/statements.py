@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db.models import CharField, Count, DateTimeField, Exists, OuterRef, QuerySet, Subquery, UUIDField
 from django.utils import timezone
 
-from chatui.accounts import groups as group_limits
+from chatui.accounts import groups as accounts_groups
 from chatui.accounts.sessions import query_person
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.compiled_statements import CompiledInsert, CompiledQuery, CompiledUpdate, Parameter, parameters
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
@@ -20,14 +20,13 @@ from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.store import temporary as lifetime
-from chatui.store import transcripts
+from chatui.store import temporary, transcripts
 from chatui.turns.asks import Ask
 from chatui.turns.leases import LEASE
 
 CONVERSATIONS = CompiledInsert(Conversation)
 PROGRAM_ANSWERS = CompiledInsert(ProgramAnswer)
-TURNS = CompiledInsert(Turn, lease_until=clock.after(LEASE))
+TURNS = CompiledInsert(Turn, lease_until=connections.after(LEASE))
 
 
 def locked(person: User, ask: Ask) -> User | None:
@@ -36,7 +35,7 @@ def locked(person: User, ask: Ask) -> User | None:
     values: dict[str, object] = {"person": person.pk, "client_id": ask.client_id, "conversation": ask.conversation}
     if ask.session:
         values |= {"person": ask.session.person.pk, "session": ask.session.key, "now": timezone.now()}
-    query = _people(group_limits.names(), has_session=ask.session is not None, is_new=ask.conversation is None)
+    query = _people(accounts_groups.names(), has_session=ask.session is not None, is_new=ask.conversation is None)
     return next(iter(query.models(**values)), None)
 
 
@@ -48,7 +47,7 @@ def _people(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Comp
 def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> QuerySet[User]:
     person = Parameter("person", UUIDField())
     turns = Turn.objects.filter(asked_by=OuterRef("pk"))
-    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=clock.now()).order_by().values("asked_by")
+    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=connections.now()).order_by().values("asked_by")
     if not is_new:
         elsewhere = elsewhere.exclude(conversation=Parameter("conversation", UUIDField()))
     people = User.objects.filter(pk=person)
@@ -56,7 +55,7 @@ def _person(groups: tuple[str, ...], *, has_session: bool, is_new: bool) -> Quer
         people = query_person(Parameter("session", CharField()), person, Parameter("now", DateTimeField()))
     twin = Subquery(turns.filter(client_id=Parameter("client_id", UUIDField())).values("pk")[:1])
     running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
-    found: QuerySet[User] = people.annotate(twin=twin, running=running, **group_limits.columns(groups))
+    found: QuerySet[User] = people.annotate(twin=twin, running=running, **accounts_groups.columns(groups))
     return found.select_for_update(of=("self",), no_key=True)
 
 
@@ -79,7 +78,7 @@ def _own() -> QuerySet[Conversation]:
         last=transcripts.last_position(OuterRef("pk")),
         leaf=transcripts.open_leaf(owner),
         last_question=transcripts.last_question(owner),
-        is_abandoned=Exists(running.filter(lease_until__lt=clock.now())),
+        is_abandoned=Exists(running.filter(lease_until__lt=connections.now())),
     )
 
 
@@ -157,13 +156,13 @@ def _ended(names: tuple[str, ...]) -> CompiledUpdate:
 
 def answered(conversation: UUID, now: datetime, columns: Mapping[str, object]) -> None:
     """Store these columns of the conversation in which an answer has just ended."""
-    _answered(tuple(columns)).run(key=conversation, **lifetime.moments_after_answer(now), **columns)
+    _answered(tuple(columns)).run(key=conversation, **temporary.moments_after_answer(now), **columns)
 
 
 @lru_cache(maxsize=16)
 def _answered(names: tuple[str, ...]) -> CompiledUpdate:
     rows = Conversation.objects.filter(pk=Parameter("key", UUIDField()))
-    return CompiledUpdate(lambda: (rows, {**parameters(Conversation, names), "temporary_until": lifetime.after_answer()}))
+    return CompiledUpdate(lambda: (rows, {**parameters(Conversation, names), "temporary_until": temporary.after_answer()}))
 
 
 def _mine() -> QuerySet[Turn]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from renderer.events import Finished, FrameOpened, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME
 from renderer.frames import Header, Role
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 
 
 class TurnSummary:
@@ -34,7 +34,7 @@ def _without_reserved_name(header: Header) -> Header:
     if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
         # Staff see the whole summary. People see the lines that pass the check if the operator trusts this server's summaries, and
         # otherwise nothing. The setting is the one from the start of the turn.
-        return summary_frame.ASIDE
+        return frame.ASIDE
     if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
         return replace(header, name=None)
     return header

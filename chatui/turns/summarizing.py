@@ -18,10 +18,10 @@ from chatui.database import pools
 from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.observability import measures
-from chatui.turns import sampling as own_requests
+from chatui.turns import sampling
 from chatui.turns.ledger import Job
 from chatui.turns.summaries import TurnSummary
-from chatui.usage import settling as posting
+from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME, is_answer, is_document
@@ -349,11 +349,11 @@ class Summarizing(TurnSummary):
                 return self._block(verdict.line, Reason.REVIEW)
         return self._show_if_allowed(candidate)
 
-    def _charge_to(self, backend: Backend) -> own_requests.Charged:
+    def _charge_to(self, backend: Backend) -> sampling.Charged:
         def charged(spent: Spent, model: str) -> None:
             # Now rather than with the answer, or the usage would be lost if this process died. ``order``: before the end of the turn.
             charge = Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model)
-            posting.post(self._job.asked, charge, order=self._job.turn_id)
+            settling.post(self._job.asked, charge, order=self._job.turn_id)
 
         return charged
 
@@ -399,13 +399,13 @@ class Summarizing(TurnSummary):
             self._candidates.clear()
 
 
-async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Charged) -> str:
+async def ask(backend: Backend, request: SampleRequest, charged: sampling.Charged) -> str:
     """A model's answer; empty if the request fails or times out, or the answer is cut off or too long. At most AT_ONCE requests run at the
     same time."""
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await own_requests.text_of(backend, request, MAX_ANSWER_CHARS, charged, "summary")
+                return await sampling.text_of(backend, request, MAX_ANSWER_CHARS, charged, "summary")
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""

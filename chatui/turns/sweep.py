@@ -14,22 +14,19 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
 from chatui.codes import ProductCode
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.faults import outages
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import LATEST_FIRST, Turn, TurnState
 from chatui.store import continuation, hidden_text, transcripts, turn_pieces
-from chatui.store import hidden_text as withdrawal
-from chatui.turns import ledger
-from chatui.turns import slots as queued
+from chatui.turns import ledger, slots
 from chatui.turns.calls import claims
 from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.leases import leases
-from chatui.usage import counting as estimates
-from chatui.usage import settling
-from chatui.wire import bus as groups
+from chatui.usage import counting, settling
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 from renderer.errors import Code
 from renderer.frames import Frame, Terminator
@@ -49,7 +46,7 @@ def interrupt_abandoned(conversation: Conversation | None = None) -> list[Turn]:
 def last_turn(conversation: Conversation) -> Turn | None:
     """The last turn of a conversation, with its state. If it is abandoned, it is closed first; otherwise this takes one statement."""
     turns = conversation.turns.order_by(*LATEST_FIRST).only("state", "lease_owner", "conversation")
-    is_late = Q(state=TurnState.RUNNING, lease_until__lt=clock.now())
+    is_late = Q(state=TurnState.RUNNING, lease_until__lt=connections.now())
     last = turns.annotate(is_late=ExpressionWrapper(is_late, BooleanField())).first()
     if last is None or not last.is_late or not interrupt_abandoned(conversation):
         return last
@@ -62,11 +59,11 @@ def abandoned(conversation: Conversation | None = None) -> list[Turn]:
     if outages.seconds_since() < GRACE_SECONDS:
         return []
     found = list(_abandoned(conversation).defer("request").order_by("started_at"))
-    return found if found and clock.seconds_since_start() >= GRACE_SECONDS else []
+    return found if found and connections.seconds_since_start() >= GRACE_SECONDS else []
 
 
 def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
-    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_until__lt=clock.now()).exclude(pk__in=leases.keys())
+    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_until__lt=connections.now()).exclude(pk__in=leases.keys())
     return turns if conversation is None else turns.filter(conversation=conversation)
 
 
@@ -76,9 +73,9 @@ def interrupt(turn: Turn) -> TurnState | None:
         # Read it again under a lock: the owner may have renewed its lease or ended it, or another sweep may have closed it.
         locked = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         found = locked.filter(pk=turn.pk).first()
-        if found is None or (found.is_queued and queued.adoptable().filter(pk=found.pk).exists()):
+        if found is None or (found.is_queued and slots.adoptable().filter(pk=found.pk).exists()):
             return None
-        charge = estimates.charge_of(found)
+        charge = counting.charge_of(found)
         _keep_pieces(found)
         found.pieces.all().delete()
         claims.reply_to_abandoned(found)
@@ -91,7 +88,9 @@ def interrupt(turn: Turn) -> TurnState | None:
         if has_news:
             conversation.has_news = True
             conversation.save(update_fields=["has_news"])
-    send_from_thread(groups.person(conversation.owner_id), list_events.answered(conversation.pk, conversation.active_at, has_news=has_news))
+    send_from_thread(
+        bus.person(conversation.owner_id), conversation_list.answered(conversation.pk, conversation.active_at, has_news=has_news)
+    )
     return state
 
 
@@ -116,7 +115,7 @@ def _keep_pieces(turn: Turn) -> None:
     found = turn_pieces.frames_of(turn)
     stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
-    is_hidden = cut is not None and withdrawal.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
+    is_hidden = cut is not None and hidden_text.hide_cut_of((frame for _, frame in found), cut.pk, transcripts.frame_of(cut))
     frames = [(key, frame) for key, frame in found if key not in stored and _says_something(frame, cut)]
     for number, (key, frame) in enumerate(frames, start=1):
         is_last = number == len(frames)

@@ -9,16 +9,14 @@ from uuid import UUID
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn, TurnState
 from chatui.models.user import User
-from chatui.store import erasure, transcripts
-from chatui.store import temporary as lifetime
-from chatui.store import temporary as searching
-from chatui.tools.python import tool as python_tool
+from chatui.store import erasure, temporary, transcripts
+from chatui.tools.python import tool
 from chatui.turns.start import first_title
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 log = logging.getLogger(__name__)
@@ -42,9 +40,9 @@ def end_overdue(seconds: float = float("inf")) -> int:
     After ``seconds`` no further one is started. One that cannot be erased does not stop the others; the next call tries again.
     """
     ended, until = 0, time.monotonic() + seconds
-    for key, owner in list(Conversation.objects.filter(lifetime.is_over()).values_list("pk", "owner")):
+    for key, owner in list(Conversation.objects.filter(temporary.is_over()).values_list("pk", "owner")):
         try:
-            ended += _end(key, owner, lifetime.is_over())
+            ended += _end(key, owner, temporary.is_over())
         except DatabaseError as error:
             log.warning("a temporary conversation could not be erased (%s)", type(error).__name__)
         if time.monotonic() >= until:
@@ -58,8 +56,8 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
     if not erasure.close(key, only):
         return False
     # Open pages remove it from view; requests of a page that has not yet received the event are refused.
-    send_from_thread(groups.person(owner), list_events.unlisted(key))
-    python_tool.forget_from_thread(key)
+    send_from_thread(bus.person(owner), conversation_list.unlisted(key))
+    tool.forget_from_thread(key)
     erasure.erase_conversation(key)
     return True
 
@@ -90,22 +88,22 @@ def keep(row: Conversation) -> bool:
         row.title = first_title(transcripts.frame_of(first.question).body) if first else ""
         row.temporary_until = None
         row.save(update_fields=["title", "temporary_until"])
-        searching.index_all(row)
+        temporary.index_all(row)
     return True
 
 
 def leave(row: Conversation) -> bool:
     """The page was left: the conversation expires in a minute, unless the page is opened again before that."""
-    lifetime.leave(row)
+    temporary.leave(row)
     return True
 
 
 def stay(row: Conversation) -> bool:
     """The page is open, so the conversation stays. Does nothing for a conversation that is not temporary."""
-    lifetime.stay(row)
+    temporary.stay(row)
     return True
 
 
 def sign_out(person: User) -> None:
     """The person has signed out. Their pages can no longer report that they were left, so all count as left."""
-    lifetime.leave_all(person)
+    temporary.leave_all(person)

@@ -19,19 +19,18 @@ from chatui import prompts
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.spec import split_choice
 from chatui.database.writer import writer
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.usage import UsageKind
 from chatui.store import search_index, transcripts
-from chatui.turns import sampling as own_requests
+from chatui.turns import sampling
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started, first_title
-from chatui.usage import limits as periods
-from chatui.usage import settling as posting
+from chatui.usage import limits, settling
 from chatui.usage.counting import Attribution, Charge, Spent
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Header, Role
@@ -215,7 +214,7 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
 
 async def settle() -> None:
     """Wait until no conversation of this process waits for a title."""
-    while waiting := [*_tasks, *posting.waiting()]:
+    while waiting := [*_tasks, *settling.waiting()]:
         await asyncio.wait(waiting)
 
 
@@ -226,7 +225,7 @@ async def _title(exchange: FirstExchange, choice: str) -> None:
         is_kept = bool(title) and await writer.run(keep, exchange.row, title, order=exchange.row.pk, patience=SAVE_SECONDS)
         if is_kept:
             exchange.row.title = title
-            bus().send(groups.person(exchange.row.owner_id), list_events.retitled(exchange.row))
+            bus().send(wire_bus.person(exchange.row.owner_id), conversation_list.retitled(exchange.row))
     except NoSpareSlotError:
         _log_no_title(exchange, "answers need all slots")
     except TimeoutError:
@@ -245,7 +244,7 @@ async def _asked(exchange: FirstExchange, choice: str) -> str:
     async with slots().spare(), asyncio.timeout(ASK_SECONDS):
         request = exchange.request(split_choice(choice)[1])
         charged = partial(_charge, exchange, choice, backend.name)
-        words = await own_requests.text_of(backend, request, MAX_REPLY_CHARS, charged, "title")
+        words = await sampling.text_of(backend, request, MAX_REPLY_CHARS, charged, "title")
     title = read(words)
     if not title:
         _log_no_title(exchange, "the model gave none")
@@ -254,8 +253,8 @@ async def _asked(exchange: FirstExchange, choice: str) -> str:
 
 def _charge(exchange: FirstExchange, choice: str, backend: str, spent: Spent, model: str) -> None:
     """Record the usage, even if there is no title. Does not wait."""
-    asked = Attribution(exchange.row.owner_id, periods.now().day)
-    posting.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
+    asked = Attribution(exchange.row.owner_id, limits.now().day)
+    settling.post(asked, Charge(UsageKind.TITLE, spent, choice, backend, model), patience=SAVE_SECONDS)
 
 
 def _log_no_title(exchange: FirstExchange, why: str) -> None:

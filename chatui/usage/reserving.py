@@ -18,7 +18,7 @@ from chatui.codes import ProductCode
 from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount
 from chatui.models.user import User
-from chatui.usage import limits as limit_status
+from chatui.usage import limits as usage_limits
 from chatui.usage.limits import Limits, NearLimit, Period, now
 
 
@@ -56,7 +56,7 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
         _begin(person, period)
         if not _try_to_reserve(person, limits, tokens, period):
             raise _reached(person, limits, period)
-    return Reserved(tokens, limit_status.warning(limits, limit_status.used_by(person, period), period))
+    return Reserved(tokens, usage_limits.warning(limits, usage_limits.used_by(person, period), period))
 
 
 def _try_to_reserve(person: User, limits: Limits, tokens: int, period: Period) -> bool:
@@ -98,7 +98,7 @@ def _begin(person: User, period: Period) -> None:
 
 def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
     """The limit that was reached; of several, the one that lasts longest. If none is reached, only running answers are in the way."""
-    over = [line for line in limit_status.lines(limits, limit_status.used_by(person, period), period) if line.used >= line.limit]
+    over = [line for line in usage_limits.lines(limits, usage_limits.used_by(person, period), period) if line.used >= line.limit]
     if not over:
         return LimitReachedError(ProductCode.TOO_MANY, None)
     last = max(over, key=lambda line: line.until)

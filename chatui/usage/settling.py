@@ -19,13 +19,13 @@ from chatui.models.keys import new_key
 from chatui.models.turn import Turn, TurnState
 from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
-from chatui.usage import limits as periods
+from chatui.usage import limits
 from chatui.usage.counting import Attribution, Charge
 
 
 def attribution_of(turn: Turn) -> Attribution:
     """Who attribution for a turn, and when. Runs no query."""
-    return Attribution(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
+    return Attribution(turn.asked_by_id, limits.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
 
 
 def settle(attribution: Attribution, state: str, charges: Sequence[Charge]) -> None:
@@ -81,7 +81,7 @@ def _model(charge: Charge) -> str:
 
 
 def _add_to_counters(attribution: Attribution, tokens: int, turns: int) -> None:
-    period = periods.Period(attribution.day)
+    period = limits.Period(attribution.day)
     values = {"person": attribution.person_id, "day": period.day, "month": period.month, "tokens": tokens, "turns": turns}
     change = _ADD
     if attribution.reserved_tokens is not None:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from chatui.display import answer_format as shown
+from chatui.display import answer_format as display_answer_format
 from chatui.display.answer_format import SchemaRejectedError
 from chatui.display.conversation_list import shown_conversation
 from chatui.json_schemas import MAX_CHARS
@@ -47,16 +47,16 @@ def answer_format(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Shows and sets the schema of a conversation, or removes it."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
-    now = shown.schema_text(row)
-    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else now})
+    now = display_answer_format.schema_text(row)
+    form = SchemaForm(request.POST or None, initial={"schema": display_answer_format.example() if "example" in request.GET else now})
     if request.method == "POST":
         _writes.check(str(person.pk))
         if "clear" in request.POST:
-            shown.set_schema(person, conversation_id, "")
+            display_answer_format.set_schema(person, conversation_id, "")
             return redirect("conversation", conversation_id)
         if form.is_valid():
             try:
-                shown.set_schema(person, conversation_id, form.cleaned_data["schema"].replace("\r\n", "\n"))
+                display_answer_format.set_schema(person, conversation_id, form.cleaned_data["schema"].replace("\r\n", "\n"))
                 return redirect("conversation", conversation_id)
             except SchemaRejectedError as error:
                 form.add_error("schema", str(error))
@@ -73,7 +73,10 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
     The session stores it for the page on which the first message is written, which sends it; other pages start without one.
     """
     person, asked, now = person_of(request), request.GET.get("for", ""), stored_schema(request)
-    form = SchemaForm(request.POST or None, initial={"schema": shown.example() if "example" in request.GET else shown.formatted(now)})
+    form = SchemaForm(
+        request.POST or None,
+        initial={"schema": display_answer_format.example() if "example" in request.GET else display_answer_format.formatted(now)},
+    )
     back = {"folder": request.GET["folder"]} if "folder" in request.GET else {}
     if request.method == "POST":
         _writes.check(str(person.pk))
@@ -81,7 +84,7 @@ def new_answer_format(request: HttpRequest) -> HttpResponse:
             return redirect(_home(back))
         if form.is_valid():
             try:
-                text = shown.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
+                text = display_answer_format.one_line(form.cleaned_data["schema"].replace("\r\n", "\n"))
                 return redirect(_home({**back, "format": _keep(request, text)}))
             except SchemaRejectedError as error:
                 form.add_error("schema", str(error))

@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import MAX_PER_MINUTE, NAME_CHARS, CreatedKey, NewKeyOptions, TooManyKeysError
 from chatui.display.folders import is_seen, one_line
 from chatui.display.tools import tools_for_keys
@@ -23,7 +23,7 @@ from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
 from chatui.model_servers import connected
 from chatui.model_servers.choice import Choice
-from chatui.permissions import programs as reasoning
+from chatui.permissions import programs
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
 
@@ -116,14 +116,14 @@ def keys(request: HttpRequest) -> HttpResponse:
         KeyForm,
         choices=model_choice.choices_for(person),
         tools=tools_for_keys(person, is_demo=connected.is_demo()),
-        may_view_hidden=reasoning.may_read(person),
+        may_view_hidden=programs.may_read(person),
     )
     form, made = new_form(request.POST or None), None
     if request.method == "POST":
         _new_keys.check(str(person.pk))
         if made := _created(request, form):
             form = new_form()
-    context = {"keys": management.keys_of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
+    context = {"keys": api_keys.keys_of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
     return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
 
 
@@ -132,7 +132,7 @@ def keys(request: HttpRequest) -> HttpResponse:
 @guarded
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Revoke one key."""
-    management.revoke_own(visitor_of(request, "page"), key_id)
+    api_keys.revoke_own(visitor_of(request, "page"), key_id)
     return redirect("api_keys")
 
 
@@ -141,7 +141,7 @@ def _created(request: HttpRequest, form: KeyForm) -> CreatedKey | None:
     if wanted is None:
         return None
     try:
-        return management.create(visitor_of(request, "page"), wanted)
+        return api_keys.create(visitor_of(request, "page"), wanted)
     except TooManyKeysError:
         form.add_error(None, gettext("You have the maximum number of keys. Revoke one that you no longer use."))
         return None

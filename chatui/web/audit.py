@@ -19,13 +19,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.audit_log import aggregation, chain, lines
-from chatui.audit_log import lines as files
-from chatui.audit_log import lines as statistics
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
-from chatui.permissions import access
-from chatui.permissions import debug_views as attempts
+from chatui.permissions import access, debug_views
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
@@ -105,7 +102,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         return _page(request, asked, lines.Page((), None, None), status=400)
     aggregation.close_expired()
     record("audit export", visitor, detail=f"{kind}: {filters}")
-    response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
+    response = HttpResponse("".join(islice(lines.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
     return response
 
@@ -117,7 +114,7 @@ def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
     """Acknowledge a warning. Recorded in the audit log."""
     visitor = visitor_of(request, "page")
     access.audit_reader(visitor.user)
-    attempts.acknowledge(visitor, warning_id)
+    debug_views.acknowledge(visitor, warning_id)
     return redirect("audit")
 
 
@@ -132,8 +129,8 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int 
         "older": _address(filters, below=page.older),
         "newer": _address(filters, above=page.newer),
         "head": chain.head(),
-        "warnings": attempts.unacknowledged(),
-        "tallies": statistics.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
+        "warnings": debug_views.unacknowledged(),
+        "tallies": lines.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }

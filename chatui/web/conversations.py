@@ -18,11 +18,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from chatui.accounts import sign_in as first_account
-from chatui.display import conversation_actions, conversation_list, windows
-from chatui.display import conversation_list as list_events
-from chatui.display import files as upload_status
-from chatui.display import tools as menu
+from chatui.accounts import sign_in
+from chatui.display import conversation_actions, conversation_list, files, tools, windows
 from chatui.display.conversation import EFFORTS, shown_exchange, visible_text
 from chatui.display.conversation_list import ConversationLink, conversation_link, shown_conversation
 from chatui.display.folders import shown_folders
@@ -31,17 +28,15 @@ from chatui.display.operator_pages import examples, welcome
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
-from chatui.model_servers import choice as model_choice
-from chatui.model_servers import connected
+from chatui.model_servers import choice, connected
 from chatui.permissions import access, access_notices
-from chatui.turns import running, sweep
-from chatui.turns import temporary as visits
-from chatui.web import downloads as archive
+from chatui.turns import running, sweep, temporary
+from chatui.web import downloads
 from chatui.web.answer_format import stored_schema
 from chatui.web.diagrams import draws_diagrams
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
@@ -56,7 +51,7 @@ if TYPE_CHECKING:
 def home(request: HttpRequest) -> HttpResponse:
     """A new conversation. Redirects to the set-up page while there is no account, and people who are signed out to the sign-in page."""
     if not request.user.is_authenticated:
-        return redirect("setup" if first_account.is_needed() else "sign_in")
+        return redirect("setup" if sign_in.is_needed() else "sign_in")
     return HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
 
 
@@ -70,7 +65,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     sweep.interrupt_abandoned(row)
-    visits.stay(row)
+    temporary.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
     return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
@@ -132,7 +127,7 @@ def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHt
             yield _rendered_window(request, row, shown).encode()
         yield tail.encode()
 
-    return StreamingHttpResponse(archive.in_threads(pieces()) if isinstance(request, ASGIRequest) else pieces())
+    return StreamingHttpResponse(downloads.in_threads(pieces()) if isinstance(request, ASGIRequest) else pieces())
 
 
 def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow) -> str:
@@ -168,8 +163,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
         **_new_format(request, row),
-        "has_files": upload_status.are_any(person, row.pk if row else None),
-        "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
+        "has_files": files.are_any(person, row.pk if row else None),
+        "has_tools": tools.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }
     return render_to_string("chat/chat.html", context, request)
@@ -187,9 +182,9 @@ def _new_format(request: HttpRequest, row: Conversation | None) -> dict[str, str
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """The choices at the composer, with those that are selected when the page opens."""
-    choices = model_choice.choices_for(person)
+    choices = choice.choices_for(person)
     stored = row.choice if row else person.choice
-    offered = model_choice.current_value(choices, stored) if stored else None
+    offered = choice.current_value(choices, stored) if stored else None
     began = next((each for each in choices if each.value == offered), choices[0] if choices else None)
     first = person.effort or (began.effort if began else "medium")
     return {
@@ -239,7 +234,7 @@ def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Ht
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
-    send_from_thread(groups.person(row.owner_id), list_events.retitled(row))
+    send_from_thread(bus.person(row.owner_id), conversation_list.retitled(row))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -250,7 +245,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     running.stop_all_from_thread(row.pk)
-    send_from_thread(groups.person(row.owner_id), list_events.unlisted(row.pk))
+    send_from_thread(bus.person(row.owner_id), conversation_list.unlisted(row.pk))
     return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
@@ -260,7 +255,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
-    send_from_thread(groups.person(row.owner_id), list_events.placed(row))
+    send_from_thread(bus.person(row.owner_id), conversation_list.placed(row))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 

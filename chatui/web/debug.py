@@ -14,9 +14,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from chatui.display import debug as frames
-from chatui.display import debug_tokens as prompts
-from chatui.display import debug_tokens as tokens
+from chatui.display import debug as display_debug
+from chatui.display import debug_tokens
 from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
 from chatui.permissions import access, debug_requests
@@ -68,7 +67,7 @@ def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The branch as an OpenChatML document."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
-    text = frames.raw_branch(row, person_of(request), branch_of(request))
+    text = display_debug.raw_branch(row, person_of(request), branch_of(request))
     return render(request, "debug/raw.html", opened(request, row, "raw") | {"text": text})
 
 
@@ -76,7 +75,7 @@ def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """One frame as it is stored, for a part of the page that is loaded when it is opened."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw frame")
-    return HttpResponse(frames.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
+    return HttpResponse(display_debug.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
 
 
 @hidden_channels("POST", "open debug view")
@@ -121,7 +120,7 @@ def number_of(value: str | None, otherwise: int) -> int:
 
 
 def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
-    view = frames.view(row, person_of(request), branch_of(request))
+    view = display_debug.view(row, person_of(request), branch_of(request))
     return render(request, "debug/frames.html", opened(request, row, tab) | {"view": view})
 
 
@@ -178,7 +177,7 @@ def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpRe
     # Old links use ``form``.
     laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
     number = number_of(request.GET.get("part"), 1)
-    shown = prompts.part(row, turn_id, number, laid_out=laid_out)
+    shown = debug_tokens.part(row, turn_id, number, laid_out=laid_out)
     return render(request, "debug/prompt.html", opened(request, row, "prompt") | {"prompt": shown})
 
 
@@ -188,7 +187,7 @@ def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
     """The whole body as a file."""
     row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="prompt download")
     # Served as a download: a prompt may contain anything.
-    response = HttpResponse(prompts.whole(row, turn_id), content_type="text/plain; charset=utf-8")
+    response = HttpResponse(debug_tokens.whole(row, turn_id), content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'
     return response
 
@@ -198,6 +197,6 @@ def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
 def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """Token ids and text, a few hundred per page: of the prompt, or of the model's output with ``of=output``."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
-    of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
-    page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
+    of = debug_tokens.OUTPUT if request.GET.get("of") == debug_tokens.OUTPUT else debug_tokens.PROMPT
+    page = debug_tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
     return render(request, "debug/tokens.html", opened(request, row, "tokens") | {"page": page})

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_GET
 
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.permissions import access as temporary
 from chatui.transfer import exports
 from chatui.transfer.exports import Format, attachment
 from chatui.web.guards import guarded, hidden_channels, visitor_of
@@ -78,7 +77,7 @@ _archives = Throttle("archive", attempts=6, seconds=600)
 def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The owner's transcript, with what they may see."""
     person = person_of(request)
-    row = temporary.own_permanent(person, conversation_id)
+    row = access.own_permanent(person, conversation_id)
     file_format = _format_of(request)
     return _attachment(row, exports.transcript(row, person, Audience.END_USER, file_format), file_format)
 

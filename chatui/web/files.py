@@ -16,18 +16,14 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.codes import ProductCode
-from chatui.display import files as attachments
-from chatui.display import files as upload_status
+from chatui.display import files as display_files
 from chatui.documents.kinds import Reason
 from chatui.env import environment
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.transfer import files as file_intake
-from chatui.transfer import files as files_for_files
-from chatui.transfer import files as sent_files
-from chatui.transfer import files as uploaded_files
+from chatui.transfer import files as transfer_files
 from chatui.transfer.files import DOWNLOAD_ACTION, Download, FileDestination, UploadRefusedError
-from chatui.web import downloads as archive
+from chatui.web import downloads
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, hidden_channels, visitor_of
 from chatui.web.sign_in.pages import person_of
@@ -44,7 +40,7 @@ _ANYTHING = "application/octet-stream"
 @guarded
 def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """A file in a conversation of one's own."""
-    return _served(request, files_for_files.own(access.as_person(request.user), file_id))
+    return _served(request, transfer_files.own(access.as_person(request.user), file_id))
 
 
 @require_GET
@@ -53,7 +49,7 @@ def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
 def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The fragment with the files of a turn, for a page that follows it."""
     row = access.own_conversation(person_of(request), conversation_id)
-    return render(request, "files/_files.html", {"answer": {"files": attachments.of_turn(row, turn_id)}})
+    return render(request, "files/_files.html", {"answer": {"files": display_files.of_turn(row, turn_id)}})
 
 
 @hidden_channels("GET", DOWNLOAD_ACTION)
@@ -62,12 +58,12 @@ def debug_file(request: HttpRequest, conversation_id: UUID, file_id: UUID) -> Ht
 
     Like the debug view it needs the permission and opt-in, and is recorded in the audit log.
     """
-    return _served(request, files_for_files.hidden(visitor_of(request, "download"), conversation_id, file_id))
+    return _served(request, transfer_files.hidden(visitor_of(request, "download"), conversation_id, file_id))
 
 
 def _served(request: HttpRequest, found: Download) -> HttpResponseBase:
     """Pictures in formats without scripts are shown in place; everything else is downloaded as untyped bytes."""
-    pieces = archive.in_threads(found.pieces) if isinstance(request, ASGIRequest) else found.pieces
+    pieces = downloads.in_threads(found.pieces) if isinstance(request, ASGIRequest) else found.pieces
     response = StreamingHttpResponse(pieces, content_type=found.picture_type or _ANYTHING)
     response.headers["Content-Length"] = str(found.size)
     disposition = content_disposition_header(not found.picture_type, found.name)
@@ -94,8 +90,8 @@ def files(request: HttpRequest) -> HttpResponse:
         _uploads.check(str(person.pk))
         return _upload(request, FileDestination(person.pk, None, brought_in=conversation_id))
     if conversation_id and (question := request.GET.get("question", "")):
-        return JsonResponse(upload_status.of_question(person, conversation_id, question, choice))
-    return JsonResponse(upload_status.waiting_at(person, conversation_id, choice))
+        return JsonResponse(display_files.of_question(person, conversation_id, question, choice))
+    return JsonResponse(display_files.waiting_at(person, conversation_id, choice))
 
 
 def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
@@ -104,10 +100,10 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
     The reply gives its share of the context of the model ``choice``, or the reason for refusing it.
     """
     try:
-        file = file_intake.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
+        file = transfer_files.accept(place, unquote(request.headers.get("X-File-Name", ""))[:_NAME_CHARS], partial(_body, request))
     except UploadRefusedError as error:
         return _refused(error.why, error)
-    status = upload_status.as_json(file, upload_status.reader(person_of(request), request.GET.get("choice", "")))
+    status = display_files.as_json(file, display_files.reader(person_of(request), request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
@@ -116,8 +112,8 @@ def _upload(request: HttpRequest, place: FileDestination) -> HttpResponse:
 @guarded
 def files_earlier(request: HttpRequest) -> HttpResponse:
     """The files that the person has sent before whose names have all words of ``q``, the newest first, and whether there are ``more``."""
-    found, more = sent_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
-    return JsonResponse({"ok": True, "files": [upload_status.earlier_as_json(file) for file in found], "more": more})
+    found, more = transfer_files.search(person_of(request), request.GET.get("q", "")[:_NAME_CHARS])
+    return JsonResponse({"ok": True, "files": [display_files.earlier_as_json(file) for file in found], "more": more})
 
 
 @require_POST
@@ -127,8 +123,8 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Add such a file to the message box of ``conversation``. The reply is the same as for an upload."""
     person = person_of(request)
     _uploads.check(str(person.pk))
-    file = sent_files.attach_again(person, file_id, _message_box(request))
-    status = upload_status.as_json(file, upload_status.reader(person, request.GET.get("choice", "")))
+    file = transfer_files.attach_again(person, file_id, _message_box(request))
+    status = display_files.as_json(file, display_files.reader(person, request.GET.get("choice", "")))
     return JsonResponse({"ok": True, **status}) if status else _refused("gone")
 
 
@@ -138,7 +134,7 @@ def again(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @csp(_NOTHING)  # type: ignore[arg-type]
 def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """The text extracted from one's own file, as plain text, in which no script can run."""
-    found = uploaded_files.text_of(access.as_person(request.user), file_id)
+    found = transfer_files.text_of(access.as_person(request.user), file_id)
     response = HttpResponse(found, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
@@ -149,7 +145,7 @@ def text(request: HttpRequest, file_id: UUID) -> HttpResponse:
 @guarded
 def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
     """The passage of one's own document to which a citation leads."""
-    place = uploaded_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
+    place = transfer_files.passage_of(access.as_person(request.user), file_id, min(number, _MAX_NUMBER))
     neighbours = {"previous": place.number - 1, "next": place.number + 1 if place.number < place.count else 0}
     return render(request, "files/passage.html", {"place": place, **neighbours})
 
@@ -160,8 +156,8 @@ def passage(request: HttpRequest, file_id: UUID, number: int) -> HttpResponse:
 def delete(request: HttpRequest, file_id: UUID) -> HttpResponse:
     """Delete a file that the person uploaded, sent or not. 409 while an answer is being written in its conversation."""
     try:
-        uploaded_files.delete(person_of(request), file_id)
-    except uploaded_files.AnsweringError:
+        transfer_files.delete(person_of(request), file_id)
+    except transfer_files.AnsweringError:
         return refuse(request, ProductCode.BUSY, 409)
     return JsonResponse({"ok": True})
 
@@ -182,5 +178,5 @@ def _body(request: HttpRequest) -> bytes:
 
 def _refused(why: str, error: UploadRefusedError | None = None) -> HttpResponse:
     found = error.found if error else None
-    status = {"ok": False, "why": why, "message": upload_status.sentence(why, found.places if found else 0)}
+    status = {"ok": False, "why": why, "message": display_files.sentence(why, found.places if found else 0)}
     return JsonResponse(status, status=503 if why in _TEMPORARY else 200)

@@ -17,16 +17,15 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from chatui.display import conversation_list as list_events
-from chatui.display import folders as actions
-from chatui.display import folders as folder_list
+from chatui.display import conversation_list
+from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, NAME_CHARS, FolderFields, NoNameError, TooManyFoldersError
 from chatui.limits import Throttle
-from chatui.permissions import access as temporary
+from chatui.permissions import access
 from chatui.web.guards import guarded
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
@@ -84,13 +83,13 @@ def new(request: HttpRequest) -> HttpResponse:
     """Creates a folder, then moves the conversation named by ``conversation`` into it, or opens a new one in it."""
     person = person_of(request)
     asked = request.POST.get("conversation") or request.GET.get("conversation", "")
-    row = temporary.own_permanent(person, asked) if asked else None
+    row = access.own_permanent(person, asked) if asked else None
     form = FolderForm(request.POST or None)
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
             try:
-                folder = actions.create(person, wanted)
+                folder = display_folders.create(person, wanted)
             except TooManyFoldersError:
                 form.add_error(None, _full())
             else:
@@ -106,12 +105,12 @@ def new(request: HttpRequest) -> HttpResponse:
 def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     """Shows and changes a folder's name and instructions."""
     person = person_of(request)
-    text = folder_list.text_of(person, folder_id)
+    text = display_folders.text_of(person, folder_id)
     form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
     if request.method == "POST":
         _writes.check(str(person.pk))
         if wanted := form.wanted():
-            _notify(person, actions.change(person, folder_id, wanted))
+            _notify(person, display_folders.change(person, folder_id, wanted))
             return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
     context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
     return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
@@ -125,9 +124,9 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         _writes.check(str(person.pk))
-        send_from_thread(groups.person(person.pk), list_events.folder_gone(actions.delete(person, folder_id)))
+        send_from_thread(bus.person(person.pk), conversation_list.folder_gone(display_folders.delete(person, folder_id)))
         return redirect("home")
-    return render(request, "folders/delete.html", {"folder": folder_list.text_of(person, folder_id)})
+    return render(request, "folders/delete.html", {"folder": display_folders.text_of(person, folder_id)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -138,12 +137,12 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         return _moved(request, person, conversation_id, request.POST.get("folder", ""))
-    row = temporary.own_permanent(person, conversation_id)
-    folders = folder_list.names(person)
+    row = access.own_permanent(person, conversation_id)
+    folders = display_folders.names(person)
     context = {
         "conversation": shown_conversation(row),
         "folders": folders,
-        "here": folder_list.folder_of(row),
+        "here": display_folders.folder_of(row),
         "is_full": len(folders) >= MAX_FOLDERS,
         "most": MAX_FOLDERS,
         "name_chars": NAME_CHARS,
@@ -152,8 +151,8 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 
 def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
-    row = actions.move(person, conversation_id, folder_id)
-    send_from_thread(groups.person(person.pk), list_events.placed(row))
+    row = display_folders.move(person, conversation_id, folder_id)
+    send_from_thread(bus.person(person.pk), conversation_list.placed(row))
     url = reverse("conversation", args=[row.pk])
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": True, "url": url, "title": row.title})
@@ -166,7 +165,7 @@ def _full() -> str:
 
 
 def _notify(person: User, row: Folder) -> None:
-    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, folder_list.next_folder_id(row, person)))
+    send_from_thread(bus.person(person.pk), conversation_list.folder_kept(row, display_folders.next_folder_id(row, person)))
 
 
 def _start(row: Folder) -> str:

@@ -14,17 +14,16 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from chatui.codes import ProductCode
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.display.conversation_list import conversation_link
 from chatui.limits import Throttle
 from chatui.transfer import imports
 from chatui.transfer.imports import ImportedExport, import_export
-from chatui.transfer.other_products import conversation_tree as left_out
-from chatui.transfer.other_products import reading
+from chatui.transfer.other_products import conversation_tree, reading
 from chatui.transfer.upload import MAX_BYTES, MAX_EXPORT_BYTES, ImportRefusedError, refuse
 from chatui.web.guards import guarded
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 # Each may contain megabytes and thousands of messages.
@@ -90,7 +89,7 @@ def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     row = imports.import_transcript(person, data).conversation
-    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
     return redirect("conversation", row.pk)
 
 
@@ -98,12 +97,12 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
     """The report: links to new conversations, and counts of what was left out, by kind."""
     rows = imported.conversations[:_LISTED]
     for row in rows:
-        send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+        send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
     found = {
         "links": [conversation_link(row) for row in rows],
         "count": len(imported.conversations),
         "more": len(imported.conversations) - len(rows),
-        "left_out": left_out.sentences(imported.left_out),
+        "left_out": conversation_tree.sentences(imported.left_out),
     }
     return render(request, "account/imported.html", found)
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_GET
 
-from chatui.display import metrics as counts
+from chatui.display import metrics as display_metrics
 from chatui.env import environment
 from chatui.limits import GuessLimit, Scope
 from chatui.permissions.access import NotFoundError
@@ -25,4 +25,4 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
         _guesses.admit(visitor_of(request, "page").address)
         raise NotFoundError
-    return HttpResponse(counts.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
+    return HttpResponse(display_metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -26,20 +26,14 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from chatui import __version__
-from chatui.accounts import header_sign_in, password_links, sign_in
-from chatui.accounts import profile as time_zones
-from chatui.accounts import second_factor as notifications
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import header_sign_in, password_links, profile, second_factor, sign_in
 from chatui.accounts.header_sign_in import SESSION_KEY, ForgedHeaderError
 from chatui.accounts.openid import SingleSignOnError
 from chatui.codes import ProductCode
 from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, administration, debug_requests, ratings
-from chatui.permissions import administration as usage_reading
-from chatui.permissions import debug_views as attempts
-from chatui.permissions import shares as sharing
+from chatui.permissions import access, access_notices, administration, debug_requests, debug_views, ratings, shares
 from chatui.permissions.access import as_person
 from chatui.proxies import is_trusted, visitor_address
 from chatui.site.brand import brand
@@ -47,7 +41,7 @@ from chatui.site.languages import LANGUAGES, is_available, page_language, prefer
 from chatui.web.deferred import Deferred
 from chatui.web.errors import refuse
 from chatui.web.guards import visitor_of
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets
 
 if TYPE_CHECKING:
@@ -75,17 +69,17 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),
         "can_export_ratings": ratings.can_export(person),
-        "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
+        "audit_warnings": len(debug_views.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
-        "can_read_usage": usage_reading.can_read_usage(person),
+        "can_read_usage": administration.can_read_usage(person),
         # Evaluated only if a template uses it: pages that show a conversation have their own notice.
         "access_news": partial(access_notices.news, person) if person else None,
         "requests_to_decide": debug_requests.count_to_decide(person),
         "password_links": password_links.notices(person) if person else [],
-        "sign_in_news": notifications.notifications_of(person) if person else [],
+        "sign_in_news": second_factor.notifications_of(person) if person else [],
         "can_manage": bool(administration.parts_of(person)),
         "can_use_admin": person is not None and person.is_staff,
-        "can_share": sharing.may_share(person),
+        "can_share": shares.may_share(person),
         "has_worker": environment().service_worker,
         "version": __version__,
     }
@@ -134,9 +128,9 @@ def _synchronize(request: HttpRequest, name: str | None) -> None:
         auth.logout(request)
         notify_sockets(person)
         sign_in.record_signed_out(visitor_of(request, "page").of(person))
-    if name is not None and not first_account.is_needed():
+    if name is not None and not sign_in.is_needed():
         arrived = header_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), name)
-        session_start.enter(request, arrived, how="by header")
+        session.enter(request, arrived, how="by header")
         request.session[SESSION_KEY] = name
 
 
@@ -334,7 +328,7 @@ def _has_language(request: HttpRequest) -> bool:
 
 
 def _time_zone_of(request: HttpRequest, person: User | None) -> tzinfo:
-    return time_zones.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
+    return profile.zone_of(person.time_zone) if person and not _IN_UTC.match(request.path_info) else UTC
 
 
 def _language_of(request: HttpRequest, person: User | None) -> str:

@@ -10,12 +10,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.display import conversation_actions
-from chatui.display import conversation_list as bin_and_archive
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_actions, conversation_list
 from chatui.web.guards import guarded
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 
@@ -25,7 +23,7 @@ from chatui.wire.bus import send_from_thread
 def archived(request: HttpRequest) -> HttpResponse:
     """The person's archived conversations."""
     return render(
-        request, "lists/archived.html", {"archive": bin_and_archive.shown_archive(person_of(request), request.GET.get("list", ""))}
+        request, "lists/archived.html", {"archive": conversation_list.shown_archive(person_of(request), request.GET.get("list", ""))}
     )
 
 
@@ -35,7 +33,7 @@ def archived(request: HttpRequest) -> HttpResponse:
 def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Move a conversation to the top of the list, or into the archive. Redirects to the archive if ``back`` says so."""
     row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
-    send_from_thread(groups.person(row.owner_id), list_events.placed(row))
+    send_from_thread(bus.person(row.owner_id), conversation_list.placed(row))
     url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": True, "url": url, "title": row.title})
@@ -47,7 +45,7 @@ def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def bin_page(request: HttpRequest) -> HttpResponse:
     """The person's deleted conversations."""
-    shown = bin_and_archive.shown_bin(person_of(request), request.GET.get("list", ""))
+    shown = conversation_list.shown_bin(person_of(request), request.GET.get("list", ""))
     return render(request, "lists/bin.html", {"bin": shown, "is_erased": "erased" in request.GET})
 
 
@@ -61,4 +59,4 @@ def erase(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         conversation_actions.erase(person, conversation_id)
         return redirect(f"{reverse('bin')}?erased=1")
     row = conversation_actions.in_bin(person, conversation_id)
-    return render(request, "lists/erase.html", {"conversation": bin_and_archive.binned(row)})
+    return render(request, "lists/erase.html", {"conversation": conversation_list.binned(row)})

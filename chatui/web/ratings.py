@@ -20,18 +20,18 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from chatui.audit_log.record import Visitor
-from chatui.display import conversation_list as list_events
-from chatui.display import ratings as actions
+from chatui.display import conversation_list
+from chatui.display import ratings as display_ratings
 from chatui.display.ratings import MAX_CHARS, REASONS, VERDICTS, NoRatingError, RatingInput
 from chatui.limits import Throttle
 from chatui.permissions import access
-from chatui.permissions import ratings as permission
+from chatui.permissions import ratings as permissions_ratings
 from chatui.permissions.debug_requests import REASON_CHARS
-from chatui.transfer import ratings as rating_exports
+from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, Filters, Format
-from chatui.web import downloads as archive
+from chatui.web import downloads
 from chatui.web.guards import guarded, visitor_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 EXPORT_MOST = 20_000
@@ -92,19 +92,19 @@ class ExportForm(forms.Form):
 def ratings(request: HttpRequest) -> HttpResponseBase:
     """The number of ratings, with the form; sends the selected ones as a file. Recorded before anything is read."""
     visitor = visitor_of(request, "download")
-    person = (permission.hidden_exporter if "hidden" in request.POST else permission.exporter)(visitor)
-    may_see_hidden = permission.can_export_hidden(person)
+    person = (permissions_ratings.hidden_exporter if "hidden" in request.POST else permissions_ratings.exporter)(visitor)
+    may_see_hidden = permissions_ratings.can_export_hidden(person)
     form = ExportForm(request.POST or None, may_see_hidden=may_see_hidden)
     if request.method == "POST" and form.is_valid() and _is_bounded(form):
         return _file(request, visitor, form.wanted())
-    context = {"form": form, "count": rating_exports.count(Filters()), "may_see_hidden": may_see_hidden}
+    context = {"form": form, "count": transfer_ratings.count(Filters()), "may_see_hidden": may_see_hidden}
     return render(request, "ratings/export.html", context, status=400 if form.errors else 200)
 
 
 def _is_bounded(form: ExportForm) -> bool:
     wanted = form.wanted()
     most = HIDDEN_MOST if wanted.has_hidden else EXPORT_MOST
-    if rating_exports.count(wanted.filters) <= most:
+    if transfer_ratings.count(wanted.filters) <= most:
         return True
     words = gettext("More than %(count)s ratings. Narrow the filter, or use manage.py ratings.")
     form.add_error(None, words % {"count": number_format(most, force_grouping=True)})
@@ -112,14 +112,14 @@ def _is_bounded(form: ExportForm) -> bool:
 
 
 def _file(request: HttpRequest, visitor: Visitor, wanted: ExportOptions) -> StreamingHttpResponse:
-    lines = rating_exports.export(visitor, wanted)
+    lines = transfer_ratings.export(visitor, wanted)
 
     def parts() -> Iterator[bytes]:
         for line in lines:
             yield line.encode()
 
     response = StreamingHttpResponse(
-        archive.in_threads(parts()) if isinstance(request, ASGIRequest) else parts(), content_type="application/jsonl; charset=utf-8"
+        downloads.in_threads(parts()) if isinstance(request, ASGIRequest) else parts(), content_type="application/jsonl; charset=utf-8"
     )
     response.headers["Content-Disposition"] = f'attachment; filename="ratings-{timezone.now():%Y-%m-%d}.{wanted.format}.jsonl"'
     return response
@@ -134,7 +134,7 @@ _writes = Throttle("ratings", attempts=120, seconds=60)
 def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The form with the person's current rating, for the thumb ``verdict``; stores or removes their rating."""
     visitor = visitor_of(request, "page")
-    before = actions.current(visitor, conversation_id, message_id)
+    before = display_ratings.current(visitor, conversation_id, message_id)
     back = f"{reverse('conversation', args=[conversation_id])}?at={message_id}#m-{message_id}"
     asked = (request.POST or request.GET).get("verdict", before.verdict)
     context = {
@@ -151,12 +151,12 @@ def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> Htt
         _writes.check(str(visitor.user))
         given = _given(request)
         try:
-            actions.rate(visitor, conversation_id, message_id, given)
+            display_ratings.rate(visitor, conversation_id, message_id, given)
         except NoRatingError:
             context["problem"] = gettext("Choose a reason. Your comment can have up to 1,000 characters.")
             return render(request, "ratings/rating.html", context, status=400)
         person = access.person_of(visitor)
-        send_from_thread(groups.person(person.pk), list_events.rated(conversation_id, message_id, given.verdict))
+        send_from_thread(bus.person(person.pk), conversation_list.rated(conversation_id, message_id, given.verdict))
         if "application/json" in request.headers.get("Accept", ""):
             return JsonResponse({"ok": True})
         return redirect(back)

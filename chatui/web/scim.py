@@ -14,13 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import scim_groups as groups
-from chatui.lifecycle import scim_patches as attributes
-from chatui.lifecycle import scim_patches as patches
-from chatui.lifecycle import scim_people as people
-from chatui.lifecycle import scim_resources as resources
-from chatui.lifecycle import scim_resources as service_description
-from chatui.lifecycle import scim_tokens as tokens
+from chatui.lifecycle import scim_groups, scim_patches, scim_people, scim_resources, scim_tokens
 from chatui.lifecycle.scim_resources import NoSuchResourceError, ScimError
 from chatui.lifecycle.scim_tokens import TokenRefusedError
 from chatui.limits import MustWaitError, ThrottledError
@@ -64,7 +58,7 @@ def scim(*methods: str) -> Callable[[Callable[..., Answer]], Callable[..., HttpR
         def answer(request: HttpRequest, **parameters: str) -> HttpResponse:
             visitor = Visitor(None, request.META.get("REMOTE_ADDR") or "", "program")
             try:
-                provider = tokens.authenticate(visitor, _bearer(request))
+                provider = scim_tokens.authenticate(visitor, _bearer(request))
             except TokenRefusedError:
                 return _refused(401, "A good bearer token is needed.", {"WWW-Authenticate": "Bearer"})
             except MustWaitError as wait:
@@ -88,7 +82,7 @@ def _answered(
         call = Call(visitor, provider, request.method or "", base, request.GET.dict(), _body(request))
         status, found = view(call, **parameters)
     except ScimError as error:
-        return JsonResponse(resources.problem(error), status=error.status, content_type=TYPE)
+        return JsonResponse(scim_resources.problem(error), status=error.status, content_type=TYPE)
     if found is None:
         return HttpResponse(status=status)
     location = {"Location": found["meta"]["location"]} if status == 201 else {}
@@ -119,7 +113,7 @@ def _body(request: HttpRequest) -> Mapping[str, Any]:
 def _refused(status: int, detail: str, headers: Mapping[str, str]) -> HttpResponse:
     error = ScimError(detail)
     error.status = status
-    return JsonResponse(resources.problem(error), status=status, content_type=TYPE, headers=headers)
+    return JsonResponse(scim_resources.problem(error), status=status, content_type=TYPE, headers=headers)
 
 
 urlpatterns = [
@@ -139,27 +133,27 @@ urlpatterns = [
 @scim("GET")
 def service_provider_config(call: Call) -> Answer:
     """The features of this server."""
-    return 200, service_description.service_provider_config(call.base)
+    return 200, scim_resources.service_provider_config(call.base)
 
 
 @scim("GET")
 def resource_types(call: Call, key: str = "") -> Answer:
     """The resource types."""
-    return _listed_or_one(service_description.resource_types(call.base), key)
+    return _listed_or_one(scim_resources.resource_types(call.base), key)
 
 
 @scim("GET")
 def schemas(call: Call, key: str = "") -> Answer:
     """The schemas of the resources."""
-    return _listed_or_one(service_description.schemas(call.base), key)
+    return _listed_or_one(scim_resources.schemas(call.base), key)
 
 
 @scim("GET", "POST")
 def users(call: Call) -> Answer:
     """The accounts of this directory, and new ones."""
     if call.method == "POST":
-        return 201, resources.person(people.create(call.visitor, call.provider, attributes.of_resource(call.body)), call.base)
-    return _page(call, people.search(call.provider, _filter(call)), lambda row: resources.person(row, call.base))
+        return 201, scim_resources.person(scim_people.create(call.visitor, call.provider, scim_patches.of_resource(call.body)), call.base)
+    return _page(call, scim_people.search(call.provider, _filter(call)), lambda row: scim_resources.person(row, call.base))
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
@@ -167,23 +161,23 @@ def user(call: Call, key: str) -> Answer:
     """One account."""
     match call.method:
         case "GET":
-            row = people.get(call.provider, key)
+            row = scim_people.get(call.provider, key)
         case "PUT":
-            row = people.change(call.visitor, call.provider, key, attributes.of_resource(call.body))
+            row = scim_people.change(call.visitor, call.provider, key, scim_patches.of_resource(call.body))
         case "PATCH":
-            row = people.patch(call.visitor, call.provider, key, patches.changes(call.body))
+            row = scim_people.patch(call.visitor, call.provider, key, scim_patches.changes(call.body))
         case _:
-            people.delete(call.visitor, call.provider, key)
+            scim_people.delete(call.visitor, call.provider, key)
             return 204, None
-    return 200, resources.person(row, call.base)
+    return 200, scim_resources.person(row, call.base)
 
 
 @scim("GET", "POST")
 def all_groups(call: Call) -> Answer:
     """The groups of this directory, and new ones."""
     if call.method == "POST":
-        return 201, _group(call, groups.create(call.visitor, call.provider, call.body))
-    return _page(call, groups.search(call.provider, _filter(call)), lambda row: _group(call, row))
+        return 201, _group(call, scim_groups.create(call.visitor, call.provider, call.body))
+    return _page(call, scim_groups.search(call.provider, _filter(call)), lambda row: _group(call, row))
 
 
 @scim("GET", "PUT", "PATCH", "DELETE")
@@ -191,13 +185,13 @@ def group(call: Call, key: str) -> Answer:
     """One group."""
     match call.method:
         case "GET":
-            row = groups.get(call.provider, key)
+            row = scim_groups.get(call.provider, key)
         case "PUT":
-            row = groups.replace(call.visitor, call.provider, key, call.body)
+            row = scim_groups.replace(call.visitor, call.provider, key, call.body)
         case "PATCH":
-            row = groups.patch(call.visitor, call.provider, key, patches.changes(call.body))
+            row = scim_groups.patch(call.visitor, call.provider, key, scim_patches.changes(call.body))
         case _:
-            groups.delete(call.visitor, call.provider, key)
+            scim_groups.delete(call.visitor, call.provider, key)
             return 204, None
     return 200, _group(call, row)
 
@@ -208,9 +202,9 @@ def nothing(call: Call, rest: str) -> Answer:
     raise NoSuchResourceError
 
 
-def _group(call: Call, row: Any) -> resources.Json:
+def _group(call: Call, row: Any) -> scim_resources.Json:
     is_short = "members" in call.query.get("excludedAttributes", "")
-    return resources.group(row, call.base, None if is_short else list(groups.members_of(call.provider, row)))
+    return scim_resources.group(row, call.base, None if is_short else list(scim_groups.members_of(call.provider, row)))
 
 
 def _filter(call: Call) -> str:
@@ -220,9 +214,9 @@ def _filter(call: Call) -> str:
     return text
 
 
-def _page(call: Call, rows: Any, write: Callable[[Any], resources.Json]) -> Answer:
-    start, count = max(1, _number(call, "startIndex", 1)), min(service_description.MAX_RESULTS, max(0, _number(call, "count", 100)))
-    return 200, resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
+def _page(call: Call, rows: Any, write: Callable[[Any], scim_resources.Json]) -> Answer:
+    start, count = max(1, _number(call, "startIndex", 1)), min(scim_resources.MAX_RESULTS, max(0, _number(call, "count", 100)))
+    return 200, scim_resources.page([write(row) for row in rows[start - 1 : start - 1 + count]], rows.count(), start)
 
 
 def _number(call: Call, name: str, otherwise: int) -> int:
@@ -234,9 +228,9 @@ def _number(call: Call, name: str, otherwise: int) -> int:
     return int(text)
 
 
-def _listed_or_one(found: Sequence[resources.Json], key: str) -> Answer:
+def _listed_or_one(found: Sequence[scim_resources.Json], key: str) -> Answer:
     if not key:
-        return 200, resources.page(found, len(found), 1)
+        return 200, scim_resources.page(found, len(found), 1)
     for each in found:
         if each["id"] == key:
             return 200, each

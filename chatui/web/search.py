@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from chatui.display import conversation_actions, search
-from chatui.display import search as find_in_conversation
 from chatui.limits import Throttle
 from chatui.permissions import access
 from chatui.web.guards import guarded, visitor_of
@@ -41,7 +40,7 @@ def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
     person = person_of(request)
     _searches.check(str(person.pk))
     row = access.own_conversation(person, conversation_id)
-    found = find_in_conversation.matching_messages(row, person, request.GET.get("q", ""))
+    found = search.matching_messages(row, person, request.GET.get("q", ""))
     return JsonResponse({"messages": found})
 
 

@@ -20,14 +20,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from chatui.accounts import profile
-from chatui.accounts import profile as time_zones
-from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.profile import PersonalSettings
 from chatui.display.conversation import EFFORTS
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.folders import INSTRUCTION_CHARS, clean_instructions, one_line
 from chatui.env import environment
-from chatui.lifecycle import closing as self_closing
+from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.limits import Throttle
 from chatui.model_servers import choice as model_choice
@@ -37,8 +36,7 @@ from chatui.site.languages import LANGUAGES
 from chatui.web.folders import Instructions
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.language import in_cookie
-from chatui.web.sign_in import second_factor
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import second_factor, session
 from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
@@ -109,7 +107,7 @@ class SettingsForm(forms.Form):
             # A directory's name has two parts, which may be longer together; it stays unchanged.
             del fields["name"].widget.attrs["maxlength"]
         fields["language"].choices = [("", gettext("Same as the browser")), *LANGUAGES.items()]
-        fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in time_zones.names())]
+        fields["time_zone"].choices = [("", "UTC"), *((name, name.replace("_", " ")) for name in profile.names())]
         offered = [(choice.value, choice.label) for choice in model_choice.choices_for(person)]
         fields["choice"].choices = [("", gettext("Default")), *offered]
         fields["effort"].choices = [("", gettext("Default of the model")), *EFFORTS]
@@ -175,15 +173,15 @@ def close(request: HttpRequest) -> HttpResponse:
     """Closes one's own account, if the operator allows it, within ten minutes of authentication."""
     if not environment().close_own_account:
         raise NotFoundError
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect(f"{reverse('sign_in_confirm')}?next={reverse('settings_close')}")
     person, problem = person_of(request), ""
-    form = second_factor.CodeForm(request.POST or None) if enrollment.is_on(person) else None
+    form = second_factor.CodeForm(request.POST or None) if accounts_second_factor.is_on(person) else None
     is_shown = form is None or (form.is_valid() and second_factor.is_right(request, form, person))
     if request.method == "POST" and "sure" in request.POST and is_shown:
         _writes.check(str(person.pk))
         try:
-            self_closing.close_own(visitor_of(request, "page"))
+            closing.close_own(visitor_of(request, "page"))
         except CannotCloseError:
             problem = gettext("Your account was not closed: nobody else could manage accounts.")
         else:

@@ -17,9 +17,8 @@ from chatui.display.conversation_list import shown_conversation
 from chatui.env import environment
 from chatui.limits import GuessLimit, Scope, Throttle
 from chatui.permissions import access
-from chatui.permissions import access as temporary
-from chatui.permissions import shares as sharing
-from chatui.transfer import shares as share_links
+from chatui.permissions import shares as permissions_shares
+from chatui.transfer import shares as transfer_shares
 from chatui.transfer.shares import ShareOptions
 from chatui.web.diagrams import draws_diagrams
 from chatui.web.errors import refuse
@@ -42,7 +41,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         _new_links.check(str(person.pk))
         visitor = visitor_of(request, "page")
         days = request.POST.get("days", "")
-        link = share_links.create(
+        link = transfer_shares.create(
             visitor,
             conversation_id,
             request.POST.get("leaf"),
@@ -50,14 +49,14 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             ShareOptions(request.POST.get("named") == "yes", request.POST.get("documents") == "yes"),
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
-    row = temporary.own_permanent(person, conversation_id)
-    preview = share_links.preview(person, conversation_id)
+    row = access.own_permanent(person, conversation_id)
+    preview = transfer_shares.preview(person, conversation_id)
     context = {
         "conversation": shown_conversation(row),
         "preview": preview,
-        "days": share_links.days_to_choose(),
+        "days": transfer_shares.days_to_choose(),
         "name": profile.shown_name(person),
-        "links": _with_addresses(request, share_links.links(person, conversation_id)),
+        "links": _with_addresses(request, transfer_shares.links(person, conversation_id)),
         "made": request.GET.get("made", ""),
         "signed_in_only": environment().share_audience == "signed-in",
     }
@@ -69,7 +68,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def shares(request: HttpRequest) -> HttpResponse:
     """The list of one's own links."""
-    return render(request, "share/links.html", {"links": _with_addresses(request, share_links.links(person_of(request)))})
+    return render(request, "share/links.html", {"links": _with_addresses(request, transfer_shares.links(person_of(request)))})
 
 
 @require_POST
@@ -77,7 +76,7 @@ def shares(request: HttpRequest) -> HttpResponse:
 @guarded
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     """Revoke one link."""
-    share_links.revoke(visitor_of(request, "page"), link_id=link_id)
+    transfer_shares.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
 
@@ -86,8 +85,8 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
 @guarded
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Revoke all links to one conversation."""
-    share_links.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
-    return redirect("share", conversation_id) if sharing.may_share(person_of(request)) else redirect("shares")
+    transfer_shares.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
+    return redirect("share", conversation_id) if permissions_shares.may_share(person_of(request)) else redirect("shares")
 
 
 @require_POST
@@ -95,7 +94,7 @@ def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def revoke_all(request: HttpRequest) -> HttpResponse:
     """Revoke all of one's own links."""
-    share_links.revoke(visitor_of(request, "page"))
+    transfer_shares.revoke(visitor_of(request, "page"))
     return redirect("shares")
 
 
@@ -107,7 +106,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
     try:
-        context = {"shared": share_links.read(token)}
+        context = {"shared": transfer_shares.read(token)}
     except access.NotFoundError:
         # Counted after the look-up: wrong links never block a valid one, which cannot be guessed anyway.
         _misses.admit(visitor_of(request, "page").address)
@@ -118,7 +117,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     return response
 
 
-def _with_addresses(request: HttpRequest, links: list[share_links.Link]) -> list[tuple[share_links.Link, str]]:
+def _with_addresses(request: HttpRequest, links: list[transfer_shares.Link]) -> list[tuple[transfer_shares.Link, str]]:
     return [(link, request.build_absolute_uri(reverse("shared", args=[link.token]))) for link in links]
 
 
@@ -126,6 +125,6 @@ def _back(request: HttpRequest) -> HttpResponse:
     """Redirect to the page that the button was on, which is one of two."""
     conversation = request.POST.get("conversation", "")
     try:
-        return redirect("share", UUID(conversation)) if sharing.may_share(person_of(request)) else redirect("shares")
+        return redirect("share", UUID(conversation)) if permissions_shares.may_share(person_of(request)) else redirect("shares")
     except ValueError:
         return redirect("shares")

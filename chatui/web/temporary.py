@@ -11,17 +11,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chatui.codes import ProductCode
-from chatui.display import conversation_list as list_events
+from chatui.display import conversation_list
 from chatui.permissions import access
-from chatui.permissions import access as temporary
 from chatui.turns import running
-from chatui.turns import temporary as ending
-from chatui.turns import temporary as keeping
-from chatui.turns import temporary as visits
+from chatui.turns import temporary as turns_temporary
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.sign_in.pages import person_of
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 @guarded
 def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> HttpResponse:
     """Performs one of the four actions on a person's temporary conversation. 409 for keeping it while an answer is being written."""
-    row = temporary.own_temporary(person_of(request), conversation_id)
+    row = access.own_temporary(person_of(request), conversation_id)
     if what not in _ACTIONS:
         raise access.NotFoundError
     if not _ACTIONS[what](row):
@@ -43,20 +40,20 @@ def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> Ht
 
 def _close(row: Conversation) -> bool:
     running.stop_all_from_thread(row.pk)
-    ending.close(row)
+    turns_temporary.close(row)
     return True
 
 
 def _keep(row: Conversation) -> bool:
-    if not keeping.keep(row):
+    if not turns_temporary.keep(row):
         return False
-    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    send_from_thread(bus.person(row.owner_id), conversation_list.listed(row))
     return True
 
 
 _ACTIONS: dict[str, Callable[[Conversation], bool]] = {
     "close": _close,
     "keep": _keep,
-    "leave": visits.leave,
-    "stay": visits.stay,
+    "leave": turns_temporary.leave,
+    "stay": turns_temporary.stay,
 }

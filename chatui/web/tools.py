@@ -10,14 +10,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.display import tools as cards
-from chatui.display import tools as decisions
-from chatui.display import tools as menu
+from chatui.display import tools as display_tools
 from chatui.display.conversation_list import shown_conversation
 from chatui.display.tools import Chosen
 from chatui.model_servers import connected
 from chatui.permissions import access
-from chatui.tools import catalogue as switches
+from chatui.tools import catalogue
 from chatui.turns import running, sweep
 from chatui.turns.running import Place
 from chatui.web.guards import guarded, visitor_of
@@ -31,7 +29,7 @@ def waiting_calls(request: HttpRequest, conversation_id: UUID, turn_id: UUID) ->
     """The fragment with the cards of a turn."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    context = {"cards": cards.of_turn(row, turn_id), "conversation": shown_conversation(row)}
+    context = {"cards": display_tools.of_turn(row, turn_id), "conversation": shown_conversation(row)}
     return render(request, "tools/_cards.html", context)
 
 
@@ -42,9 +40,9 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
     """Decide about a call. If it is no longer waiting, the page shows its state."""
     is_decided = True
     try:
-        turn = decisions.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
+        turn = display_tools.decide(visitor_of(request, "page"), conversation_id, approval_id, request.POST.get("decision", ""))
         running.decided_from_thread(Place(turn.pk, turn.lease_owner))
-    except decisions.NotWaitingError:
+    except display_tools.NotWaitingError:
         is_decided = False
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": is_decided}, status=200 if is_decided else 409)
@@ -56,8 +54,8 @@ def decide(request: HttpRequest, conversation_id: UUID, approval_id: UUID) -> Ht
 @guarded
 def new_tools(request: HttpRequest) -> HttpResponse:
     """The fragment with the tools for a new conversation, without those in ``off``, for the model ``choice``."""
-    chosen = Chosen(request.GET.get("choice", ""), switches.names_of(request.GET.get("off", "")))
-    shown = menu.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
+    chosen = Chosen(request.GET.get("choice", ""), catalogue.names_of(request.GET.get("off", "")))
+    shown = display_tools.shown_tools(person_of(request), None, chosen, is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})
 
 
@@ -68,8 +66,8 @@ def tools(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The fragment with the tools of a conversation. A POST first switches one on or off."""
     person = person_of(request)
     if request.method == "POST":
-        row = menu.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))
+        row = display_tools.switch(person, conversation_id, request.POST.get("tool", ""), request.POST.get("state", ""))
     else:
         row = access.own_conversation(person, conversation_id)
-    shown = menu.shown_tools(person, row, Chosen(request.GET.get("choice", "")), is_demo=connected.is_demo())
+    shown = display_tools.shown_tools(person, row, Chosen(request.GET.get("choice", "")), is_demo=connected.is_demo())
     return render(request, "tools/_choice.html", {"tools": shown})

@@ -18,14 +18,13 @@ from django.views.decorators.http import require_GET, require_POST
 from chatui.audit_log.lines import csv_row, safe_cell
 from chatui.audit_log.record import record
 from chatui.codes import ProductCode
-from chatui.display import usage as usage_tables
+from chatui.display import usage
 from chatui.display.usage import WORDS
 from chatui.env import environment
 from chatui.permissions.administration import usage_reader
-from chatui.usage import limits as periods
-from chatui.usage import reports
+from chatui.usage import limits, reports
 from chatui.usage.reports import By, Days
-from chatui.web import downloads as archive
+from chatui.web import downloads
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.sign_in.pages import person_of
@@ -57,7 +56,7 @@ class DaysForm(forms.Form):
         return By(self.cleaned_data["by"] or By.PERSON)
 
     def _last(self) -> date:
-        return self.cleaned_data.get("until") or periods.now().day
+        return self.cleaned_data.get("until") or limits.now().day
 
     def _first(self) -> date:
         since: date | None = self.cleaned_data.get("since")
@@ -67,7 +66,7 @@ class DaysForm(forms.Form):
 
 def usual() -> Days:
     """The days of a page without a choice of days."""
-    today = periods.now().day
+    today = limits.now().day
     return Days(today - timedelta(days=USUAL_DAYS - 1), today)
 
 
@@ -81,14 +80,14 @@ def own(request: HttpRequest) -> HttpResponse:
     by_day = reports.summed(lines, days, By.DAY)
     [total] = reports.summed(lines, days, None)
     context = {
-        "limits": usage_tables.limits_of(person),
+        "limits": usage.limits_of(person),
         "contact": environment().usage_contact,
-        "plot": usage_tables.plot(by_day, days),
-        "total": usage_tables.total(total),
-        "tables": [usage_tables.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
-        "by_day": usage_tables.table(by_day, By.DAY),
+        "plot": usage.plot(by_day, days),
+        "total": usage.total(total),
+        "tables": [usage.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
+        "by_day": usage.table(by_day, By.DAY),
         "currency": environment().currency,
-        "unpriced": usage_tables.unpriced(total),
+        "unpriced": usage.unpriced(total),
     }
     return render(request, "usage/own.html", context)
 
@@ -108,12 +107,12 @@ def everybody(request: HttpRequest) -> HttpResponse:
     context = {
         "form": DaysForm(initial={"since": days.first, "until": days.last, "by": by}),
         "days": days,
-        "plot": usage_tables.plot(reports.summed(lines, days, By.DAY), days),
-        "total": usage_tables.total(total),
-        "table": usage_tables.table(reports.summed(lines, days, by), by),
+        "plot": usage.plot(reports.summed(lines, days, By.DAY), days),
+        "total": usage.total(total),
+        "table": usage.table(reports.summed(lines, days, by), by),
         "is_by_group": by is By.GROUP,
         "currency": environment().currency,
-        "unpriced": usage_tables.unpriced(total),
+        "unpriced": usage.unpriced(total),
     }
     return render(request, "usage/everybody.html", context)
 
@@ -131,7 +130,7 @@ def file(request: HttpRequest) -> HttpResponseBase:
     days = form.days()
     record("usage export", visitor, detail=f"{days.first} to {days.last}")
     pieces = (line.encode() for line in _csv(days))
-    sent = archive.in_threads(pieces) if isinstance(request, ASGIRequest) else pieces
+    sent = downloads.in_threads(pieces) if isinstance(request, ASGIRequest) else pieces
     response = StreamingHttpResponse(sent, content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="usage-{timezone.now():%Y-%m-%d}.csv"'
     return response

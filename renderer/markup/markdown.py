@@ -24,8 +24,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
-from renderer.markup import citations, links, mathematics
-from renderer.markup import extensions as emphasis
+from renderer.markup import citations, extensions, links, mathematics
 from renderer.markup import extensions as inline
 from renderer.markup.citations import Pages
 from renderer.markup.extensions import bare_address, footnote_definition, footnote_mark, image_as_link, plain_tag
@@ -300,7 +299,7 @@ class _Markdown(MarkdownIt):
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.block = _Blocks()
-        self.inline = emphasis.Inline()
+        self.inline = extensions.Inline()
         self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.enable(["strikethrough", "linkify"])
         install(self)

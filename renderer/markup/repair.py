@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from renderer.markup import citations
-from renderer.markup import mathematics as dollars
+from renderer.markup import citations, mathematics
 from renderer.markup.markdown import Block
 
 _REACH = 4096
@@ -146,11 +145,11 @@ class _Repair:
 
     def _dollar(self, position: int) -> int:
         """The content of a formula is not markup. An incomplete formula is hidden, but a possible price is not: it would flicker."""
-        end = dollars.formula_end(self.text, position, len(self.text), after_formula=self.has_formula)
+        end = mathematics.formula_end(self.text, position, len(self.text), after_formula=self.has_formula)
         if end >= 0:
             self.has_formula = True
             return end + 1
-        may_become = self.may_hide and dollars.may_become_formula(self.text, position)
+        may_become = self.may_hide and mathematics.may_become_formula(self.text, position)
         return self._cut(position) if may_become else position + 1
 
     def _tag(self, match: re.Match[str]) -> int:

@@ -22,7 +22,6 @@ from renderer.events import Finished, violates_constraint
 from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
-from renderer.ocml import document_header as capabilities
 from renderer.ocml.document import DocumentRules, Reading, check_written
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
 from renderer.ocml.frame_header import Fault
@@ -186,7 +185,7 @@ class _Reader:
         except OpenChatMLError as error:
             self.report(Problem(error.code, error.hint, _BEGINNING))
             return DocumentHeader(profile=document_header.STRICTEST)
-        for hint in capabilities.hints(document.extra):
+        for hint in document_header.hints(document.extra):
             self.report(Problem(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False))
         return document
 

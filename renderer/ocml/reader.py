@@ -13,7 +13,6 @@ import re
 
 from renderer.errors import Code, Location, OpenChatMLError
 from renderer.ocml import document_header
-from renderer.ocml import document_header as capabilities
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.ocml.frame_states import FrameStates
 from renderer.ocml.scanning import Cursor, DocumentOpened, Output, ReaderEvent, Utf8Pieces, beginnings, location_after
@@ -91,7 +90,7 @@ class DocumentBeginning:
             return document_header.LEGACY
         try:
             document = document_header.read(text)
-            for hint in capabilities.hints(document.extra):
+            for hint in document_header.hints(document.extra):
                 self._output.report(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False)
             return document
         except FutureVersionError as error:

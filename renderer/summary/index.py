@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages
 from renderer.summary.number_words import small_numbers
-from renderer.summary.spellings import digits as spelled_digits
-from renderer.summary.spellings import pinyin, written
+from renderer.summary.spellings import digits, pinyin, written
 from renderer.summary.spellings.named_words import NamedWords
 from renderer.summary.vocabulary import korean
 
@@ -156,7 +155,7 @@ class HiddenText(NamedWords):
             self._index_word(word)
         self.words.update(words)
         self.small_numbers.update(*map(small_numbers, words))
-        self.digits |= spelled_digits.spelled_grams(words)
+        self.digits |= digits.spelled_grams(words)
         self.pinyin |= pinyin.firsts(text)
         self._index_names(text)
 
@@ -177,7 +176,7 @@ class HiddenText(NamedWords):
         # From the beginning of a word on: the end of a name by itself could look like a word.
         self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
         self.index_names(text)
-        self.digits |= spelled_digits.grams(text)
+        self.digits |= digits.grams(text)
 
 
 class SeenText:
@@ -219,7 +218,7 @@ class SeenText:
         self.words.update(words)
         self.parts.update(words)
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
-        self.digits |= spelled_digits.grams(text)
+        self.digits |= digits.grams(text)
         self.names |= written.certain_names(text)
         self.unspaced_runs.feed(disguises.unspaced("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):

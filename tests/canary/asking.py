@@ -17,8 +17,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys as management
-from chatui.accounts import invitations, password_links
+from chatui.accounts import api_keys, invitations, password_links
 from chatui.audit_log.record import Visitor, record
 from chatui.models.audit import AttemptWarning
 from chatui.models.conversation import Conversation, Folder
@@ -31,7 +30,7 @@ from chatui.models.tools import ToolApproval
 from chatui.models.usage import ModelPrice, UsageLimit
 from chatui.models.user import User
 from chatui.permissions import debug_requests
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store import passages
 from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Header
@@ -99,17 +98,17 @@ def places(world: World) -> dict[str, str]:
     beyond = invitations.create(Visitor(viewer, ADDRESS, "shell"), days=7, group=viewers, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
-        storage.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))
+        store_files.save(FileDestination(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible"))
         for row in (world.planted.conversation, second)
     ]
-    deleted_file = storage.save(FileDestination(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
+    deleted_file = store_files.save(FileDestination(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
     waiting_file = uploaded(owner, "a visible waiting file.txt", "words of its own")
     passages.index(waiting_file.content_id)
     sent_file = uploaded(owner, "a visible sent file.txt", "words of another")
     deleted_document = uploaded(owner, "in the bin, too.txt", "more words")
     for file, place in ((sent_file, world.planted.conversation), (deleted_document, world.deleted.conversation)):
         StoredFile.objects.filter(pk=file.pk).update(conversation=place)
-    key = management.create(Visitor(owner, ADDRESS, "shell"), management.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = api_keys.create(Visitor(owner, ADDRESS, "shell"), api_keys.NewKeyOptions("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.planted.turn).pk),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui import instructions as operators
+from chatui import instructions
 from tests.support.environment import change
 
 TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no prices.\n"""\n'
@@ -14,18 +14,18 @@ TWO = '[groups]\nwriters = "Be kind."\n"Sales EU" = """\nBe brief.\nName no pric
 
 def configure(monkeypatch: pytest.MonkeyPatch, place: Path, text: str | bytes, **more: object) -> None:
     place.write_bytes(text if isinstance(text, bytes) else text.encode())
-    operators.read_file.cache_clear()
+    instructions.read_file.cache_clear()
     change(monkeypatch, {"group_instructions_file": place} | more)
 
 
 def test_members_get_theirs_after_those_for_everybody_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     configure(monkeypatch, tmp_path / "a.toml", TWO, instructions="For all.")
-    assert operators.group_instructions().problems == ()
-    both = operators.instructions_for(lambda: ["Sales EU", "writers", "others"])
+    assert instructions.group_instructions().problems == ()
+    both = instructions.instructions_for(lambda: ["Sales EU", "writers", "others"])
     assert both == "For all.\n\nBe kind.\n\nBe brief.\nName no prices."
-    assert operators.instructions_for(lambda: ["writers"]) == "For all.\n\nBe kind."
-    assert operators.instructions_for(lambda: ["Writers"]) == "For all.", "names are exact"
-    assert set(operators.instruction_texts().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
+    assert instructions.instructions_for(lambda: ["writers"]) == "For all.\n\nBe kind."
+    assert instructions.instructions_for(lambda: ["Writers"]) == "For all.", "names are exact"
+    assert set(instructions.instruction_texts().values()) == {"For all.", "Be kind.", "Be brief.\nName no prices."}
 
 
 def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,7 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError
 
     change(monkeypatch, {"instructions": "For all."})
-    assert operators.instructions_for(unread) == "For all."
+    assert instructions.instructions_for(unread) == "For all."
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_without_a_file_nobodys_groups_are_read(monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_mistake_is_reported_without_quoting(text: str | bytes, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     configure(monkeypatch, tmp_path / "a.toml", text)
-    problems = operators.group_instructions().problems
-    assert problem in problems and "SECRET" not in repr(operators.group_instructions())
+    problems = instructions.group_instructions().problems
+    assert problem in problems and "SECRET" not in repr(instructions.group_instructions())
 
 
 def test_a_missing_file_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     change(monkeypatch, {"group_instructions_file": tmp_path / "none.toml"})
-    assert operators.group_instructions().problems == ("the file cannot be read (No such file or directory)",)
+    assert instructions.group_instructions().problems == ("the file cannot be read (No such file or directory)",)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatui import json_schemas as formats
+from chatui import json_schemas
 from chatui.json_schemas import AnswerFormat, SchemaUnusableError, answer_format, fault, from_stored, inlined, schema_of
 
 MANY = """
@@ -110,7 +110,7 @@ def test_a_row_stores_the_whole_format() -> None:
     assert stored_format.description == "Two lines and <|end|>."
     assert from_stored(None) is None
     assert from_stored(AnswerFormat().stored()) == AnswerFormat()
-    assert formats.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
+    assert json_schemas.as_text({"a": "ä"}) == '{\n  "a": "ä"\n}'
 
 
 def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:

@@ -10,7 +10,7 @@ import pytest
 import pytest_django
 from django.test import Client
 
-from chatui import limits as guess_limits
+from chatui import limits
 from chatui.accounts import sign_in
 from chatui.audit_log.record import Visitor
 from chatui.limits import ACCOUNT, ADDRESS, KNOWN, GuessLimit, MustWaitError, Scope, address_group, network_of
@@ -102,8 +102,8 @@ def test_knocking_while_one_has_to_wait_makes_the_wait_no_longer(clock: Clock) -
     judged(limit, "192.0.2.7", "ada", tries=500)
     with pytest.raises(MustWaitError) as caught:
         limit.admit("192.0.2.7", account="ada")
-    assert caught.value.seconds == guess_limits.FIRST_SECONDS
-    clock.forward(guess_limits.FIRST_SECONDS)
+    assert caught.value.seconds == limits.FIRST_SECONDS
+    clock.forward(limits.FIRST_SECONDS)
     limit.admit("192.0.2.7", account="ada")
 
 
@@ -160,9 +160,9 @@ def cache_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("get", "add", "incr", "decr", "set", "delete"):
         monkeypatch.setattr(f"django.core.cache.cache.{name}", away)
-    shared = guess_limits._SharedCounts()
+    shared = limits._SharedCounts()
     shared._own.clear()
-    monkeypatch.setattr(guess_limits, "_shared", shared)
+    monkeypatch.setattr(limits, "_shared", shared)
 
 
 @pytest.mark.django_db
@@ -180,12 +180,12 @@ def test_while_the_cache_is_away_people_sign_in_and_each_process_counts_guesses(
 
 
 def test_when_the_cache_is_back_all_processes_count_together_again(cache_is_away: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guess_limits, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(limits, "RETRY_SECONDS", 0.0)
     limit = GuessLimit("test")
     limit.admit("192.0.2.7", account="ada").succeeded()
     monkeypatch.undo()
     assert judged(limit, "192.0.2.7", "ada", tries=2 * ACCOUNT.free) == ACCOUNT.free + 1
-    assert not guess_limits._shared._is_away
+    assert not limits._shared._is_away
 
 
 # Through the pages.
@@ -298,13 +298,13 @@ def test_a_sign_in_that_cannot_be_recorded_does_not_happen(ada: User, monkeypatc
 @pytest.mark.django_db
 def test_sixty_wrong_share_links_do_not_stand_in_the_way_of_a_right_one(ada: User, settings: pytest_django.Settings) -> None:
     from chatui.models.conversation import Conversation
-    from chatui.transfer import shares as share_links
+    from chatui.transfer import shares
     from renderer.frames import Header
     from tests.canary.planting import append
 
     conversation = Conversation.objects.create(owner=ada, title="Shared")
     leaf = append(conversation, None, Header("user"), "Hello")
-    link = share_links.create(Visitor(ada, "", "page"), conversation.pk, leaf.pk, 7, share_links.ShareOptions())
+    link = shares.create(Visitor(ada, "", "page"), conversation.pk, leaf.pk, 7, shares.ShareOptions())
     answers = [Client().get(f"/s/{'A' * 20}{number:02}/") for number in range(80)]
     assert {answer.status_code for answer in answers[:60]} == {404} and answers[-1].status_code == 429
     assert answers[-1]["Retry-After"] == "5" and "Try again in 5 seconds" in answers[-1].content.decode()

@@ -8,11 +8,10 @@ import struct
 
 import pytest
 
-from chatui import sandbox as seccomp
-from chatui import sandbox as system_calls
+from chatui import sandbox
 from tests.support.cases import for_each
 
-TABLES = (system_calls.ALLOWED, system_calls.RESTRICTED, system_calls.UNIMPLEMENTED, system_calls.REFUSED)
+TABLES = (sandbox.ALLOWED, sandbox.RESTRICTED, sandbox.UNIMPLEMENTED, sandbox.REFUSED)
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
@@ -25,7 +24,7 @@ def test_the_numbers_are_those_of_libseccomp(machine: str) -> None:
     resolve = ctypes.CDLL(LIBRARY).seccomp_syscall_resolve_name_arch
     resolve.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
     for table in TABLES:
-        for call, number in system_calls.call_numbers(table, machine).items():
+        for call, number in sandbox.call_numbers(table, machine).items():
             assert resolve(ARCHITECTURES[machine], call.encode()) == number, call
 
 
@@ -47,43 +46,43 @@ def answer(program: bytes, number: int, *arguments: int, architecture: int = ARC
 
 
 def test_what_is_named_is_allowed_and_nothing_else() -> None:
-    program, allow = seccomp.program("x86_64"), 0x7FFF0000
+    program, allow = sandbox.program("x86_64"), 0x7FFF0000
     allowed = {number for number in range(600) if answer(program, number) == allow}
-    expected = set(system_calls.call_numbers(system_calls.ALLOWED, "x86_64").values())
+    expected = set(sandbox.call_numbers(sandbox.ALLOWED, "x86_64").values())
     assert allowed == expected | {302}  # prlimit64 of the process itself
     assert answer(program, 41) == 0x00050001 and answer(program, 435) == 0x00050026 and answer(program, 599) == 0x00050026
 
 
 def test_threads_can_be_made_and_processes_cannot() -> None:
-    program = seccomp.program("x86_64")
+    program = sandbox.program("x86_64")
     assert answer(program, 56, 0x3D0F00) == 0x7FFF0000 and answer(program, 56, 17) == 0x00050001 == answer(program, 56, 0x10000011)
 
 
 def test_a_terminal_can_be_asked_and_not_typed_into() -> None:
-    program = seccomp.program("x86_64")
+    program = sandbox.program("x86_64")
     assert answer(program, 16, 0, 0x5401) == 0x7FFF0000
     assert answer(program, 16, 0, 0x5412) == 0x00050001 == answer(program, 16, 0, 0x1_0000_5412)
 
 
 def test_other_tables_of_the_processor_kill() -> None:
-    program = seccomp.program("x86_64")
+    program = sandbox.program("x86_64")
     assert answer(program, 0x40000000) == 0x80000000 == answer(program, 1, architecture=0x40000003)
 
 
 def test_the_kernel_takes_no_longer_program() -> None:
-    assert all(len(seccomp.program(machine)) // 8 < 4096 for machine in ARCHITECTURES)
+    assert all(len(sandbox.program(machine)) // 8 < 4096 for machine in ARCHITECTURES)
 
 
 def test_another_processor_has_no_filter() -> None:
-    with pytest.raises(seccomp.MachineUnsupportedError, match="riscv64"):
-        seccomp.program("riscv64")
+    with pytest.raises(sandbox.MachineUnsupportedError, match="riscv64"):
+        sandbox.program("riscv64")
 
 
 @for_each(ARCHITECTURES)
 def test_a_reader_may_make_a_few_calls_and_no_others(machine: str) -> None:
-    program, allow = seccomp.program_of_reader(machine), 0x7FFF0000
+    program, allow = sandbox.program_of_reader(machine), 0x7FFF0000
     allowed = {number for number in range(600) if answer(program, number, architecture=ARCHITECTURES[machine]) == allow}
-    by_name = system_calls.call_numbers(system_calls.ALLOWED, machine)
+    by_name = sandbox.call_numbers(sandbox.ALLOWED, machine)
     names = {name for name, number in by_name.items() if number in allowed}
     assert {"read", "write", "mmap", "exit_group"} <= names and len(names) == len(allowed) < 40
     assert not names & {"open", "openat", "execve", "stat", "newfstatat", "unlink", "unlinkat", "rename", "sendto", "recvfrom", "dup"}

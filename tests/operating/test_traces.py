@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.observability import tracing as starting
+from chatui.observability import tracing
 from chatui.observability.tracing import traces
 from tests.chatui.observability.peer import attributes_of, collecting, hangs
 from tests.support import environment, stub
@@ -108,9 +108,9 @@ def test_an_address_without_the_packages_is_an_error_with_the_command_that_insta
         if name.startswith("opentelemetry"):
             raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(starting, "find_spec", none_of_it)
+    monkeypatch.setattr(tracing, "find_spec", none_of_it)
     [error] = wrong(monkeypatch)
-    assert error.endswith(starting.INSTALL) and starting.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
+    assert error.endswith(tracing.INSTALL) and tracing.INSTALL in (BASE_DIR / "docs/operating.md").read_text(encoding="utf-8")
     assert (BASE_DIR / "requirements-traces.txt").is_file()
     assert wrong(monkeypatch, traces_url="") == [], "without traces, nothing needs to be installed"
 

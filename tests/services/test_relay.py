@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 import pytest_asyncio
 
-from chatui.wire import bus as relay
+from chatui.wire import bus
 from chatui.wire.bus import Relay
 from tests.services.redis_server import Redis
 
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 @pytest_asyncio.fixture
 async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
     server = Redis(tmp_path)
-    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
-    monkeypatch.setattr(relay, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(bus, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
+    monkeypatch.setattr(bus, "ANSWER_SECONDS", 0.5)
     yield server
     tasks = [task for process in Process.known for task in process.relay._tasks]
     Process.known.clear()
-    await relay.ended(*tasks)
+    await bus.ended(*tasks)
     server.wake()
     server.stop()
 
@@ -114,14 +114,14 @@ async def test_a_command_sends_to_a_process(redis: Redis) -> None:
     two.relay.join("group")
     async with asyncio.timeout(10):
         while ("group", 1) not in two.received:
-            await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
+            await asyncio.to_thread(bus.publish_once, "a command", "group", {"n": 1})
             await asyncio.sleep(0.05)
-    await asyncio.to_thread(relay.publish_once, "a command", "socket", {"n": 2}, to="two")
+    await asyncio.to_thread(bus.publish_once, "a command", "socket", {"n": 2}, to="two")
     await two.wait_for(("socket", 2))
 
 
 async def test_a_command_does_not_wait_long_for_a_redis_that_is_away(redis: Redis) -> None:
     redis.silence()
     before = asyncio.get_running_loop().time()
-    await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
+    await asyncio.to_thread(bus.publish_once, "a command", "group", {"n": 1})
     assert asyncio.get_running_loop().time() - before < 30

@@ -12,8 +12,7 @@ import pytest_asyncio
 from django.conf import settings
 
 from chatui.env import environment
-from chatui.model_servers import choice as available
-from chatui.model_servers import configured, connected
+from chatui.model_servers import choice, configured, connected
 from tests.support import stub
 
 Configure = Callable[..., None]
@@ -42,7 +41,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
         monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
 
     # A server's models are requested in a separate thread; here nothing is requested unless a test does it.
-    monkeypatch.setattr(available, "_query", lambda spec, key: None)
+    monkeypatch.setattr(choice, "_query", lambda spec, key: None)
     set_up()
     yield set_up
     _forget()

@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from chatui.audit_log import chain
-from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups import sqlite_files
 from tests.support.cases import ROUNDS
 from tests.upgrades.committed import names
 from tests.upgrades.filling import WORD, fill
@@ -33,7 +33,7 @@ STATES = names() if ROUNDS > 1 else [*names()[:-1:10], names()[-1]]
 def row_counts(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, int]]:
     """Create a database file in ``tmp_path`` for each schema, named after its migration. Returns the row counts of its tables."""
     place, counts = tmp_path / "chatui.sqlite3", {}
-    with django_db_blocker.unblock(), files.used_by_django(place):
+    with django_db_blocker.unblock(), sqlite_files.used_by_django(place):
         executor, state = MigrationExecutor(connection), None
         for name in names():
             # One database passes through all schemas: building each from the first migration took most of the time.
@@ -44,19 +44,19 @@ def row_counts(tmp_path: Path, django_db_blocker: Any) -> dict[str, dict[str, in
             assert min(counts[name].values()) > 0 and len(counts[name]) > 10, "an empty table would prove nothing"
             if name in STATES:
                 connection.close()
-                files.copy_live(place, tmp_path / name)
+                sqlite_files.copy_live(place, tmp_path / name)
     return counts
 
 
 def test_nothing_is_lost_by_an_upgrade(row_counts: dict[str, dict[str, int]], tmp_path: Path, django_db_blocker: Any) -> None:
     for name in STATES:
-        with django_db_blocker.unblock(), files.used_by_django(tmp_path / name):
+        with django_db_blocker.unblock(), sqlite_files.used_by_django(tmp_path / name):
             call_command("migrate", verbosity=0)
             rows = {model.__name__: model._base_manager.count() for model in apps.get_app_config("chatui").get_models()}
             assert {table: count for table, count in row_counts[name].items() if rows.get(table) != count}.keys() <= REPLACED, name
             assert chain.verify().is_intact and chain.head(), name
-        files.merge_and_sync(tmp_path / name)
-        files.check(tmp_path / name)
+        sqlite_files.merge_and_sync(tmp_path / name)
+        sqlite_files.check(tmp_path / name)
         with closing(sqlite3.connect(tmp_path / name)) as database:
             assert database.execute("PRAGMA foreign_key_check").fetchall() == [], name
             assert database.execute(f"SELECT count(*) FROM chatui_message WHERE text LIKE '%{WORD}%'").fetchone()[0] > 0, name

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from chatui.backends.leaks import labels as structured
+from chatui.backends.leaks import labels
 from chatui.backends.leaks.labels import Label, Undecided, answer_after, label_of
 from chatui.backends.leaks.patterns import Kind, bare, beginnings_of, folded
 from chatui.backends.leaks.prose import Found, Prose
@@ -238,7 +238,7 @@ class LeakGuard:
         if self._resumes:
             is_begun = not is_end and beginning.lower() in _BEGINNINGS
             return bool(_RESUMED.match(beginning)) or (None if is_begun else False)
-        label, is_data = label_of(beginning, is_end=is_end), structured.begins(beginning)
+        label, is_data = label_of(beginning, is_end=is_end), labels.begins(beginning)
         if not is_end and (isinstance(label, Undecided) or is_data is None):
             return None
         self._label, self._is_data = (label if isinstance(label, Label) else None), bool(is_data)
@@ -346,7 +346,7 @@ class LeakGuard:
         return [Span(False, text, is_withheld=True)] if label.is_raw or not complete else []
 
     def _of_data(self, text: str, *, complete: bool) -> list[Span]:
-        shown = structured.visible_of(text)
+        shown = labels.visible_of(text)
         if shown is None:
             return self._of_prose(text, complete=complete)
         rest = LeakGuard(whole=True)

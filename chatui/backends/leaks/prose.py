@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from chatui.backends.leaks import patterns as leak_patterns
+from chatui.backends.leaks import patterns
 from chatui.backends.leaks.patterns import Kind, Sign, Wait, bare, folded
 
 _LEAD_CHARS = 60
@@ -321,7 +321,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
 def example_in(view: str, *, is_end: bool) -> int | None:
     """Where a complete example that begins here ends; 0 if it is not one, None if more text is needed."""
     body_at = ended_at = 0
-    for sign in leak_patterns.signs_in(view):
+    for sign in patterns.signs_in(view):
         if sign.kind is not Kind.SPECIAL:
             continue
         if sign.name == "message" and not body_at:
@@ -343,15 +343,15 @@ def _begins_with_text(rest: str, *, is_end: bool) -> bool | None:
     """Whether text follows, rather than another token or nothing; None if more text is needed."""
     if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
         return False if is_end else None
-    following = leak_patterns.sign_at(rest, 0, is_end=is_end)
-    if isinstance(following, leak_patterns.Wait):
+    following = patterns.sign_at(rest, 0, is_end=is_end)
+    if isinstance(following, patterns.Wait):
         return None
     return not (following and following.kind is Kind.SPECIAL)
 
 
 def begins_final(view: str) -> bool:
     """Whether the message that begins here is a final one, so that the text before it was not the answer."""
-    tokens = [sign for sign in leak_patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is Kind.SPECIAL]
+    tokens = [sign for sign in patterns.signs_in(view[:_HEADER_CHARS]) if sign.kind is Kind.SPECIAL]
     word = _CHANNEL_WORD.match(view, tokens[1].end) if len(tokens) > 1 and tokens[1].name == "channel" else None
     return word is not None and word[1].lower() == "final"
 
@@ -402,8 +402,8 @@ def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
     if not is_end and "start".startswith(beginning):
         return _WAITING
     if beginning[0] in "<\\&|" or beginning.startswith("start"):
-        following = leak_patterns.sign_at(beginning, 0, is_end=is_end)
-        if isinstance(following, leak_patterns.Wait):
+        following = patterns.sign_at(beginning, 0, is_end=is_end)
+        if isinstance(following, patterns.Wait):
             return _WAITING
         if following and following.kind is Kind.SPECIAL:
             return _emitted(view, sign, is_end=is_end)
@@ -420,9 +420,9 @@ def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
 def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
     """If a final message follows, the text before it was not the answer and is withdrawn."""
     at, limit = sign.start, sign.start + _HEADER_CHARS
-    while (match := leak_patterns.TRIGGER.search(view, at, limit)) is not None:
-        found = leak_patterns.sign_at(view, match.start(), is_end=is_end)
-        if isinstance(found, leak_patterns.Wait):
+    while (match := patterns.TRIGGER.search(view, at, limit)) is not None:
+        found = patterns.sign_at(view, match.start(), is_end=is_end)
+        if isinstance(found, patterns.Wait):
             return _WAITING
         at = found.end if found else match.end()
         if found and found.kind is Kind.ANSWER:
@@ -515,9 +515,9 @@ class Prose:
             if past is None:
                 return self._stop(at)
             return self._at_head(at, past)
-        trigger = leak_patterns.TRIGGER.search(view, at)
+        trigger = patterns.TRIGGER.search(view, at)
         if trigger is None:
-            end = len(view) if is_end else len(view) - leak_patterns.undecided(view[at:])
+            end = len(view) if is_end else len(view) - patterns.undecided(view[at:])
             return self._stop(end)
         return self._at_trigger(view, trigger, is_end=is_end)
 
@@ -537,7 +537,7 @@ class Prose:
             return self._at_line_end(at)
         if view[at] == "`":
             return self._at_backticks(at, is_end=is_end)
-        sign = leak_patterns.sign_at(view, at, is_end=is_end)
+        sign = patterns.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
             return self._stop(at)
         if sign is None or sign.kind not in self._kinds or self._doubt:
@@ -658,7 +658,7 @@ class Prose:
             self._release(text[:end])
             return -1
         self._buffer = text
-        return self._found(next(leak_patterns.signs_in(view)), withdraws=begins_final(view))
+        return self._found(next(patterns.signs_in(view)), withdraws=begins_final(view))
 
     def _line_before(self, view: str, at: int) -> str:
         here = view[max(at - _LINE_CHARS, 0) : at]
@@ -673,7 +673,7 @@ def _has_text(view: str) -> bool:
 def _is_balanced(text: str) -> bool:
     """Whether everything opened in a block of code is closed in it."""
     open_names: list[str] = []
-    for sign in leak_patterns.signs_in(folded(text)):
+    for sign in patterns.signs_in(folded(text)):
         if sign.kind is Kind.OPENING:
             open_names.append(sign.name)
         elif sign.kind is Kind.CLOSING and (not open_names or open_names.pop() != sign.name):

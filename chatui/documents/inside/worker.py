@@ -11,12 +11,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chatui import sandbox as confinement
+from chatui import sandbox
 from chatui.documents import plain_text
-from chatui.documents.inside import html, opendocument, pdf, probes, sheets
-from chatui.documents.inside import office as slides
-from chatui.documents.inside import office as word
-from chatui.documents.inside import xml as archive
+from chatui.documents.inside import html, office, opendocument, pdf, probes, sheets, xml
 from chatui.documents.inside.text_collector import LENGTH_BYTES, NOT_PREPARED, FullError, RefusedError, TextCollector
 from chatui.documents.kinds import Reason
 from chatui.sandbox import Limits, NotConfinedError
@@ -37,13 +34,13 @@ class Reader:
 def main() -> None:
     """Read one file. The command line arguments give its kind and the limits."""
     kind, max_bytes, cpu_seconds, memory_bytes, wall_seconds = sys.argv[1], *map(int, sys.argv[2:6])
-    confinement.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
+    sandbox.limit(Limits(cpu_seconds, memory_bytes, wall_seconds))
     reader = READERS[kind]
     data = sys.stdin.buffer.read()
     collector = TextCollector(max_bytes, cpu_seconds, reader.is_exact)
     try:
         reader.prepare(data)
-        confinement.confine()
+        sandbox.confine()
     except (ImportError, NotConfinedError):
         sys.exit(NOT_PREPARED)
     reason = _read(reader, data, collector)
@@ -89,12 +86,12 @@ def _plain(data: bytes, collector: TextCollector) -> None:
 READERS = {
     "bomb of memory": Reader(probes.fill),
     "bomb of time": Reader(probes.spin),
-    "docx": Reader(word.read_word, archive.prepare),
+    "docx": Reader(office.read_word, xml.prepare),
     "html": Reader(html.read, html.prepare),
-    "odt": Reader(opendocument.read, archive.prepare),
+    "odt": Reader(opendocument.read, xml.prepare),
     "pdf": Reader(pdf.read, pdf.prepare),
     "plain": Reader(_plain, lambda data: plain_text.prepare(), is_exact=True),
-    "pptx": Reader(slides.read_slides, archive.prepare),
+    "pptx": Reader(office.read_slides, xml.prepare),
     "probes": Reader(probes.read),
-    "xlsx": Reader(sheets.read, archive.prepare),
+    "xlsx": Reader(sheets.read, xml.prepare),
 }

@@ -12,8 +12,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log import aggregation, chain
-from chatui.audit_log import lines as files
-from chatui.audit_log import lines as statistics
+from chatui.audit_log import lines as audit_log_lines
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record
@@ -50,7 +49,7 @@ class Command(BaseCommand):
         filters.add_argument("--whose", default="", help="account that owns the conversation, or that was changed")
         filters.add_argument("--conversation", type=UUID, help="id of a conversation")
         export = parts.add_parser("export", parents=[filters], help="export lines, oldest first; the export is recorded too")
-        export.add_argument("--format", choices=list(files.FORMATS), default="jsonl")
+        export.add_argument("--format", choices=list(audit_log_lines.FORMATS), default="jsonl")
         export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
         by = parts.add_parser("counts", parents=[filters], help="count lines; a line that stands for several attempts counts as that many")
         by.add_argument("--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day,whose", help="(person,day)")
@@ -82,7 +81,7 @@ class Command(BaseCommand):
 
     def _export(self, options: dict[str, Any]) -> None:
         filters = _filters(options)
-        lines = files.FORMATS[options["format"]]
+        lines = audit_log_lines.FORMATS[options["format"]]
         aggregation.close_expired(_ALL)
         if options["file"] == "-":
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
@@ -100,7 +99,7 @@ class Command(BaseCommand):
             file.writelines(lines(filters))
 
     def _counts(self, options: dict[str, Any]) -> None:
-        for tally in statistics.tallies(_filters(options), by=options["by"]):
+        for tally in audit_log_lines.tallies(_filters(options), by=options["by"]):
             person = None if tally.person is None else safe_for_terminal(tally.person) or "(nobody signed in)"
             whose = None if tally.whose is None else safe_for_terminal(tally.whose) or "(nobody's)"
             self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.audit_log.record import SHELL
-from chatui.lifecycle import erasure as erasure_list
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.lifecycle.erasure import BadListError, Erasure, contents_of, erase
 from renderer.terminal import safe_for_terminal
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def _export(self, options: dict[str, Any]) -> None:
         if options["file"] == "-":
-            for erasure in erasure_list.recorded():
+            for erasure in lifecycle_erasure.recorded():
                 self.stdout.write(erasure.line(), ending="")
             return
         path = Path(options["file"])
@@ -43,12 +43,12 @@ class Command(BaseCommand):
             # The list may have more entries than a restored database, so lines are only appended.
             known = {erasure.id for erasure in self._read(path)}
             with path.open("a", encoding="utf-8") as file:
-                file.writelines(erasure.line() for erasure in erasure_list.recorded() if erasure.id not in known)
+                file.writelines(erasure.line() for erasure in lifecycle_erasure.recorded() if erasure.id not in known)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
 
     def _apply(self, options: dict[str, Any]) -> None:
-        people = erasure_list.restored(self._read(Path(options["file"])))
+        people = lifecycle_erasure.restored(self._read(Path(options["file"])))
         for person in people:
             self.stdout.write(f"{safe_for_terminal(person.get_username())}: {contents_of(person)}")
             if not options["dry_run"] and (warning := erase(SHELL, person).warning):
@@ -59,7 +59,7 @@ class Command(BaseCommand):
     def _read(self, path: Path) -> list[Erasure]:
         try:
             with path.open(encoding="utf-8") as file:
-                return erasure_list.read(file)
+                return lifecycle_erasure.read(file)
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except (BadListError, UnicodeDecodeError) as error:

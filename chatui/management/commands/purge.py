@@ -9,14 +9,14 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from chatui.accounts import sessions as session_list
+from chatui.accounts import sessions
 from chatui.audit_log import aggregation
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.lifecycle import closed_accounts
-from chatui.lifecycle import erasure as traces
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.store import erasure, hidden_text
-from chatui.turns import temporary as ending
+from chatui.turns import temporary
 
 _ALL = 1_000_000
 
@@ -47,11 +47,11 @@ class Command(BaseCommand):
         erasure.sweep()
         if done := hidden_text.forget_old():
             self.stdout.write(f"{done.capitalize()}.")
-        ending.end_overdue()
+        temporary.end_overdue()
         self._erase_closed_accounts()
         call_command("clearsessions")
-        session_list.delete_ended()
-        warning = traces.wipe(vacuum=options["vacuum"])
+        sessions.delete_ended()
+        warning = lifecycle_erasure.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())
 
     def _erase_closed_accounts(self) -> None:

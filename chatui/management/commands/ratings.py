@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.audit_log.record import SHELL
 from chatui.management.commands.audit import UNUSABLE, since_of, until_of
 from chatui.permissions.debug_requests import REASON_CHARS
-from chatui.transfer import ratings as rating_exports
+from chatui.transfer import ratings
 from chatui.transfer.ratings import ExportOptions, Filters, Format
 
 
@@ -45,9 +45,9 @@ class Command(BaseCommand):
                 path.touch(mode=0o600, exist_ok=False)
             except OSError as error:
                 raise CommandError(f"{path} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
-        lines = rating_exports.export(SHELL, ExportOptions(filters, options["format"], has_hidden=bool(reason), reason=reason))
+        lines = ratings.export(SHELL, ExportOptions(filters, options["format"], has_hidden=bool(reason), reason=reason))
         written = self._print(lines) if options["file"] == "-" else _save(lines, path)
-        self.stderr.write(f"{written} of {rating_exports.count(filters)} ratings were written.")
+        self.stderr.write(f"{written} of {ratings.count(filters)} ratings were written.")
 
     def _print(self, lines: Iterator[str]) -> int:
         written = 0

@@ -7,10 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.lifecycle import erasure as erasure_list
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.lifecycle.erasure import BadListError, Erasure
-from chatui.operations.backups import creation as encryption
-from chatui.operations.backups import restoring
+from chatui.operations.backups import creation, restoring
 from chatui.operations.backups.restoring import RestoreOptions
 from chatui.operations.backups.sqlite_files import BackupError
 
@@ -38,7 +37,7 @@ class Command(BaseCommand):
         lists = options["erasures"]
         try:
             restore_options = RestoreOptions(
-                encryption.identities(Path(options["identity"])) if options["identity"] else (),
+                creation.identities(Path(options["identity"])) if options["identity"] else (),
                 None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
                 options["without_erasures"],
                 options["accept_broken_log"],
@@ -63,7 +62,7 @@ class Command(BaseCommand):
 def _read(path: Path) -> list[Erasure]:
     try:
         with path.open(encoding="utf-8") as file:
-            return erasure_list.read(file)
+            return lifecycle_erasure.read(file)
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
     except (BadListError, UnicodeDecodeError) as error:

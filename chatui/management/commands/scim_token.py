@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.accounts.sign_in_settings import provider_of
 from chatui.audit_log.record import SHELL
-from chatui.lifecycle import scim_tokens as tokens
+from chatui.lifecycle import scim_tokens
 
 
 class Command(BaseCommand):
@@ -24,11 +24,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Create or revoke the token, and print the result."""
         if options["revoke"]:
-            if not tokens.revoke(SHELL, options["key"]):
+            if not scim_tokens.revoke(SHELL, options["key"]):
                 raise CommandError("There is no token of this provider.")
             self.stdout.write("Revoked.")
             return
         provider = provider_of(options["key"])
         if provider is None:
             raise CommandError("There is no such provider in the file of CHATUI_SIGN_IN_FILE.")
-        self.stdout.write(tokens.create(SHELL, provider))
+        self.stdout.write(scim_tokens.create(SHELL, provider))

@@ -14,13 +14,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from chatui.accounts import groups as named_groups
+from chatui.accounts import groups
 from chatui.accounts.sign_in import new_code
 from chatui.database import file_locks
 from chatui.live.server import MAX_FRAME_BYTES, Server
-from chatui.model_servers import choice as available
-from chatui.model_servers import connected
-from chatui.model_servers import connected as startup_log
+from chatui.model_servers import choice, connected
 from chatui.operations import forked
 from chatui.site.static_files import collect_changed
 from chatui.store import erasure
@@ -42,7 +40,7 @@ class Command(BaseCommand):
         self._lock = _take_serve_lock()
         # In a child process: otherwise the memory for migrations and compression would stay allocated while this process serves.
         forked.run(_prepare)
-        named_groups.log_missing()
+        groups.log_missing()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)
@@ -74,8 +72,8 @@ class Command(BaseCommand):
         names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
-            available.models_of(spec)  # starts a request in the background, so that the first page can list the models
-            startup_log.announce(spec)
+            choice.models_of(spec)  # starts a request in the background, so that the first page can list the models
+            connected.announce(spec)
         code = new_code()
         if code:
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.env import environment
-from chatui.tools import server_registry as confirmations
-from chatui.tools import server_review as reviewing
+from chatui.tools import server_registry, server_review
 from chatui.tools.server_registry import UnreadableError
 from chatui.tools.server_review import Review, State
 from renderer.terminal import safe_for_terminal
@@ -42,10 +41,10 @@ class Command(BaseCommand):
         if env.tools_file is None:
             raise CommandError("CHATUI_TOOLS_FILE is not set.")
         try:
-            known = confirmations.read(env.data_dir)
+            known = server_registry.read(env.data_dir)
         except UnreadableError as error:
             raise CommandError(str(error)) from None
-        found = asyncio.run(reviewing.reviewed(env.tools_file, known))
+        found = asyncio.run(server_review.reviewed(env.tools_file, known))
         for problem in found.problems:
             self.stderr.write(safe_for_terminal(problem))
         named = [each for each in found.tools if not options["names"] or each.name in options["names"]]
@@ -70,15 +69,15 @@ class Command(BaseCommand):
         env = environment()
         if not options["names"]:
             raise CommandError("Name the tools to confirm or withdraw.")
-        known = confirmations.read(env.data_dir)
+        known = server_registry.read(env.data_dir)
         for each in named:
             if options["withdraw"]:
-                known = confirmations.Confirmations(tools={name: tool for name, tool in known.tools.items() if name != each.name})
+                known = server_registry.Confirmations(tools={name: tool for name, tool in known.tools.items() if name != each.name})
             elif each.offer is None:
                 raise CommandError(f"{each.name} cannot be confirmed.")
             else:
-                known = confirmations.confirm(known, each.offer)
+                known = server_registry.confirm(known, each.offer)
         env.make_data_dir()
-        confirmations.write(env.data_dir, known)
+        server_registry.write(env.data_dir, known)
         word = "withdrawn" if options["withdraw"] else "confirmed"
         self.stdout.write(f"{word.capitalize()}: {', '.join(each.name for each in named)}")

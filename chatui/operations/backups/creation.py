@@ -17,7 +17,7 @@ from django.db import DatabaseError
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks
-from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups import sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError, Counts, private_file
 
 _BEGINNINGS = (b"age-encryption.org/v1", b"-----BEGIN AGE ENCRYPTED FILE-----")
@@ -114,7 +114,7 @@ def create(place: Path, keys: Sequence[Any] = ()) -> Backup:
     Raises:
         BackupError: it could not be created, or the copy is damaged. No file is left behind.
     """
-    database = files.database_file()
+    database = sqlite_files.database_file()
     target = _target(place, is_encrypted=bool(keys))
     try:
         with file_locks.take(database, file_locks.BACKING_UP):
@@ -132,16 +132,16 @@ def _create(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
     record(ACTION, SHELL, detail="encrypted" if keys else "not encrypted")
     # Next to the database, not in the target directory, which may be on another machine: the copy is not encrypted yet.
     copy = Path(f"{database}.backup")
-    files.discard(copy)  # left by a process that was killed
+    sqlite_files.discard(copy)  # left by a process that was killed
     try:
-        files.copy_live(database, copy)
-        counts = files.check(copy)
-        with files.used_by_django(copy):
+        sqlite_files.copy_live(database, copy)
+        counts = sqlite_files.check(copy)
+        with sqlite_files.used_by_django(copy):
             report = chain.verify()
-        files.merge_and_sync(copy)
+        sqlite_files.merge_and_sync(copy)
         _store(copy, target, keys)
     finally:
-        files.discard(copy)
+        sqlite_files.discard(copy)
     return Backup(target, counts, report)
 
 
@@ -150,15 +150,15 @@ def _store(copy: Path, target: Path, keys: Sequence[Any]) -> None:
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
     try:
-        with copy.open("rb") as source, files.private_file(partial) as file:
+        with copy.open("rb") as source, sqlite_files.private_file(partial) as file:
             if keys:
                 encrypt(source, file, list(keys))
             else:
                 shutil.copyfileobj(source, file, 1024 * 1024)
-        files.sync(partial)
+        sqlite_files.sync(partial)
         _refuse_existing(target)
         os.replace(partial, target)
-        files.sync(target.parent)
+        sqlite_files.sync(target.parent)
     finally:
         partial.unlink(missing_ok=True)
 

@@ -19,12 +19,12 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
 from chatui.audit_log.record import SHELL, record
 from chatui.database import file_locks
-from chatui.lifecycle import erasure as erasure_list
+from chatui.lifecycle import erasure
 from chatui.lifecycle.closing import CannotCloseError, close_account
 from chatui.lifecycle.erasure import ACTION as ERASED
 from chatui.lifecycle.erasure import Erasure, erase
@@ -32,10 +32,9 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import Cause, User
-from chatui.operations.backups import creation as encryption
-from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups import creation, sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError, Counts
-from chatui.store import temporary as lifetime
+from chatui.store import temporary
 
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -51,14 +50,14 @@ class CurrentDatabase:
         """Atomically replace it with the database ``by``. Returns whether there was an old one, which is now at ``former``."""
         was_there = self.path.exists()
         # A damaged database keeps its write-ahead log, which must not be applied to the new one.
-        for suffix in files.SIDECARS:
+        for suffix in sqlite_files.SIDECARS:
             if (sidecar := Path(f"{self.path}{suffix}")).exists():
                 os.replace(sidecar, f"{former}{suffix}")
         if was_there:
             _link(self.path, former)
             former.chmod(0o600)
         os.replace(by, self.path)
-        files.sync(self.path.parent)
+        sqlite_files.sync(self.path.parent)
         return was_there
 
     def close(self) -> None:
@@ -72,7 +71,7 @@ def lock(path: Path) -> CurrentDatabase:
     """Lock a database, and merge its write-ahead log into it. Raises BackupError if any other process has it open."""
     if not path.exists():
         return CurrentDatabase(path, None)
-    connection = files.connect(path)
+    connection = sqlite_files.connect(path)
     try:
         # Leaving WAL mode only succeeds if this is the database's only connection.
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -90,7 +89,7 @@ def _link(path: Path, former: Path) -> None:
     try:
         os.link(path, former)
     except OSError:  # a file system without links
-        with path.open("rb") as source, files.private_file(former) as target:
+        with path.open("rb") as source, sqlite_files.private_file(former) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
@@ -123,7 +122,7 @@ def revoke_again(access: ActiveAccess) -> int:
     people = [person for person in User.objects.filter(is_active=True) if person.pk in access.closed]
     count = sum(_close(person) for person in people)
     keys = [row for row in ApiKey.objects.filter(revoked_at=None).select_related("owner") if row.pk not in access.keys]
-    count += management.revoke_for_admin(SHELL, keys)
+    count += api_keys.revoke_for_admin(SHELL, keys)
     for key in ShareLink.objects.filter(revoked_at=None).values_list("pk", flat=True):
         if key not in access.links:
             count += ShareLink.objects.filter(pk=key).update(revoked_at=timezone.now())
@@ -171,7 +170,7 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
     Raises:
         BackupError: the backup cannot be restored; the database is unchanged.
     """
-    database = files.database_file()
+    database = sqlite_files.database_file()
     connection.close()
     try:
         with file_locks.take(database, file_locks.SERVING), closing(lock(database)) as current:
@@ -186,42 +185,42 @@ def restore(backup: Path, options: RestoreOptions) -> Restored:
 
 def _restore(backup: Path, current: CurrentDatabase, options: RestoreOptions) -> Restored:
     prepared = Path(f"{current.path}.restoring")
-    files.discard(prepared)  # left by a process that was killed
+    sqlite_files.discard(prepared)  # left by a process that was killed
     try:
         _unpack(backup, prepared, options.keys)
-        files.check(prepared)
+        sqlite_files.check(prepared)
         erasures = _erasures(prepared, current, options)
         access = (
             active_access(current.connection)
             if current.connection and _recorded_erasures(current.connection, prepared) is not None
             else None
         )
-        with files.used_by_django(prepared):
+        with sqlite_files.used_by_django(prepared):
             erased = _prepare(current, erasures, options)
             revoked = revoke_again(access) if access else None
-        files.merge_and_sync(prepared)
-        counts = files.check(prepared)
+        sqlite_files.merge_and_sync(prepared)
+        counts = sqlite_files.check(prepared)
         former = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
         was_there = current.replace(prepared, former)
     finally:
-        files.discard(prepared)
+        sqlite_files.discard(prepared)
         Path(f"{prepared}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # left by ``migrate``; no other process uses it
     return Restored(counts, erased, revoked, former if was_there else None)
 
 
 def _unpack(backup: Path, prepared: Path, keys: Sequence[Any]) -> None:
-    is_encrypted = encryption.is_encrypted(backup)
+    is_encrypted = creation.is_encrypted(backup)
     if is_encrypted and not keys:
         raise BackupError("The backup is encrypted: --identity must name the file with the private key.")
-    with backup.open("rb") as source, files.private_file(prepared) as target:
+    with backup.open("rb") as source, sqlite_files.private_file(prepared) as target:
         if is_encrypted:
-            encryption.decrypt(source, target, list(keys))
+            creation.decrypt(source, target, list(keys))
         else:
             shutil.copyfileobj(source, target, 1024 * 1024)
     # A database that was copied by hand may have an unmerged write-ahead log, which is part of it.
     log = Path(f"{backup}-wal")
     if log.exists():
-        with log.open("rb") as source, files.private_file(Path(f"{prepared}-wal")) as target:
+        with log.open("rb") as source, sqlite_files.private_file(Path(f"{prepared}-wal")) as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
 
 
@@ -240,12 +239,12 @@ def _erasures(prepared: Path, current: CurrentDatabase, options: RestoreOptions)
 
 def _recorded_erasures(current: sqlite3.Connection, prepared: Path) -> list[Erasure] | None:
     """The erasures in the current database's audit log; None if it does not continue the backup's, or cannot be read."""
-    with closing(files.connect(prepared)) as database:
+    with closing(sqlite_files.connect(prepared)) as database:
         head = database.execute(_HEAD).fetchone()
     try:
         if head is None or current.execute("SELECT 1 FROM chatui_auditevent WHERE number = ? AND hash = ?", head).fetchone() is None:
             return None
-        return list(erasure_list.erasures_of(current.execute(_ERASURES, [ERASED]).fetchall()))
+        return list(erasure.erasures_of(current.execute(_ERASURES, [ERASED]).fetchall()))
     except sqlite3.DatabaseError:
         return None
 
@@ -267,8 +266,8 @@ def _prepare(current: CurrentDatabase, erasures: list[Erasure], options: Restore
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
     PasswordLink.objects.filter(used_at=None).update(expires_at=now)
-    lifetime.end_all()
-    people = erasure_list.restored(erasures)
+    temporary.end_all()
+    people = erasure.restored(erasures)
     record(ACTION, SHELL, detail=_audit_detail(report.head, current))
     for person in people:
         erase(SHELL, person)

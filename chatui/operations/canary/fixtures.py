@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from chatui import instructions as operators
+from chatui import instructions
 from chatui.audit_log import aggregation
 from chatui.env import environment
 from chatui.models.audit import AttemptWarning
@@ -105,7 +105,7 @@ def _needed() -> list[Group]:
     env = environment()
     named = Group.objects.filter(required_factor=None).exclude(name__in=env.second_factor_groups)
     some = [named.filter(name__in=names).first() for names in (env.share_groups, env.summary_groups)]
-    return [*filter(None, some), *named.filter(name__in=operators.group_instructions().texts)]
+    return [*filter(None, some), *named.filter(name__in=instructions.group_instructions().texts)]
 
 
 def remove(run: str) -> None:

@@ -25,7 +25,7 @@ from chatui.operations.canary.fixtures import Guests
 from chatui.operations.canary.peer import Peer, Playing
 from chatui.operations.canary.programs import Programs
 from chatui.operations.canary.watch import SHARED, Canary, CanaryError, Clock, look_at_rows
-from chatui.permissions import debug_views as attempts
+from chatui.permissions import debug_views
 from renderer.errors import Code, ErrorCode
 
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
@@ -370,7 +370,7 @@ class Journey:
         """Check that each refused access to hidden channels is recorded in the audit log, in a line or a count."""
         people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
         for viewer, person in people.items():
-            recorded = attempts.attempts_of(person)
+            recorded = debug_views.attempts_of(person)
             if recorded < self._refused[viewer]:
                 self._watch.note(f"{self._refused[viewer] - recorded} attempts were not recorded", viewer, "audit log")
 

@@ -13,7 +13,7 @@ import httpx
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
@@ -24,8 +24,8 @@ from chatui.operations.canary.browser import Answer, Deployment
 from chatui.operations.canary.fixtures import Guests, choice
 from chatui.operations.canary.peer import Peer
 from chatui.operations.canary.watch import CanaryError
-from chatui.permissions import debug_views as attempts
-from chatui.permissions import programs as reasoning
+from chatui.permissions import debug_views
+from chatui.permissions import programs as permissions_programs
 
 SOCKET = "v1/responses (socket)"
 _SECONDS = 30.0
@@ -113,7 +113,7 @@ class Programs:
             return
         with self._programs() as programs:
             self._watch.seen.clear()
-            before = attempts.attempts_of(self._guests.owner)
+            before = debug_views.attempts_of(self._guests.owner)
             for kind in KINDS:
                 for script in _plain(scripts.get(kind, ())):
                     self._peer.playing(kind, script.name).begin()
@@ -121,7 +121,7 @@ class Programs:
             for viewer in (PROGRAM, TRUSTED):
                 if not self._watch.seen[viewer]:
                     self._problems.append(f"The {viewer} was sent nothing that is visible.")
-            if attempts.attempts_of(self._guests.owner) == before:
+            if debug_views.attempts_of(self._guests.owner) == before:
                 self._watch.note("no attempt was recorded", PROGRAM, "audit log")
 
     @contextlib.contextmanager
@@ -136,11 +136,11 @@ class Programs:
 
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
-        views_hidden = viewer == TRUSTED and reasoning.may_read(person)
-        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=management.MAX_PER_MINUTE, views_hidden=views_hidden)
-        made = management.create(visitor, wanted)
+        views_hidden = viewer == TRUSTED and permissions_programs.may_read(person)
+        wanted = NewKeyOptions("Canary", for_responses=True, for_chat=True, per_minute=api_keys.MAX_PER_MINUTE, views_hidden=views_hidden)
+        made = api_keys.create(visitor, wanted)
         if viewer == REVOKED:
-            management.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
+            api_keys.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
         return made.text
 
     def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from chatui import instructions as operators
+from chatui import instructions
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.model_servers import connected
@@ -22,7 +22,6 @@ from chatui.models.turn import TurnState
 from chatui.models.user import User
 from chatui.operations.canary import fixtures
 from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
-from chatui.operations.canary.answers import harmony as summary
 from chatui.operations.canary.answers import scripts as catalogue
 from chatui.operations.canary.answers.scripts import Planter, Script
 from chatui.operations.canary.browser import Deployment, origin_of
@@ -47,7 +46,7 @@ KINDS = {
 """The played wire formats, with the kind of back end for each."""
 FEW_SHAPES = 16
 """How many shapes of the catalogue, and labels with an answer of their own, a run plays in each wire format by default."""
-_SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
+_SUMMARIES = {"summarized": ("model", harmony.COPIER), "trusting": ("server", "")}
 """The source of reasoning summaries, and the model; other back ends have none."""
 _MIN_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
@@ -144,8 +143,8 @@ def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tu
     scripts: dict[str, Sequence[Script]] = {
         "chat": chat.scripts(planters["chat"]),
         "responses": responses.scripts(planters["responses"]),
-        "summarized": summary.by_a_model(planters["summarized"]),
-        "trusting": summary.by_the_server(planters["trusting"]),
+        "summarized": harmony.by_a_model(planters["summarized"]),
+        "trusting": harmony.by_the_server(planters["trusting"]),
     }
     left_out: list[str] = []
     try:
@@ -181,7 +180,7 @@ def _secrets() -> dict[str, str]:
     """Secrets of the operator that are long enough not to appear on a page by chance."""
     env = environment()
     secrets = {"secret key": env.signing_key(), "key of the model server": env.backend_key}
-    for name, text in operators.instruction_texts().items():
+    for name, text in instructions.instruction_texts().items():
         # Line by line, because pages, events and replies write line ends differently.
         for number, line in enumerate(text.splitlines(), 1):
             secrets[name if number == 1 else f"{name}, line {number}"] = line

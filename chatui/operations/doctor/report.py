@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chatui.backends import spec_file as writing
+from chatui.backends import spec_file
 from chatui.backends.auto import AUTO
 from chatui.backends.spec import BackendSpec, check_spec, is_model_name, without_credentials
 from chatui.backends.spec_file import Value
@@ -298,24 +298,24 @@ def write(report: Report, spec: BackendSpec, options: WriteOptions, *, is_new: b
     spec = spec.model_copy(update={"name": options.name or name_for(report)}) if is_new else spec
     place = _place(options.destination, spec, is_new=is_new)
     if place is None:
-        toml = writing.table(_complete_table(spec, changes))
+        toml = spec_file.table(_complete_table(spec, changes))
         return WrittenSettings(f"As settings:\n\n{toml}", toml)
     try:
         before = _read(place) if place.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{place} cannot be read") from error
-    if not writing.has_table(before, spec.name):
+    if not spec_file.has_table(before, spec.name):
         table = _complete_table(spec, changes)
-        _replace(place, writing.with_new_table(before, table))
-        return WrittenSettings(f"{place}: back end {spec.name} was added. It takes effect after a restart.", writing.table(table), place)
+        _replace(place, spec_file.with_new_table(before, table))
+        return WrittenSettings(f"{place}: back end {spec.name} was added. It takes effect after a restart.", spec_file.table(table), place)
     if is_new:
         changes = {name: value for name, value in _complete_table(spec, changes).items() if name != "name"}
     if not changes:
         return WrittenSettings(f"{place}: nothing to change for back end {spec.name}.", "", None)
-    toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
+    toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
     if not options.force:
         raise ValueError(f"{place} already has a back end {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
-    _replace(place, writing.with_changes(before, spec.name, changes))
+    _replace(place, spec_file.with_changes(before, spec.name, changes))
     return WrittenSettings(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
 
 
@@ -326,12 +326,12 @@ def _place(destination: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
     if destination:
         return Path(destination)
     file = environment().backends_file
-    if file is None or not (is_new or (file.exists() and writing.has_table(_read(file), spec.name))):
+    if file is None or not (is_new or (file.exists() and spec_file.has_table(_read(file), spec.name))):
         return None
     return file
 
 
-def _complete_table(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
+def _complete_table(spec: BackendSpec, changes: dict[str, spec_file.Value]) -> dict[str, spec_file.Value]:
     """A complete table: the spec's values that are not defaults, and the changes."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in BackendSpec.model_fields.items()}
     values = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}

@@ -12,7 +12,7 @@ import resource
 import sys
 import textwrap
 
-from chatui import sandbox as confinement
+from chatui import sandbox
 from chatui.documents.inside.html import TEXT_CHARS, Reader, clean, decoded
 from chatui.documents.inside.html import prepare_reader as prepare
 from chatui.sandbox import NotConfinedError
@@ -32,7 +32,7 @@ def main() -> None:
     prepare(page, about["charset"], about["kind"])
     # Without a seccomp filter in the kernel, the resource limits must suffice.
     with contextlib.suppress(NotConfinedError):
-        confinement.confine()
+        sandbox.confine()
     text = decoded(page, about["charset"], about["kind"])
     if "html" in about["kind"]:
         reader = Reader(about["url"])

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from chatui.env import Environment
-from chatui.tools.browser import engines
-from chatui.tools.browser import pages as reading
-from chatui.tools.browser import pages as showing
+from chatui.tools.browser import engines, pages
 from chatui.tools.browser.pages import Page
 from chatui.tools.fetcher import Fetcher, FetchError
 from chatui.tools.tool import CallingTurn, ToolError
@@ -92,7 +90,7 @@ class Browser:
         if not query.strip():
             raise ToolError("There is nothing to search for.")
         found = await engines.search(self.env, query[:1000], topn)
-        return self._push(showing.results(query, [each for each in found if not _echoes(each.url, query)]))
+        return self._push(pages.results(query, [each for each in found if not _echoes(each.url, query)]))
 
     async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
         """Open a link or an address, or show another part of an open page.
@@ -126,7 +124,7 @@ class Browser:
             raise ToolError("Results cannot be searched, only opened pages. Open one first.")
         if not pattern.strip():
             raise ToolError("There is nothing to find.")
-        return self._push(showing.matches(at, page, pattern[:200]))
+        return self._push(pages.matches(at, page, pattern[:200]))
 
     async def _page(self, cursor: int) -> tuple[Page, int]:
         """The page with this cursor, or the latest one. A page of an earlier answer is loaded again."""
@@ -146,7 +144,7 @@ class Browser:
         if found is None:
             raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
         try:
-            return await reading.read(await self.fetcher.fetch(found))
+            return await pages.read(await self.fetcher.fetch(found))
         except FetchError as error:
             raise ToolError(str(error)) from None
 
@@ -159,7 +157,7 @@ class Browser:
         self.turn.pages[cursor] = CitableSource(page.url, self._title(page))
         self._latest = cursor
         self._allowed.allow(page.links)
-        return showing.shown(cursor, page, max(start, 0), count)
+        return pages.shown(cursor, page, max(start, 0), count)
 
     def _title(self, page: Page) -> str:
         """The title that people may see. The title of search results or matches contains the model's hidden query."""

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from chatui import sandbox as system_calls
+from chatui import sandbox
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 
@@ -59,13 +59,13 @@ async def attempts(launch: Launch) -> Attempts:
 
 def _code(launch: Launch, tcp: int, abstract: str) -> str:
     machine = os.uname().machine
-    tables = (system_calls.REFUSED, system_calls.UNIMPLEMENTED, system_calls.RESTRICTED)
+    tables = (sandbox.REFUSED, sandbox.UNIMPLEMENTED, sandbox.RESTRICTED)
     host: dict[str, Any] = {
         "readable": launch.hidden,
         "shown": sorted({str(parent) for tree in launch.trees for parent in Path(tree).parents}),
         "tcp": tcp,
         "abstract": abstract,
-        "numbers": {name: number for table in tables for name, number in system_calls.call_numbers(table, machine).items()},
+        "numbers": {name: number for table in tables for name, number in sandbox.call_numbers(table, machine).items()},
         "memory": launch.memory_mebibytes * MEBIBYTE,
         "data": launch.data_mebibytes * MEBIBYTE,
     }

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from chatui import sandbox as seccomp
+from chatui import sandbox
 
 MEBIBYTE = 1024 * 1024
 TEMPORARY_MEBIBYTES = 64
@@ -83,8 +83,8 @@ class Launch:
             CannotLaunchError: there is none for this processor architecture.
         """
         try:
-            return seccomp.program(os.uname().machine)
-        except seccomp.MachineUnsupportedError as error:
+            return sandbox.program(os.uname().machine)
+        except sandbox.MachineUnsupportedError as error:
             raise CannotLaunchError(f"there is no system call filter for this processor ({error})") from None
 
     def _masks(self) -> list[str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from chatui.database import connections as clock
-from chatui.database import pools
+from chatui.database import connections, pools
 from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.models.keys import new_key
@@ -58,7 +57,7 @@ def _row(job: Job, wanted: PendingCall, rule: ToolRule | None) -> ToolApproval:
         fingerprint=wanted.fingerprint,
         arguments=wanted.arguments if decision is Decision.WAITING else "",
         decision=decision,
-        lapses_at=clock.after(timedelta(seconds=environment().tool_approval_seconds)),
+        lapses_at=connections.after(timedelta(seconds=environment().tool_approval_seconds)),
     )
 
 
@@ -80,7 +79,7 @@ def decisions(turn_id: UUID) -> dict[str, Decision]:
 def lapse(turn_id: UUID) -> dict[str, Decision]:
     """Decline all pending calls, because nothing waits for a decision any more. Returns all decisions, including any made just before."""
     waiting = ToolApproval.objects.filter(turn=turn_id, decision=Decision.WAITING)
-    waiting.update(decision=Decision.LAPSED, decided_at=clock.now())
+    waiting.update(decision=Decision.LAPSED, decided_at=connections.now())
     return decisions(turn_id)
 
 

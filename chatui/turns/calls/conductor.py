@@ -20,8 +20,7 @@ from chatui.models.keys import new_key
 from chatui.models.tools import Decision
 from chatui.observability import spans
 from chatui.observability.error_reports import log_without_content
-from chatui.tools import catalogue as available
-from chatui.tools import replies
+from chatui.tools import catalogue, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError, line_of
@@ -158,7 +157,7 @@ class Conductor:
         ``tools``: those that the model was offered when it made the calls.
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
-        asked = [call for call in runnable if available.needs_approval(call.tool)]
+        asked = [call for call in runnable if catalogue.needs_approval(call.tool)]
         before = self._calls_run
         # Calls that need no approval run while the person decides about the others.
         async with asyncio.TaskGroup() as group:

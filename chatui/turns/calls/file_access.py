@@ -12,10 +12,8 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError, is_transient
 from chatui.database.writer import writer
 from chatui.models.files import FileSource, StoredFile
-from chatui.store import documents as attached
+from chatui.store import documents, files, passages
 from chatui.store import files as reading
-from chatui.store import files as storage
-from chatui.store import passages
 from chatui.store.files import FileDestination, FileRefusedError, NewFile, NoKeyError
 from chatui.store.passages import Branch
 from chatui.tools.file_access import ConversationFile, CreatedFile, Excerpt, FileNotStoredError, StoredFileInfo
@@ -79,13 +77,13 @@ def _store(job: Job, new: NewFile) -> StoredFileInfo:
     # A turn that has ended may not store files: its conversation may be about to be erased.
     if not ledger.is_ours(job):
         raise LeaseLostError
-    file = storage.save(FileDestination(job.asked_by_id, job.conversation_id, job.turn_id), new)
+    file = files.save(FileDestination(job.asked_by_id, job.conversation_id, job.turn_id), new)
     return StoredFileInfo(file.name, file.content.size, file.content.sha256)
 
 
 def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[ConversationFile]:
     wanted: list[StoredFile] = []
-    for file in reading.of_conversation(job.conversation_id, attached.elsewhere(job.conversation_id, job.question_id)):
+    for file in reading.of_conversation(job.conversation_id, documents.elsewhere(job.conversation_id, job.question_id)):
         if known is not None and (file.pk in known or file.source != FileSource.PERSON):
             continue
         if (max_bytes := max_bytes - _room_of(file)) < 0:
@@ -96,7 +94,7 @@ def _given(job: Job, max_bytes: int, known: Collection[UUID] | None) -> list[Con
 
 def _gone(job: Job, known: Collection[UUID]) -> Collection[UUID]:
     here = StoredFile.objects.filter(conversation=job.conversation_id, pk__in=known).values_list("pk", flat=True)
-    return set(known).difference(here) | attached.elsewhere(job.conversation_id, job.question_id).intersection(known)
+    return set(known).difference(here) | documents.elsewhere(job.conversation_id, job.question_id).intersection(known)
 
 
 def _room_of(file: StoredFile) -> int:

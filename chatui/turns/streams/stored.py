@@ -19,7 +19,7 @@ from django.db.models import DurationField, ExpressionWrapper, F
 from django.utils import timezone
 
 from chatui import wire
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.models.turn import Turn, TurnState
 from chatui.store import opened_pages, transcripts, turn_pieces
 from chatui.turns.leases import LEASE
@@ -67,8 +67,10 @@ class StoredAnswer:
 
 def stored_answer(turn_id: UUID) -> StoredAnswer | None:
     """What is stored of a turn; None if that may be older than FRESH, or the turn continues another one or has ended."""
-    running = Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING, continued_message=None, lease_until__gt=clock.after(LEASE - FRESH))
-    left = ExpressionWrapper(F("lease_until") - clock.now(), output_field=DurationField())
+    running = Turn.objects.filter(
+        pk=turn_id, state=TurnState.RUNNING, continued_message=None, lease_until__gt=connections.after(LEASE - FRESH)
+    )
+    left = ExpressionWrapper(F("lease_until") - connections.now(), output_field=DurationField())
     turn = running.annotate(left=left).defer("request").first()
     if turn is None:
         return None

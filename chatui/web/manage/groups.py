@@ -12,15 +12,11 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from chatui.accounts import groups as group_list
-from chatui.accounts import people as account_actions
-from chatui.accounts import people as people_list
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as required
+from chatui.accounts import groups as accounts_groups
+from chatui.accounts import people, second_factor
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.accounts.groups import ListedGroup
 from chatui.permissions import administration
-from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.web.guards import visitor_of
@@ -42,25 +38,30 @@ def groups(request: HttpRequest) -> HttpResponse:
             raise NotFoundError
         if form.is_valid():
             try:
-                made = group_list.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
+                made = accounts_groups.create(visitor_of(request, "admin"), form.cleaned_data["name"], form.cleaned_data["permissions"])
             except IntegrityError:
                 return redirect("manage_groups")  # another request created it first: it is in the list
             return redirect(f"{reverse('manage_group', args=[made.pk])}?done=changed")
-    context = {"groups": group_list.list_groups(staff), "show": "groups", "may_invite": inviting.may_invite(staff, None), "form": form}
+    context = {
+        "groups": accounts_groups.list_groups(staff),
+        "show": "groups",
+        "may_invite": administration.may_invite(staff, None),
+        "form": form,
+    }
     return page(request, Part.PEOPLE, "manage/groups/groups.html", context)
 
 
 @for_part(Part.PEOPLE, "GET", "POST")
 def group(request: HttpRequest, group_id: int) -> HttpResponse:
     """One group and its members; forms to add and remove people, and to require a second factor or no longer."""
-    row, shown = group_list.find_group(person_of(request), group_id)
+    row, shown = accounts_groups.find_group(person_of(request), group_id)
     if request.method == "POST" and "member" in request.POST:
         return _member(request, row, shown)
     if request.method == "POST":
         if request.POST.get("required") not in ("on", "off"):
             raise NotFoundError  # the requirement is only removed on explicit request
         is_on, ends_sessions = request.POST["required"] == "on", "sessions" in request.POST
-        for person in required.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
+        for person in second_factor.set_for(visitor_of(request, "admin"), row, is_on=is_on, ends_sessions=ends_sessions):
             notify_sockets(person)
         return redirect(f"{reverse('manage_group', args=[row.pk])}?done=changed")
     return _group(request, row, shown)
@@ -73,7 +74,7 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
     except (KeyError, ValueError):
         raise NotFoundError from None
     try:
-        notify_sockets(account_actions.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
+        notify_sockets(people.set_member(visitor_of(request, "admin"), person_id, row, is_in=is_in))
     except LastAccountManagerError:
         return _group(request, row, shown, gettext("Nothing was changed: nobody else could manage accounts."))
     words = {"q": request.POST["q"][:150]} if request.POST.get("q") else {}
@@ -82,9 +83,9 @@ def _member(request: HttpRequest, row: Group, shown: ListedGroup) -> HttpRespons
 
 def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = "") -> HttpResponse:
     staff, words = person_of(request), request.GET.get("q", "")[:150]
-    lacking = required.members_without_factor(row)
+    lacking = second_factor.members_without_factor(row)
     # A search finds anybody; without one, the page lists members.
-    found = people_list.page(words, "", number(request, "page") or 1, None if words.strip() else row)
+    found = people.page(words, "", number(request, "page") or 1, None if words.strip() else row)
     context = {
         "group": shown,
         "done": request.GET.get("done") == "changed",
@@ -94,7 +95,7 @@ def _group(request: HttpRequest, row: Group, shown: ListedGroup, problem: str = 
         "has_members_with_more_permissions": not set(lacking).isdisjoint(administration.people_with_more_permissions(staff)),
         "more": max(0, len(lacking) - MAX_NAMED),
         "is_among": staff in lacking,
-        "has_none": not enrollment.is_on(staff),
+        "has_none": not second_factor.is_on(staff),
         "words": words,
         "found": found,
         "changeable_ids": administration.changeable_people(staff, row, [person.id for person in found.people]),

@@ -9,13 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import groups as named_groups
-from chatui.audit_log import lines as debug_views
+from chatui.accounts import groups
+from chatui.audit_log import lines
 from chatui.audit_log.lines import Filters
-from chatui.display import failures as failed_answers
+from chatui.display import failures as display_failures
 from chatui.display import model_servers
-from chatui.display import system as settings_in_force
-from chatui.display import system as stored
+from chatui.display import system as display_system
 from chatui.display.failures import Chosen
 from chatui.env import environment
 from chatui.permissions.administration import Part
@@ -48,11 +47,11 @@ def failures(request: HttpRequest) -> HttpResponse:
     server = request.GET.get("server") if "server" in request.GET else None
     code = request.GET.get("code", "").replace("\0", "")
     chosen = Chosen(hours, code, server.replace("\0", "") if server is not None else None)
-    latest, count = failed_answers.latest(person_of(request), chosen)
+    latest, count = display_failures.latest(person_of(request), chosen)
     context = {
         "hours": hours,
         "spans": SPANS,
-        "groups": failed_answers.groups(hours),
+        "groups": display_failures.groups(hours),
         "latest": latest,
         "count": count,
         "is_narrowed": bool(code or server is not None),
@@ -65,10 +64,10 @@ def looks(request: HttpRequest) -> HttpResponse:
     """Who opened hidden channels of whose conversation, why, and what they saw."""
     form = AccessesForm(request.GET, initial={"days": LOOKED_DAYS})
     if not form.is_valid():
-        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": debug_views.DebugViewPage((), None)}, 400)
+        return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": form, "found": lines.DebugViewPage((), None)}, 400)
     chosen = form.cleaned_data
     since = timezone.now() - timedelta(days=int(chosen["days"] or LOOKED_DAYS))
-    found = debug_views.debug_view_page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
+    found = lines.debug_view_page(Filters(person=chosen["who"], whose=chosen["whose"], since=since), below=number(request, "below"))
     return page(request, Part.DEBUG_VIEWS, "manage/looks.html", {"form": AccessesForm(initial=chosen), "found": found})
 
 
@@ -76,11 +75,11 @@ def looks(request: HttpRequest) -> HttpResponse:
 def settings(request: HttpRequest) -> HttpResponse:
     """Every setting, or those that match a search, with its value and source; for secrets, only whether they are set."""
     words = request.GET.get("q", "").replace("\0", "")[:150]
-    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in settings_in_force.search(words)]
-    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": named_groups.missing()})
+    found = [{"heading": _(group.heading), "page": group.page, "settings": rows} for group, rows in display_system.search(words)]
+    return page(request, Part.SETTINGS, "manage/settings.html", {"groups": found, "words": words, "missing_groups": groups.missing()})
 
 
 @for_part(Part.SYSTEM)
 def system(request: HttpRequest) -> HttpResponse:
     """The release, updates of the schema, storage and retention."""
-    return page(request, Part.SYSTEM, "manage/system.html", {"system": stored.system(), "env": environment()})
+    return page(request, Part.SYSTEM, "manage/system.html", {"system": display_system.system(), "env": environment()})

@@ -7,18 +7,13 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from chatui.accounts import groups as named_groups
-from chatui.accounts import people as people_list
-from chatui.audit_log import lines as debug_views
+from chatui.accounts import groups, people
+from chatui.audit_log import lines
 from chatui.audit_log.lines import Filters
-from chatui.display import failures as failed_answers
-from chatui.display import model_servers as servers
-from chatui.display import system
-from chatui.display import usage as usage_tables
+from chatui.display import failures, model_servers, system, usage
 from chatui.permissions import administration, debug_requests
 from chatui.permissions.administration import Part
-from chatui.usage import limits as periods
-from chatui.usage import reports
+from chatui.usage import limits, reports
 from chatui.usage.reports import Days
 from chatui.web.guards import visitor_of
 from chatui.web.manage.parts import for_part, page
@@ -37,16 +32,16 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def _people(request: HttpRequest) -> dict[str, object]:
-    return {"people": people_list.counts()}
+    return {"people": people.counts()}
 
 
 def _servers(request: HttpRequest) -> dict[str, object]:
-    known = servers.all_of_them()
+    known = model_servers.all_of_them()
     return {"servers": known, "silent": [server for server in known if not server.is_alive]}
 
 
 def _failures(request: HttpRequest) -> dict[str, object]:
-    return {"failed": {"day": failed_answers.count(24), "week": failed_answers.count(24 * 7)}}
+    return {"failed": {"day": failures.count(24), "week": failures.count(24 * 7)}}
 
 
 def _requests(request: HttpRequest) -> dict[str, object]:
@@ -55,19 +50,19 @@ def _requests(request: HttpRequest) -> dict[str, object]:
 
 
 def _looks(request: HttpRequest) -> dict[str, object]:
-    return {"looks": {"week": debug_views.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
+    return {"looks": {"week": lines.count(Filters(since=timezone.now() - timedelta(days=LOOKED_DAYS)))}}
 
 
 def _usage(request: HttpRequest) -> dict[str, object]:
-    now = periods.now()
+    now = limits.now()
     days, month = Days(now.day, now.day), Days(now.month, now.day)
     sums = (reports.summed(reports.lines_of(span), span, None) for span in (days, month))
-    today, this_month = (usage_tables.total(row) for (row,) in sums)
+    today, this_month = (usage.total(row) for (row,) in sums)
     return {"usage": {"today": today, "month": this_month}}
 
 
 def _settings(request: HttpRequest) -> dict[str, object]:
-    return {"has_settings": True, "missing_groups": named_groups.missing()}
+    return {"has_settings": True, "missing_groups": groups.missing()}
 
 
 def _system(request: HttpRequest) -> dict[str, object]:

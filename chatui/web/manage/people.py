@@ -14,19 +14,15 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chatui.accounts import groups as named_groups
+from chatui.accounts import groups as accounts_groups
 from chatui.accounts import invitations
-from chatui.accounts import invitations as invitation_mails
-from chatui.accounts import people as account_actions
-from chatui.accounts import people as people_list
+from chatui.accounts import people as accounts_people
 from chatui.accounts.account_managers import LastAccountManagerError
 from chatui.audit_log.record import Visitor
 from chatui.env import environment
 from chatui.lifecycle import closing
 from chatui.lifecycle.closing import CannotCloseError
 from chatui.permissions import administration
-from chatui.permissions import administration as catalogue
-from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from chatui.web.guards import visitor_of
@@ -59,7 +55,7 @@ class InviteForm(forms.Form):
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["group"].queryset = administration.assignable_groups(staff)
-        if not invitation_mails.is_on():
+        if not invitations.is_on():
             del fields["mails"]
 
     def clean(self) -> dict[str, Any]:
@@ -70,8 +66,8 @@ class InviteForm(forms.Form):
         """The people, each once, without empty lines."""
         text = self.cleaned_data["people"].replace(",", "\n").replace(";", "\n")
         notes = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-        if len(notes) > account_actions.MAX_INVITED:
-            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": account_actions.MAX_INVITED})
+        if len(notes) > accounts_people.MAX_INVITED:
+            raise ValidationError(_("Invite at most %(count)s people at once."), params={"count": accounts_people.MAX_INVITED})
         if any(len(note) > _NOTE_CHARS or not note.isprintable() for note in notes):
             raise ValidationError(_("A name or address can have at most 100 characters."))
         return notes
@@ -83,7 +79,7 @@ class _GroupsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         """Its name, and its permissions in words."""
         names = [f"{each.content_type.app_label}.{each.codename}" for each in obj.permissions.all()]
-        words = [gettext(catalogue.DESCRIPTIONS[name]) for name in names if name in catalogue.DESCRIPTIONS]
+        words = [gettext(administration.DESCRIPTIONS[name]) for name in names if name in administration.DESCRIPTIONS]
         return f"{obj.name}: {'; '.join(words)}" if words else str(obj.name)
 
 
@@ -110,7 +106,7 @@ class GroupsForm(forms.Form):
 class _PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         """The permission in words."""
-        return gettext(catalogue.DESCRIPTIONS[f"{obj.content_type.app_label}.{obj.codename}"])
+        return gettext(administration.DESCRIPTIONS[f"{obj.content_type.app_label}.{obj.codename}"])
 
 
 class NewGroupForm(forms.Form):
@@ -131,7 +127,7 @@ class NewGroupForm(forms.Form):
     def clean_name(self) -> str:
         """Checks that the member of staff can give a new group this name."""
         name: str = self.cleaned_data["name"]
-        if why := named_groups.problem_with_new_name(self._staff, name):
+        if why := accounts_groups.problem_with_new_name(self._staff, name):
             raise ValidationError(why)
         return name
 
@@ -147,35 +143,35 @@ def people(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {
         "words": request.GET.get("q", "")[:150],
         "show": show,
-        "may_invite": inviting.may_invite(staff, None),
+        "may_invite": administration.may_invite(staff, None),
         "can_see_groups": administration.may_see_groups(staff),
-        "debug_groups": people_list.debug_groups() if show == "debug" else (),
+        "debug_groups": accounts_people.debug_groups() if show == "debug" else (),
     }
     if show == "invited":
         assignable_group_ids = set(administration.assignable_groups(staff).values_list("pk", flat=True))
-        invited = people_list.pending_invitations()[:500]
+        invited = accounts_people.pending_invitations()[:500]
         return page(
             request, Part.PEOPLE, "manage/invited.html", context | {"invited": invited, "assignable_group_ids": assignable_group_ids}
         )
-    found = people_list.page(str(context["words"]), show if show in people_list.FILTERS else "", number(request, "page") or 1)
+    found = accounts_people.page(str(context["words"]), show if show in accounts_people.FILTERS else "", number(request, "page") or 1)
     return page(request, Part.PEOPLE, "manage/people.html", context | {"found": found})
 
 
 @for_part(Part.PEOPLE, "GET", "POST")
 def invite(request: HttpRequest) -> HttpResponse:
     """Invite one or many at once. The links are shown once, in the response to the form."""
-    if not inviting.may_invite(person_of(request), None):
+    if not administration.may_invite(person_of(request), None):
         raise NotFoundError
     form = InviteForm(person_of(request), request.POST if request.method == "POST" else None)
     made: list[dict[str, object]] = []
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
         try:
-            links = account_actions.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
+            links = accounts_people.invite(_staff(request), chosen["people"], chosen["group"], chosen["days"])
         except invitations.TooManyInvitedError as error:
             form.add_error("people", error.sentence)
             return page(request, Part.PEOPLE, "manage/invite.html", {"form": form}, 429)
-        mailed = invitation_mails.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
+        mailed = invitations.send(person_of(request), links, chosen["days"]) if chosen["mails"] else set()
         made = [{"note": note, "link": request.build_absolute_uri(path), "is_mailed": note in mailed} for note, path in links]
     together = "\n".join(f"{one['note']}: {one['link']}" for one in made)
     context = {"form": form, "made": made, "together": together, "days": form.cleaned_data["days"] if made else 0}
@@ -185,7 +181,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 @for_part(Part.PEOPLE, "POST")
 def invitation_revoke(request: HttpRequest, invitation_id: UUID) -> HttpResponse:
     """Revoke an invitation."""
-    account_actions.revoke_invitation(_staff(request), invitation_id)
+    accounts_people.revoke_invitation(_staff(request), invitation_id)
     return redirect(f"{reverse('manage_people')}?show=invited")
 
 
@@ -212,7 +208,7 @@ def person_act(request: HttpRequest, person_id: UUID, what: str) -> HttpResponse
 @for_part(Part.PEOPLE, "GET", "POST")
 def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Explain what closing an account means, then close it."""
-    account = account_actions.changeable(_staff(request), person_id)
+    account = accounts_people.changeable(_staff(request), person_id)
     if not account.is_active:
         raise NotFoundError
     env = environment()
@@ -228,7 +224,7 @@ def person_close(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 
 def _person(request: HttpRequest, person_id: UUID, context: dict[str, object], status: int = 200) -> HttpResponse:
-    found = people_list.find_person(person_id)
+    found = accounts_people.find_person(person_id)
     if found is None:
         raise NotFoundError
     account, shown = found
@@ -244,28 +240,28 @@ def _back(person_id: UUID, done: str) -> HttpResponse:
 
 
 def _groups(request: HttpRequest, person_id: UUID) -> str:
-    account = account_actions.changeable(_staff(request), person_id)
+    account = accounts_people.changeable(_staff(request), person_id)
     form = GroupsForm(person_of(request), account, request.POST)
     if not form.is_valid():
         raise NotFoundError  # a group that was not offered
     chosen: list[Group] = list(form.cleaned_data["groups"])
-    account_actions.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
+    accounts_people.set_groups(_staff(request), person_id, [group.pk for group in chosen], is_staff=bool(form.cleaned_data["is_staff"]))
     notify_sockets(account)
     return "changed"
 
 
 def _sessions(request: HttpRequest, person_id: UUID) -> str:
-    notify_sockets(account_actions.end_sessions(_staff(request), person_id))
+    notify_sockets(accounts_people.end_sessions(_staff(request), person_id))
     return "sessions"
 
 
 def _factor(request: HttpRequest, person_id: UUID) -> str:
-    account_actions.remove_second_factor(_staff(request), person_id)
+    accounts_people.remove_second_factor(_staff(request), person_id)
     return "factor"
 
 
 def _open(request: HttpRequest, person_id: UUID) -> str:
-    closing.reopen_account(account_actions.changeable(_staff(request), person_id), _staff(request))
+    closing.reopen_account(accounts_people.changeable(_staff(request), person_id), _staff(request))
     return "opened"
 
 

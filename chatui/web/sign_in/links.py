@@ -10,8 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import invitations, password_links
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import invitations, password_links, sign_in_settings
 from chatui.accounts.forms import CODE_GUESSES, InvitedForm, LinkedPasswordForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.codes import ProductCode
@@ -19,8 +18,7 @@ from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, secret_address, visitor_of
 from chatui.web.language import back
-from chatui.web.sign_in import session as second_step
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 
@@ -35,14 +33,14 @@ def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpRes
         row = invitations.find_valid(invitation_id, token)
         if request.user.is_authenticated:
             return redirect("home")
-        form = InvitedForm(request.POST or None) if password_use.is_for_everybody() else None
+        form = InvitedForm(request.POST or None) if sign_in_settings.is_for_everybody() else None
         if request.method == "POST" and form is not None and form.is_valid():
             person = invitations.create_account(
                 visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"]
             )
-            if second_step.is_due(person):
-                return second_step.begin(request, person, "")
-            return session_start.enter(request, person, how="by invitation")
+            if session.is_due(person):
+                return session.begin(request, person, "")
+            return session.enter(request, person, how="by invitation")
     except NotFoundError:
         CODE_GUESSES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)

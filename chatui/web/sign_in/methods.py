@@ -15,17 +15,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.accounts import identities, passkeys, sign_in
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as notifications
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import identities, passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.audit_log.record import Visitor
 from chatui.limits import MustWaitError
 from chatui.web.guards import guarded, visitor_of
 from chatui.web.language import back
 from chatui.web.sign_in import passkeys as passkey_pages
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets, person_of
 
 
@@ -65,13 +61,13 @@ def ways(request: HttpRequest) -> HttpResponse:
     context = {
         "identities": identities.identities_of(person),
         "connectable": identities.connectable(person),
-        "has_password": password_use.may_use(person) and person.has_usable_password(),
-        "second_factor": enrollment.status_of(person),
+        "has_password": sign_in_settings.may_use(person) and person.has_usable_password(),
+        "second_factor": second_factor.status_of(person),
         "passkeys": passkeys.passkeys_of(person),
         "most": passkeys.MAX_NAME_CHARS,
         "has_site": passkey_pages.site_of(request) is not None,
-        "sessions": session_list.sessions_of(person, request.session.session_key),
-        "is_recent": session_start.is_recent(request),
+        "sessions": sessions.sessions_of(person, request.session.session_key),
+        "is_recent": session.is_recent(request),
     }
     return render(request, "ways/ways.html", context)
 
@@ -81,7 +77,7 @@ def ways(request: HttpRequest) -> HttpResponse:
 @guarded
 def dismiss_news(request: HttpRequest) -> HttpResponse:
     """Dismiss the notice about changed sign-in methods."""
-    notifications.dismiss(person_of(request))
+    second_factor.dismiss(person_of(request))
     return redirect(back(request))
 
 
@@ -92,15 +88,15 @@ def dismiss_news(request: HttpRequest) -> HttpResponse:
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask for the password or a passkey again before the account is changed. People without either sign in again instead."""
     person = person_of(request)
-    has_password = password_use.may_use(person) and person.has_usable_password()
-    after = session_start.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
+    has_password = sign_in_settings.may_use(person) and person.has_usable_password()
+    after = session.own_path(request, request.POST.get("next") or request.GET.get("next", ""))
     is_passkey = "credential" in request.POST
     if is_passkey and not passkey_pages.is_confirmed(request, person):
         return redirect(f"{reverse('sign_in_confirm')}?{urlencode({'passkey-refused': ''} | ({'next': after} if after else {}))}")
     data = request.POST if request.method == "POST" and not is_passkey else None
     form = ConfirmForm(data, visitor=visitor_of(request, "page")) if has_password else None
     if is_passkey or (form is not None and form.is_valid()):
-        session_start.mark_authenticated(request)
+        session.mark_authenticated(request)
         return redirect(after or "sign_in_ways")
     return render(request, "ways/confirm.html", {"form": form, "next": after, "has_passkeys": passkey_pages.can_confirm(request)})
 
@@ -110,7 +106,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @guarded
 def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
     """Remove an identity from the account."""
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
     identities.remove(visitor_of(request, "page"), identity_id)
     return redirect("sign_in_ways")
@@ -121,8 +117,8 @@ def remove(request: HttpRequest, identity_id: UUID) -> HttpResponse:
 @guarded
 def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """End one session, and its sockets."""
-    session_start.admit_change(person_of(request))
-    session_list.end(visitor_of(request, "page"), session_id)
+    session.admit_change(person_of(request))
+    sessions.end(visitor_of(request, "page"), session_id)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")
 
@@ -132,7 +128,7 @@ def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @guarded
 def end_others(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
-    session_start.admit_change(person_of(request))
-    session_list.end_others(visitor_of(request, "page"), request.session.session_key)
+    session.admit_change(person_of(request))
+    sessions.end_others(visitor_of(request, "page"), request.session.session_key)
     notify_sockets(person_of(request))
     return redirect("sign_in_ways")

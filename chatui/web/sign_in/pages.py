@@ -20,24 +20,17 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import api_keys as management
-from chatui.accounts import passkeys as relying_party
-from chatui.accounts import password_links as password_reset
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in
-from chatui.accounts import sign_in as first_account
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import api_keys, passkeys, password_links, sessions, sign_in, sign_in_settings
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
 from chatui.accounts.sign_in_settings import sign_in_file
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError, as_person
-from chatui.turns import temporary as visits
+from chatui.turns import temporary
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, visitor_of
-from chatui.web.sign_in import session as second_step
-from chatui.web.sign_in import session as session_start
-from chatui.wire import bus as groups
+from chatui.web.sign_in import session
+from chatui.wire import bus
 from chatui.wire.bus import send_from_thread
 
 if TYPE_CHECKING:
@@ -56,17 +49,17 @@ def person_of(request: HttpRequest) -> User:
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
     """Create the first account: staff, with all of the product's permissions. The page exists only while there is no account."""
-    if not first_account.is_needed():
+    if not sign_in.is_needed():
         return redirect("home")
     form = FirstAccountForm(request.POST or None, address=visitor_of(request, "page").address)
     if request.method == "POST" and form.is_valid():
-        person = first_account.create(form.cleaned_data["username"], form.cleaned_data["password1"])
+        person = sign_in.create(form.cleaned_data["username"], form.cleaned_data["password1"])
         if person is None:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-        session_start.record_start(request, person)
-        return session_start.on_known_device(redirect("home"), person)
+        session.record_start(request, person)
+        return session.on_known_device(redirect("home"), person)
     return render(request, "account/setup.html", {"form": form})
 
 
@@ -79,7 +72,7 @@ class SignIn(views.LoginView):
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """While there is no account, redirect to the page that creates the first one."""
-        if first_account.is_needed():
+        if sign_in.is_needed():
             return redirect("setup")
         return super().get(request, *args, **kwargs)
 
@@ -91,19 +84,19 @@ class SignIn(views.LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Record the sign-in first: if that fails, there is no sign-in."""
         person = form.get_user()
-        if second_step.is_due(person):
-            return second_step.begin(self.request, person, session_start.own_path(self.request, self.get_success_url()))
-        return session_start.enter(self.request, person, after=session_start.own_path(self.request, self.get_success_url()))
+        if session.is_due(person):
+            return session.begin(self.request, person, session.own_path(self.request, self.get_success_url()))
+        return session.enter(self.request, person, after=session.own_path(self.request, self.get_success_url()))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """If passwords are only for emergencies, the form is shown on request."""
-        shows = password_use.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
+        shows = sign_in_settings.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
         return super().get_context_data(**kwargs) | {
             "providers": sign_in_file().providers,
             "shows_password": shows,
-            "can_reset": password_reset.is_on(),
+            "can_reset": password_links.is_on(),
             # People may sign in with a passkey if they may sign in with a password, and only then.
-            "has_passkeys": shows and relying_party.site_of(str(self.request.scheme), self.request.get_host()) is not None,
+            "has_passkeys": shows and passkeys.site_of(str(self.request.scheme), self.request.get_host()) is not None,
         }
 
 
@@ -114,7 +107,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     auth.logout(request)
     if visitor.user is not None:
         notify_sockets(visitor.user)
-        visits.sign_out(visitor.user)
+        temporary.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
     return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
 
@@ -135,7 +128,7 @@ class Password(views.PasswordChangeView):
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """People who may not sign in with a password cannot set one."""
-        if not password_use.may_use(person_of(request)):
+        if not sign_in_settings.may_use(person_of(request)):
             return refuse(request, ProductCode.NOT_FOUND, 404)
         return super().dispatch(request, *args, **kwargs)
 
@@ -148,17 +141,17 @@ class Password(views.PasswordChangeView):
         still valid."""
         before = self.request.session.session_key
         response = super().form_valid(form)  # type: ignore[arg-type]
-        session_list.change_key(before, self.request.session.session_key)
+        sessions.change_key(before, self.request.session.session_key)
         if isinstance(form, PasswordForm) and form.revokes_keys:
-            management.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
-        session_start.mark_authenticated(self.request)
+            api_keys.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
+        session.mark_authenticated(self.request)
         notify_sockets(person_of(self.request))
         return response
 
 
 def notify_sockets(person: User) -> None:
     """Make this person's sockets recheck their session and permissions. Best effort: they also do so regularly."""
-    send_from_thread(groups.person(person.pk), {"type": "session.check"})
+    send_from_thread(bus.person(person.pk), {"type": "session.check"})
 
 
 class ForgottenForm(forms.Form):
@@ -175,12 +168,12 @@ class ForgottenForm(forms.Form):
 @guarded
 def password_forgotten(request: HttpRequest) -> HttpResponse:
     """The form; its confirmation is the same for everybody, known or not."""
-    if not password_reset.is_on():
+    if not password_links.is_on():
         raise NotFoundError
     if request.user.is_authenticated:
         return redirect("password")
     form = ForgottenForm(request.POST or None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
-        password_reset.request_links(visitor_of(request, "page"), form.cleaned_data["account"])
+        password_links.request_links(visitor_of(request, "page"), form.cleaned_data["account"])
     return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})

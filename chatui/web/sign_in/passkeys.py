@@ -16,18 +16,12 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import passkeys, sign_in
-from chatui.accounts import passkeys as ceremonies
-from chatui.accounts import passkeys as relying_party
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import passkeys, second_factor, sessions, sign_in, sign_in_settings
 from chatui.accounts.passkeys import TIMEOUT_SECONDS, RefusedPasskeyError, Site
 from chatui.limits import CACHE_ERRORS, Throttle
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.guards import guarded, visitor_of
-from chatui.web.sign_in import session as second_step
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
@@ -79,14 +73,14 @@ def options(request: HttpRequest, what: str) -> JsonResponse:
     person = {_STEP: _between, _NEW: _adding, _CONFIRM: _confirming}.get(what, lambda _: None)(request)
     is_signed_in = request.user.is_authenticated
     if what == _SIGN_IN and not is_signed_in:
-        options = ceremonies.authentication_options(site, (), give(request, _SIGN_IN))
+        options = passkeys.authentication_options(site, (), give(request, _SIGN_IN))
     elif what in (_STEP, _CONFIRM) and person is not None:
-        options = ceremonies.authentication_options(site, passkeys.ids_of(person, site), give(request, what, str(person.pk)))
+        options = passkeys.authentication_options(site, passkeys.ids_of(person, site), give(request, what, str(person.pk)))
     elif what == _NEW and person is not None:
-        options = ceremonies.registration_options(site, person, passkeys.ids_of(person, site), give(request, _NEW, str(person.pk)))
+        options = passkeys.registration_options(site, person, passkeys.ids_of(person, site), give(request, _NEW, str(person.pk)))
     else:
         raise NotFoundError
-    return JsonResponse(ceremonies.as_dict(options))
+    return JsonResponse(passkeys.as_dict(options))
 
 
 @sensitive_post_parameters()
@@ -96,13 +90,13 @@ def enter(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey, which counts as both factors."""
     if request.user.is_authenticated:
         return redirect("home")
-    site, after = _site(request), session_start.own_path(request, request.POST.get("next", ""))
+    site, after = _site(request), session.own_path(request, request.POST.get("next", ""))
     device = request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
     try:
         person = passkeys.find_owner(visitor_of(request, "page"), site, _credential(request), take(request, _SIGN_IN), device)
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in')}?{urlencode({_REFUSED: ''} | ({'next': after} if after else {}))}")
-    return session_start.enter(request, person, how="with a passkey", after=after)
+    return session.enter(request, person, how="with a passkey", after=after)
 
 
 @sensitive_post_parameters()
@@ -117,7 +111,7 @@ def step(request: HttpRequest) -> HttpResponse:
         passkeys.check(visitor_of(request, "page"), person, _site(request), _credential(request), take(request, _STEP, str(person.pk)))
     except RefusedPasskeyError:
         return redirect(f"{reverse('sign_in_code')}?{_REFUSED}")
-    return session_start.enter(request, person, how="by password and passkey", after=second_step.finish(request))
+    return session.enter(request, person, how="by password and passkey", after=session.finish(request))
 
 
 @sensitive_post_parameters()
@@ -129,7 +123,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if person is None:
         return redirect("sign_in_confirm" if request.user.is_authenticated else "sign_in")
     if request.method == "GET":
-        device = session_list.device_of(request.headers.get("User-Agent", ""))
+        device = sessions.device_of(request.headers.get("User-Agent", ""))
         return render(request, "ways/passkey.html", {"name": device, "most": passkeys.MAX_NAME_CHARS, "is_possible": site_of(request)})
     return _add(request, person)
 
@@ -139,9 +133,9 @@ def new(request: HttpRequest) -> HttpResponse:
 @guarded
 def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Remove a passkey, if another sign-in method is left, and another factor if one is required."""
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    session_start.admit_change(person_of(request))
+    session.admit_change(person_of(request))
     passkeys.remove(visitor_of(request, "page"), person_of(request), passkey_id)
     return redirect("sign_in_ways")
 
@@ -151,9 +145,9 @@ def remove(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
 @guarded
 def rename(request: HttpRequest, passkey_id: UUID) -> HttpResponse:
     """Rename one's own passkey."""
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    session_start.admit_change(person_of(request))
+    session.admit_change(person_of(request))
     passkeys.rename(visitor_of(request, "page"), person_of(request), passkey_id, request.POST.get("name", ""))
     return redirect("sign_in_ways")
 
@@ -171,21 +165,21 @@ def is_confirmed(request: HttpRequest, person: User) -> bool:
 
 def site_of(request: HttpRequest) -> Site | None:
     """The site of passkeys at this address; None if there can be none."""
-    return relying_party.site_of(str(request.scheme), request.get_host())
+    return passkeys.site_of(str(request.scheme), request.get_host())
 
 
 def _add(request: HttpRequest, person: User) -> HttpResponse:
     site, visitor = _site(request), visitor_of(request, "page")
-    session_start.admit_change(person)
+    session.admit_change(person)
     try:
-        registered = ceremonies.verify_registration(site, _credential(request), take(request, _NEW, str(person.pk)))
+        registered = passkeys.verify_registration(site, _credential(request), take(request, _NEW, str(person.pk)))
         codes = passkeys.add(visitor, person, site, registered, request.POST.get("name", ""))
     except RefusedPasskeyError as error:
         passkeys.record_not_added(visitor, person, error)
         return redirect(f"{reverse('passkey_new')}?{_REFUSED}")
-    after = second_step.finish(request)
+    after = session.finish(request)
     if not request.user.is_authenticated:
-        answer = session_start.enter(request, person, how="by password and passkey", after=after)
+        answer = session.enter(request, person, how="by password and passkey", after=after)
         return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else answer
     after = reverse("sign_in_ways")
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after}) if codes else redirect(after)
@@ -193,13 +187,13 @@ def _add(request: HttpRequest, person: User) -> HttpResponse:
 
 def _between(request: HttpRequest) -> User | None:
     """The person who has entered their password, and has a passkey for the next step."""
-    person = None if request.user.is_authenticated else second_step.person_of(request)
-    return person if person is not None and enrollment.has_passkeys(person) else None
+    person = None if request.user.is_authenticated else session.person_of(request)
+    return person if person is not None and second_factor.has_passkeys(person) else None
 
 
 def _confirming(request: HttpRequest) -> User | None:
     person = as_person(request.user)
-    return person if person is not None and password_use.may_use(person) and enrollment.has_passkeys(person) else None
+    return person if person is not None and sign_in_settings.may_use(person) and second_factor.has_passkeys(person) else None
 
 
 def can_confirm(request: HttpRequest) -> bool:
@@ -210,9 +204,9 @@ def can_confirm(request: HttpRequest) -> bool:
 def _adding(request: HttpRequest) -> User | None:
     person = as_person(request.user)
     if person is not None:
-        return person if session_start.is_recent(request) and passkeys.may_have(person) else None
-    person = second_step.person_of(request)
-    return person if person is not None and not enrollment.is_on(person) else None
+        return person if session.is_recent(request) and passkeys.may_have(person) else None
+    person = session.person_of(request)
+    return person if person is not None and not second_factor.is_on(person) else None
 
 
 def _site(request: HttpRequest) -> Site:

@@ -14,17 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui.accounts import passkeys as relying_party
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as totp
-from chatui.accounts import sign_in
+from chatui.accounts import passkeys, sign_in
+from chatui.accounts import second_factor as accounts_second_factor
 from chatui.accounts.second_factor import WrongCodeError
 from chatui.limits import MustWaitError
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.site.brand import brand
 from chatui.web.guards import guarded, visitor_of
-from chatui.web.sign_in import session as second_step
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import person_of
 
 if TYPE_CHECKING:
@@ -48,15 +45,15 @@ class CodeForm(forms.Form):
 @guarded
 def code(request: HttpRequest) -> HttpResponse:
     """The step after the password. People who need a second factor, and have none, set it up here before they can sign in."""
-    person = second_step.person_of(request)
+    person = session.person_of(request)
     if person is None or request.user.is_authenticated:
         return redirect("sign_in")
-    if not enrollment.is_on(person):
+    if not accounts_second_factor.is_on(person):
         return _set_up(request, person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and is_right(request, form, person):
-        return session_start.enter(request, person, how=_HOW, after=second_step.finish(request))
-    shown = {"form": form, "has_app": enrollment.has_app(person), "has_passkeys": enrollment.has_passkeys(person)}
+        return session.enter(request, person, how=_HOW, after=session.finish(request))
+    shown = {"form": form, "has_app": accounts_second_factor.has_app(person), "has_passkeys": accounts_second_factor.has_passkeys(person)}
     return render(request, "ways/code.html", shown)
 
 
@@ -67,9 +64,9 @@ def code(request: HttpRequest) -> HttpResponse:
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Set up one-time codes; if they are on already, redirect to the sign-in methods."""
     person = person_of(request)
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    return redirect("sign_in_ways") if enrollment.has_app(person) else _set_up(request, person)
+    return redirect("sign_in_ways") if accounts_second_factor.has_app(person) else _set_up(request, person)
 
 
 @require_GET
@@ -78,19 +75,19 @@ def picture(request: HttpRequest) -> HttpResponse:
     """The QR code of the secret during set-up, as a separate picture: our policy refuses pictures embedded in pages."""
     person = as_person(request.user)
     if person is not None:
-        person = person if session_start.is_recent(request) else None
-    elif (person := second_step.person_of(request)) is not None and enrollment.is_on(person):
+        person = person if session.is_recent(request) else None
+    elif (person := session.person_of(request)) is not None and accounts_second_factor.is_on(person):
         person = None  # people with a passkey must use that first
     if person is None:
         raise NotFoundError
     try:
-        secret = enrollment.secret_of(person)
+        secret = accounts_second_factor.secret_of(person)
     except WrongCodeError:
         raise NotFoundError from None
     import segno  # imported here, because only the set-up needs it
 
     drawn = io.BytesIO()
-    segno.make(totp.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
+    segno.make(accounts_second_factor.otpauth_uri(secret, brand().name, person.get_username()), error="m").save(
         drawn, kind="svg", scale=5, border=4, light="#fff"
     )
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
@@ -101,11 +98,11 @@ def picture(request: HttpRequest) -> HttpResponse:
 @guarded
 def new_codes(request: HttpRequest) -> HttpResponse:
     """New recovery codes, shown once."""
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    session_start.admit_change(person_of(request))
+    session.admit_change(person_of(request))
     try:
-        codes = enrollment.replace_codes(visitor_of(request, "page"), person_of(request))
+        codes = accounts_second_factor.replace_codes(visitor_of(request, "page"), person_of(request))
     except WrongCodeError:
         raise NotFoundError from None
     return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
@@ -117,36 +114,36 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest) -> HttpResponse:
     """Remove one-time codes, if no group requires them or there is a passkey."""
     person = person_of(request)
-    if not session_start.is_recent(request):
+    if not session.is_recent(request):
         return redirect("sign_in_confirm")
-    session_start.admit_change(person)
-    enrollment.switch_app_off(visitor_of(request, "page"), person)
+    session.admit_change(person)
+    accounts_second_factor.switch_app_off(visitor_of(request, "page"), person)
     return redirect("sign_in_ways")
 
 
 def _set_up(request: HttpRequest, person: User) -> HttpResponse:
     if request.method == "GET":
-        enrollment.start_setup(person)
+        accounts_second_factor.start_setup(person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            codes = enrollment.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
+            codes = accounts_second_factor.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
         except WrongCodeError:
             form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))
         except MustWaitError as wait:
             form.add_error("code", wait.sentence)
         else:
-            after = second_step.finish(request)
+            after = session.finish(request)
             if not request.user.is_authenticated:
-                session_start.enter(request, person, how=_HOW)
+                session.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
-    if enrollment.has_app(person):  # the form was submitted twice
+    if accounts_second_factor.has_app(person):  # the form was submitted twice
         return redirect("sign_in_ways")
     shown = {
         "form": form,
-        "secret": totp.encoded_secret(enrollment.secret_of(person)),
+        "secret": accounts_second_factor.encoded_secret(accounts_second_factor.secret_of(person)),
         "is_required": not request.user.is_authenticated,
-        "has_site": relying_party.site_of(str(request.scheme), request.get_host()) is not None,
+        "has_site": passkeys.site_of(str(request.scheme), request.get_host()) is not None,
     }
     return render(request, "ways/second_factor.html", shown)
 
@@ -155,7 +152,7 @@ def is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
     """Whether the code is correct. Attempts are counted and recorded; a wrong code adds a form error."""
     visitor = visitor_of(request, "page")
     try:
-        enrollment.check(visitor, person, form.cleaned_data["code"])
+        accounts_second_factor.check(visitor, person, form.cleaned_data["code"])
     except WrongCodeError:
         sign_in.record_code_refused(visitor, person, waits=False)
         form.add_error("code", gettext("This code is not correct. Codes change every 30 seconds, and each works once."))

@@ -15,10 +15,7 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as required
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in
+from chatui.accounts import second_factor, sessions, sign_in
 from chatui.audit_log.record import Visitor
 from chatui.limits import Throttle
 from chatui.web.guards import visitor_of
@@ -33,7 +30,7 @@ _SESSION_KEY = "second_step"
 
 def is_due(person: User) -> bool:
     """Whether this person needs a second factor after the password."""
-    return enrollment.is_on(person) or required.is_required(person)
+    return second_factor.is_on(person) or second_factor.is_required(person)
 
 
 def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
@@ -102,7 +99,7 @@ def record_start(request: HttpRequest, person: User, how: str = "") -> None:
     if request.session.session_key is None:
         request.session.save()
     visitor = visitor_of(request, "page")
-    session_list.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
+    sessions.record_start(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
 
 
 def mark_authenticated(request: HttpRequest) -> None:

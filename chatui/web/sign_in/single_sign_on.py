@@ -11,22 +11,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.accounts import account_linking as claims
-from chatui.accounts import invitations, sign_in
-from chatui.accounts import openid as exchange
-from chatui.accounts import openid as logout_tokens
-from chatui.accounts import sessions as session_list
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import account_linking, invitations, openid, sessions, sign_in
 from chatui.accounts.openid import BadSignInError, PendingSignIn, ProviderUnavailableError, SingleSignOnError
 from chatui.accounts.sign_in_settings import Provider, provider_of
 from chatui.audit_log.record import Visitor
-from chatui.lifecycle import closing as provider_logout
-from chatui.lifecycle import scim_people as first_sign_in
+from chatui.lifecycle import closing, scim_people
 from chatui.limits import MustWaitError, Throttle
 from chatui.permissions.access import NotFoundError, as_person
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded, visitor_of
-from chatui.web.sign_in import session as session_start
+from chatui.web.sign_in import session
 from chatui.web.sign_in.pages import notify_sockets
 
 _begun = Throttle("single-sign-on", attempts=30, seconds=600)
@@ -40,16 +34,16 @@ def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
     """Send the browser to the provider; with the field ``connect``, to connect the identity there to the signed-in account."""
     found, person = _provider(provider), as_person(request.user)
     connects = "connect" in request.POST
-    if first_account.is_needed() or (person is not None) != connects:
+    if sign_in.is_needed() or (person is not None) != connects:
         return redirect("home")
-    if connects and not session_start.is_recent(request):
+    if connects and not session.is_recent(request):
         return redirect("sign_in_ways")
     _begun.check(sign_in.browser_of(_device(request)) or visitor_of(request, "page").address)
-    after = session_start.own_path(request, request.POST.get("next", ""))
+    after = session.own_path(request, request.POST.get("next", ""))
     invitation = _invitation(request)
     started = PendingSignIn(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
     try:
-        address = exchange.authorization_url(found, started, session_start.back_address(request, found.key))
+        address = openid.authorization_url(found, started, session.back_address(request, found.key))
     except SingleSignOnError as error:
         return _refused(request, found, error)
     stored = dict(list(request.session.get(_SESSION_KEY, {}).items())[1 - _MAX_TABS :])
@@ -76,7 +70,7 @@ def back(request: HttpRequest, provider: str) -> HttpResponseBase:
         raise
     try:
         started = _taken(request, answer["state"])
-        person_claims = claims.read(found, exchange.fetch_claims(found, started, answer, session_start.back_address(request, found.key)))
+        person_claims = account_linking.read(found, openid.fetch_claims(found, started, answer, session.back_address(request, found.key)))
         response = (
             _connected(request, found, started, person_claims) if started.connects else _entered(request, found, started, person_claims)
         )
@@ -121,21 +115,23 @@ def _taken(request: HttpRequest, state: str) -> PendingSignIn:
     return PendingSignIn(**stored[state])
 
 
-def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: claims.PersonClaims) -> HttpResponse:
-    person = first_sign_in.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
-    response = session_start.enter(
-        request, person, how=session_list.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
+def _entered(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims) -> HttpResponse:
+    person = scim_people.find_or_create_account(visitor_of(request, "page").as_nobody(), provider, person_claims, started.invitation)
+    response = session.enter(
+        request, person, how=sessions.sign_in_method_of(provider.key), hours=provider.session_hours, after=started.after
     )
-    session_list.store_provider_session(request.session.session_key, person_claims.session)
+    sessions.store_provider_session(request.session.session_key, person_claims.session)
     notify_sockets(person)  # for other sessions: groups may have been removed
     return response
 
 
-def _connected(request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: claims.PersonClaims) -> HttpResponse:
+def _connected(
+    request: HttpRequest, provider: Provider, started: PendingSignIn, person_claims: account_linking.PersonClaims
+) -> HttpResponse:
     visitor = visitor_of(request, "page")
     if visitor.user is None or str(visitor.user.pk) != started.connects:
         raise BadSignInError("somebody else is signed in now")
-    first_sign_in.connect(visitor, provider, person_claims)
+    scim_people.connect(visitor, provider, person_claims)
     return redirect("sign_in_ways")
 
 
@@ -154,8 +150,8 @@ def provider_logout_view(request: HttpRequest, provider: str) -> HttpResponse:
         raise NotFoundError
     visitor = visitor_of(request, "program").as_nobody()
     try:
-        with logout_tokens.use(found, request.POST.get("logout_token")) as logged_out:
-            provider_logout.sign_out(visitor, found, logged_out)
+        with openid.use(found, request.POST.get("logout_token")) as logged_out:
+            closing.sign_out(visitor, found, logged_out)
     except (BadSignInError, ProviderUnavailableError) as error:
         return _refused_logout(visitor, found, error)
     return HttpResponse(status=200)

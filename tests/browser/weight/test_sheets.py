@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chatui.site import static_files as sheet_bundles
+from chatui.site import static_files
 from tests.browser.visits import Visits
 from tests.support.places import ROOT
 from tests.support.served import Server
@@ -32,12 +32,12 @@ def test_a_joined_sheet_has_every_rule_in_its_order(entry: str, demo: Server, vi
     rules = page.evaluate(RULES, parts)
 
     assert len(rules) >= len(parts)
-    assert page.evaluate(RULES, [sheet_bundles.bundle_sheets(sources)[entry]]) == rules
+    assert page.evaluate(RULES, [static_files.bundle_sheets(sources)[entry]]) == rules
 
 
 def test_each_sheet_keeps_its_rules_without_its_comments(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, path="about:blank")
     sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "static/css").rglob("*/*.css")}
-    joined = sheet_bundles.bundle_sheets(sources)
+    joined = static_files.bundle_sheets(sources)
     for name, text in sources.items():
         assert page.evaluate(RULES, [joined[name]]) == page.evaluate(RULES, [text]), name

@@ -9,7 +9,7 @@ from contextlib import aclosing
 
 import pytest
 
-from chatui.backends import http as retries
+from chatui.backends import http
 from chatui.backends.base import Backend, Endpoint, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import continue_in_words
@@ -52,7 +52,7 @@ async def test_a_buffered_sign_still_withdraws_when_the_sample_is_cancelled(
         await asyncio.sleep(30)
 
     async def take(backend: Backend, request: SampleRequest) -> None:
-        sample = continue_in_words(request, backend.sample) if in_words else retries.sample(backend, request)
+        sample = continue_in_words(request, backend.sample) if in_words else http.sample(backend, request)
         async with aclosing(sample) as sampled:
             async for event in sampled:
                 assert not isinstance(event, FrameWithdrawn) or task.cancelling(), "the premise: it was held back"

@@ -13,8 +13,7 @@ from django.core.signing import dumps
 from django.test import Client
 
 from chatui.display import debug as frames
-from chatui.display import debug_tokens as prompts
-from chatui.display import debug_tokens as tokens
+from chatui.display import debug_tokens
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.turn import Turn, TurnPiece
@@ -273,7 +272,13 @@ def test_an_exception_with_hidden_text_does_not_show_it_on_a_page(world: World, 
                 assert not world.canary.found(whole(client.get(path + place, headers={"accept": accept})))
     open_view(world)
     with monkeypatch.context() as patch:
-        for module, name in ((frames, "view"), (frames, "raw_branch"), (frames, "raw_frame"), (prompts, "part"), (tokens, "page")):
+        for module, name in (
+            (frames, "view"),
+            (frames, "raw_branch"),
+            (frames, "raw_frame"),
+            (debug_tokens, "part"),
+            (debug_tokens, "page"),
+        ):
             patch.setattr(module, name, quote)
         turn, hidden = f"debug/turns/{world.planted.turn.pk}", world.planted.hidden[4].pk
         for place in ("debug/", "debug/compare/", "debug/raw/", f"debug/frames/{hidden}/", f"{turn}/prompt/", f"{turn}/tokens/"):

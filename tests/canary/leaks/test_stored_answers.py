@@ -14,7 +14,6 @@ from django.utils import timezone
 from chatui import wire
 from chatui.database.faults import DatabaseBusyError
 from chatui.live import commands, snapshots
-from chatui.live import snapshots as stored_answers
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
@@ -24,7 +23,7 @@ from chatui.turns.leases import LEASE
 from chatui.turns.streams import stored as stored_module
 from chatui.turns.streams.rendering import messages_of
 from chatui.turns.streams.stored import FRESH, snapshot_of, stored_answer
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import SUMMARY_NAME
@@ -48,7 +47,7 @@ OTHER = "another process"
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SNAPSHOT_SECONDS", "MAX_SNAPSHOT_SECONDS", "STORED_SECONDS", "SHARE"):
         monkeypatch.setattr(snapshots, name, 0.05)
-    monkeypatch.setattr(stored_answers, "SHARED_SECONDS", 0.02)
+    monkeypatch.setattr(snapshots, "SHARED_SECONDS", 0.02)
 
 
 class Elsewhere:
@@ -179,7 +178,7 @@ async def test_a_page_is_not_sent_less_than_it_has_heard_of(ada: User) -> None:
         await socket.send("subscribe", conversation=turn.conversation)
         await socket.until("chatui:snapshot")
         heard = {"type": "turn.events", "turn": str(turn.turn.pk), "process": OTHER, "json": "[]"}
-        bus().send(groups.audience(turn.turn.conversation_id, Audience.END_USER), heard)
+        bus().send(wire_bus.audience(turn.turn.conversation_id, Audience.END_USER), heard)
         await turn.write(age=timedelta(seconds=0.2))
         await asyncio.sleep(snapshots.SILENT_SECONDS)
         assert await socket.silence(0.5) == []
@@ -262,7 +261,7 @@ async def test_an_error_is_logged_by_its_kind_and_the_page_learns_of_the_end(
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("hasty")
 async def test_sockets_share_what_one_has_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_answers, "SHARED_SECONDS", 60)
+    monkeypatch.setattr(snapshots, "SHARED_SECONDS", 60)
     reads: list[object] = []
 
     def counted(read: Callable[[UUID], object], turn_id: UUID) -> object:

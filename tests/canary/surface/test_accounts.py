@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import sign_in
 from chatui.models.audit import AuditEvent
 from chatui.models.user import FirstAccountCode, User
 from tests.canary.asking import client_for, whole
@@ -24,7 +24,7 @@ def new_account(name: str, code: str | None) -> dict[str, str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_simultaneous_setups_with_a_good_code_one_gets_the_account() -> None:
-    codes = [first_account.new_code() for _ in range(2)]
+    codes = [sign_in.new_code() for _ in range(2)]
     start = threading.Barrier(4)
     answers: list[int] = []
 
@@ -49,13 +49,13 @@ def test_of_two_simultaneous_setups_with_a_good_code_one_gets_the_account() -> N
 
 @pytest.mark.django_db
 def test_a_used_code_is_invalid_even_if_no_account_is_left() -> None:
-    code = first_account.new_code()
+    code = sign_in.new_code()
     assert client_for(None).post("/setup/", new_account("one", code))["Location"] == "/"
     assert AuditEvent.objects.get().action == "first account"
     with without_triggers():
         AuditEvent.objects.all()._raw_delete("default")  # the premise of the next step: a database without people
     User.objects.all().delete()
-    assert first_account.is_needed()
+    assert sign_in.is_needed()
     page = client_for(None).post("/setup/", new_account("two", code))
     assert page.status_code == 200 and not User.objects.exists()
 
@@ -63,14 +63,14 @@ def test_a_used_code_is_invalid_even_if_no_account_is_left() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("code", ["", " ", "-", "----", "\x00", "0" * 64, "é"])
 def test_a_wrong_code_makes_no_account(code: str) -> None:
-    first_account.new_code()
+    sign_in.new_code()
     client_for(None).post("/setup/", new_account("mallory", code))
     assert not User.objects.exists()
 
 
 @pytest.mark.django_db
 def test_while_guesses_are_throttled_a_good_code_looks_like_a_wrong_one() -> None:
-    code = first_account.new_code()
+    code = sign_in.new_code()
     client = client_for(None)
     for _ in range(10):
         client.post("/setup/", new_account("mallory", "AAAA-BBBB-CCCC-DDDD-EEEE"))

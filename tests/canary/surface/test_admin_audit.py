@@ -10,12 +10,12 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.test import Client
 
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import sign_in
 from chatui.admin.records import ReadOnlyAdmin
 from chatui.audit_log.record import Visitor, record
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
-from chatui.permissions import administration as catalogue
+from chatui.permissions import administration
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.surface.test_admin import form_of, permission
 from tests.chatui.conftest import PASSWORD, make_person
@@ -71,9 +71,9 @@ def test_granted_and_revoked_permissions_are_logged_one_by_one_in_words(admin_pa
     other = make_person("other", "view_hidden_channels")
     change(admin_pages, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
     assert recorded("other") == [
-        ("account changed", f"may now: {catalogue.DESCRIPTIONS['chatui.view_any_conversation']}"),
-        ("account changed", f"may now: {catalogue.DESCRIPTIONS['chatui.view_auditevent']}"),
-        ("account changed", f"may not any more: {catalogue.DESCRIPTIONS['chatui.view_hidden_channels']}"),
+        ("account changed", f"may now: {administration.DESCRIPTIONS['chatui.view_any_conversation']}"),
+        ("account changed", f"may now: {administration.DESCRIPTIONS['chatui.view_auditevent']}"),
+        ("account changed", f"may not any more: {administration.DESCRIPTIONS['chatui.view_hidden_channels']}"),
     ]
 
 
@@ -122,7 +122,7 @@ def test_accounts_cannot_be_deleted_in_bulk(admin_pages: Client) -> None:
 
 
 def test_a_group_from_creation_to_deletion(admin_pages: Client) -> None:
-    words = catalogue.DESCRIPTIONS
+    words = administration.DESCRIPTIONS
     reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
     assert admin_pages.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
     group = Group.objects.get()
@@ -183,7 +183,7 @@ def test_the_admin_offers_meaningful_permissions_under_headings_in_words(admin_p
     other = make_person("other")
     for page in (f"chatui/user/{other.pk}/change", "auth/group/add"):
         text = admin_pages.get(f"/admin/{page}/").content.decode()
-        for heading, names in catalogue.GROUPS.items():
+        for heading, names in administration.GROUPS.items():
             assert heading in text
             assert all(words.partition(" (")[0] in text for words in names.values())
         assert "Can add message" not in text and "debug request" not in text and "active leaf" not in text
@@ -191,13 +191,13 @@ def test_the_admin_offers_meaningful_permissions_under_headings_in_words(admin_p
 
 def test_the_offered_permissions_are_exactly_the_effective_ones() -> None:
     there = {f"{row.content_type.app_label}.{row.codename}" for row in Permission.objects.select_related("content_type")}
-    assert set(catalogue.DESCRIPTIONS) <= there
+    assert set(administration.DESCRIPTIONS) <= there
     opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
     for shown in admin.site._registry.values():
         if not isinstance(shown, ReadOnlyAdmin):
             options = shown.model._meta
             opens |= {f"{options.app_label}.{verb}_{options.model_name}" for verb in options.default_permissions}
-    assert opens | {"chatui.view_auditevent"} == set(catalogue.DESCRIPTIONS)
+    assert opens | {"chatui.view_auditevent"} == set(administration.DESCRIPTIONS)
 
 
 def _models() -> list[type[Model]]:
@@ -207,9 +207,9 @@ def _models() -> list[type[Model]]:
 
 
 def test_the_first_account_gets_exactly_the_meaningful_permissions() -> None:
-    first_account.new_code()
-    person = first_account.create("first", PASSWORD)
-    assert person is not None and person.get_all_permissions() == set(catalogue.DESCRIPTIONS)
+    sign_in.new_code()
+    person = sign_in.create("first", PASSWORD)
+    assert person is not None and person.get_all_permissions() == set(administration.DESCRIPTIONS)
 
 
 def test_times_in_the_admin_are_labelled_utc(admin_pages: Client) -> None:

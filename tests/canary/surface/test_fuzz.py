@@ -14,7 +14,7 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chatui.live import page_socket as inbound_queue
+from chatui.live import page_socket
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.turns import running
@@ -331,7 +331,7 @@ def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypat
     from chatui.model_servers import connected
 
     monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
-    monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(page_socket, "COMMANDS_BURST", 1e9)
     row = Conversation.objects.create(owner=ada)
     question = append(row, None, Header("user"), "Hello?")
     codes: set[str] = set()
@@ -362,7 +362,7 @@ def test_no_json_on_the_socket_causes_an_error_or_closes_it(ada: User, monkeypat
 @pytest.mark.asyncio
 async def test_no_depth_of_json_closes_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON can be just shallow enough to be read and too deep to be written again."""
-    monkeypatch.setattr(inbound_queue, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(page_socket, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
         for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:
             await socket.send_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import second_factor as enrollment
+from chatui.accounts import second_factor
 from chatui.models.programs import ApiKey
 from chatui.models.sign_in import Passkey, RequiredFactor, SecondFactor
 from chatui.models.user import User
@@ -80,7 +80,7 @@ def test_pages_of_the_second_factor_show_nothing_else_of_the_account(world: Worl
     client.get("/sign-in/code/")
     for _ in range(3):
         assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200
-    assert not SecondFactor.objects.exclude(confirmed_at=None).exists() and not enrollment.is_on(person)
+    assert not SecondFactor.objects.exclude(confirmed_at=None).exists() and not second_factor.is_on(person)
     assert client.get("/").status_code == 302 and not ApiKey.objects.filter(owner=person, name="mine").exists()
 
 

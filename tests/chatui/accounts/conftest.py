@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts import openid as discovery
-from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts import openid, sign_in_settings
 from chatui.accounts.sign_in_settings import Provider, SignInFile
 from tests.chatui.accounts.scripted_provider import ScriptedProvider, running
 from tests.chatui.conftest import make_person
@@ -22,19 +21,19 @@ SignIn = Callable[..., Any]
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProvider]:
     """A provider, with an operator who lets everybody in whom it knows."""
-    discovery.clear_cache()
+    openid.clear_cache()
     make_person("first")  # somebody has set the product up
     with running() as scripted:
         configure(monkeypatch, scripted.table())
         yield scripted
-    discovery.clear_cache()
+    openid.clear_cache()
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **fields: Any) -> None:
     """What the operator's file says from now on."""
     file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **fields)
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
 
 
 def start_sign_in(client: Client, key: str = "company", **fields: str) -> str:

@@ -8,9 +8,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.accounts import api_keys as checking
-from chatui.accounts import api_keys as key_text
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.limits import MustWaitError, ThrottledError
@@ -24,21 +22,21 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.9"
 
 
-def create_key(person: User, **options: object) -> management.CreatedKey:
+def create_key(person: User, **options: object) -> api_keys.CreatedKey:
     choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | options
-    return management.create(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
+    return api_keys.create(Visitor(person, ADDRESS, "page"), NewKeyOptions(**choices))  # type: ignore[arg-type]
 
 
 def test_a_new_key_works_and_the_day_of_its_last_use_is_stored(ada: User) -> None:
     key = create_key(ada)
-    live = checking.admit(key.text, ADDRESS)
+    live = api_keys.admit(key.text, ADDRESS)
     assert live.owner == ada and live.prefix == key.text[:11] and key.text not in repr(live) and key.text not in repr(key)
     assert ApiKey.objects.get().last_used_on == timezone.now().date()
 
 
 def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> None:
     key = create_key(ada)
-    management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+    api_keys.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
     secret = key.text[12:]
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
@@ -51,18 +49,18 @@ def test_neither_the_database_nor_the_audit_log_contains_the_key(ada: User) -> N
 @pytest.mark.parametrize("ending", ["revoked", "expired", "account closed"])
 def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(ending: str, ada: User) -> None:
     key = create_key(ada)
-    live = checking.admit(key.text, ADDRESS)
-    assert checking.is_still_valid(live), "the premise"
+    live = api_keys.admit(key.text, ADDRESS)
+    assert api_keys.is_still_valid(live), "the premise"
     match ending:
         case "revoked":
-            management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+            api_keys.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
         case "expired":
             ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         case "account closed":
             User.objects.filter(pk=ada.pk).update(is_active=False)
-    with pytest.raises(checking.KeyRefusedError):
-        checking.admit(key.text, ADDRESS)
-    assert not checking.is_still_valid(live)
+    with pytest.raises(api_keys.KeyRefusedError):
+        api_keys.admit(key.text, ADDRESS)
+    assert not api_keys.is_still_valid(live)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
 
@@ -70,40 +68,40 @@ def test_an_ended_key_is_refused_and_the_attempt_is_recorded_with_its_prefix(end
 def test_wrong_keys_are_limited_and_a_right_one_from_the_same_address_is_not(ada: User) -> None:
     key = create_key(ada)
     for _ in range(21):
-        with pytest.raises(checking.KeyRefusedError):
-            checking.admit(key_text.new(), ADDRESS)
+        with pytest.raises(api_keys.KeyRefusedError):
+            api_keys.admit(api_keys.new(), ADDRESS)
     with pytest.raises(MustWaitError):
-        checking.admit(key_text.new(), ADDRESS)
-    assert checking.admit(key.text, ADDRESS).owner == ada
+        api_keys.admit(api_keys.new(), ADDRESS)
+    assert api_keys.admit(key.text, ADDRESS).owner == ada
 
 
 def test_a_key_with_the_right_prefix_and_another_secret_is_refused(ada: User) -> None:
-    key, other = create_key(ada).text, key_text.new()
+    key, other = create_key(ada).text, api_keys.new()
     body = key[:12] + other[12:-8]
-    forged = body + key_text._check_sum(body)
-    assert key_text.prefix_of(forged) == key[:11], "the premise: it is found"
-    with pytest.raises(checking.KeyRefusedError):
-        checking.admit(forged, ADDRESS)
+    forged = body + api_keys._check_sum(body)
+    assert api_keys.prefix_of(forged) == key[:11], "the premise: it is found"
+    with pytest.raises(api_keys.KeyRefusedError):
+        api_keys.admit(forged, ADDRESS)
 
 
 def test_a_key_has_a_limit_of_requests_per_minute(ada: User) -> None:
     key = create_key(ada, per_minute=2)
-    checking.admit(key.text, ADDRESS)
-    checking.admit(key.text, ADDRESS)
+    api_keys.admit(key.text, ADDRESS)
+    api_keys.admit(key.text, ADDRESS)
     with pytest.raises(ThrottledError):
-        checking.admit(key.text, ADDRESS)
-    assert checking.admit(create_key(ada).text, ADDRESS), "another key of the same person is counted separately"
+        api_keys.admit(key.text, ADDRESS)
+    assert api_keys.admit(create_key(ada).text, ADDRESS), "another key of the same person is counted separately"
 
 
 def test_a_person_has_a_limited_number_of_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(management, "MAX_KEYS", 1)
+    monkeypatch.setattr(api_keys, "MAX_KEYS", 1)
     create_key(ada)
-    with pytest.raises(management.TooManyKeysError):
+    with pytest.raises(api_keys.TooManyKeysError):
         create_key(ada)
     assert create_key(bela)
     with pytest.raises(NotFoundError):
-        management.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
-    management.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+        api_keys.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+    api_keys.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
     assert create_key(ada)
 
 
@@ -116,4 +114,4 @@ def test_the_database_refuses_a_key_without_any_api_format(ada: User) -> None:
 
 @pytest.mark.parametrize("text", ["", "cu_", "Bearer x", "cu_aaaaaaaa_" + "a" * 51, "cu_aaaaaaaa_\u0000" + "a" * 50])
 def test_a_text_that_is_not_a_key_is_not_looked_up(text: str) -> None:
-    assert key_text.prefix_of(text) is None
+    assert api_keys.prefix_of(text) is None

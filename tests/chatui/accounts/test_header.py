@@ -11,8 +11,7 @@ from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.test import Client
 
-from chatui.accounts import header_sign_in
-from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts import header_sign_in, sign_in_settings
 from chatui.accounts.header_sign_in import ForgedHeaderError, name_in
 from chatui.accounts.sign_in_settings import HeaderRule, SignInFile, parsed
 from chatui.models.audit import AuditEvent
@@ -36,7 +35,7 @@ def _configured(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
 def configure(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
     file = SignInFile(header=HeaderRule.model_validate(RULE | fields))
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
 
 
 def get(client: Client, name: str | None = "ada.l", path: str = "/", peer: str = PROXY, **more: str) -> Any:
@@ -100,7 +99,7 @@ def test_a_proxy_that_is_trusted_for_addresses_is_not_trusted_for_names(monkeypa
 
     file = SignInFile(header=HeaderRule.model_validate(RULE))
     change(monkeypatch, {"sign_in_file": Path("/x"), "trusted_proxies": [ip_network("192.0.2.7")]})
-    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: file)
     assert get(Client(), peer="192.0.2.7", **{"X-Forwarded-For": PROXY}).status_code == 403
     assert get(Client()).status_code == 200, "the twin"
 

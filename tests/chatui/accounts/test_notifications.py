@@ -10,11 +10,8 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import mail as sending
-from chatui.accounts import passkeys
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as notifications
-from chatui.accounts import sessions as session_list
+from chatui.accounts import mail as accounts_mail
+from chatui.accounts import passkeys, second_factor, sessions
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Passkey, RecoveryCode
@@ -60,7 +57,7 @@ def test_the_owner_is_notified_of_codes(ada: User) -> None:
     client.post("/sign-in/second-factor/codes/")
     client.post("/sign-in/second-factor/remove/")
     assert notices_of(ada) == ["codes-set-up", "recovery-codes", "factor-removed"]
-    assert notifications.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
+    assert second_factor.notifications_of(ada)[0].sentence == "The second factor of your account was removed."
 
 
 def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
@@ -73,9 +70,9 @@ def test_of_two_factors_the_codes_are_switched_off(ada: User) -> None:
 
 
 def test_without_dismissal_only_the_latest_notices_are_stored(ada: User) -> None:
-    for _ in range(notifications.MAX_LINES + 3):
-        notifications.notify(ada, "passkey-added")
-    assert len(notices_of(ada)) == notifications.MAX_LINES
+    for _ in range(second_factor.MAX_LINES + 3):
+        second_factor.notify(ada, "passkey-added")
+    assert len(notices_of(ada)) == second_factor.MAX_LINES
 
 
 def test_a_notice_that_only_another_release_knows_is_omitted(ada: User) -> None:
@@ -93,9 +90,9 @@ def test_a_mail_is_sent_to_people_who_have_an_address(
     change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org"})
     User.objects.filter(pk=ada.pk).update(email=address, language="de")
     with django_capture_on_commit_callbacks(execute=True):
-        enrollment.remove(SHELL, ada)  # there is none: nothing happened
-        notifications.notify(ada, "passkey-removed")
-    sending.wait()
+        second_factor.remove(SHELL, ada)  # there is none: nothing happened
+        second_factor.notify(ada, "passkey-removed")
+    accounts_mail.wait()
     assert [sent.to for sent in mail.outbox] == ([[address]] if address else [])
     assert all("ada" in sent.body for sent in mail.outbox)
 
@@ -135,7 +132,7 @@ def test_a_half_finished_sign_in_does_not_survive_the_end_of_all_sessions(ada: U
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
     assert RecoveryCode.objects.count() == 10, "no code was used up"
     client = half_way(ada)
-    session_list.end_all_of(Visitor(None, "", "shell"), ada)
+    sessions.end_all_of(Visitor(None, "", "shell"), ada)
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/sign-in/" and not is_in(client)
     client = half_way(ada)
     assert client.post("/sign-in/code/", {"code": codes[0]})["Location"] == "/" and is_in(client), "the twin: started after that"

@@ -9,9 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as totp
-from chatui.accounts import sign_in_settings as sign_in_file
+from chatui.accounts import second_factor, sign_in_settings
 from chatui.accounts.sign_in_settings import HeaderRule, SignInFile
 from chatui.models.sign_in import OutsideIdentity, RequiredFactor, SecondFactor
 from chatui.models.user import User
@@ -85,7 +83,7 @@ def test_a_person_who_signs_in_with_a_provider_needs_no_second_factor_here(ada: 
 def test_the_proxys_header_ends_another_persons_second_step_and_completes_none(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = HeaderRule.model_validate({"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"})
     change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
-    monkeypatch.setattr(sign_in_file, "read_file", lambda path: SignInFile(header=rule))
+    monkeypatch.setattr(sign_in_settings, "read_file", lambda path: SignInFile(header=rule))
     client = after_password()
     headers = {"X-Remote-User": "ada", "X-Proxy-Secret": "hush"}
     # An account is found by the identity that the proxy sent before, never by its name.
@@ -104,7 +102,7 @@ def test_a_code_is_required_after_the_factor_was_set_up_in_another_browser(ada: 
     one.get("/sign-in/code/")
     other.get("/sign-in/code/")
     row = SecondFactor.objects.get(user=ada)
-    code = totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS)
+    code = second_factor.code_at(second_factor._secret(row), int(time.time()) // second_factor.STEP_SECONDS)
     assert one.post("/sign-in/code/", {"code": code}).status_code == 200 and who(one) == "ada"
     assert other.post("/sign-in/code/", {"code": code}).status_code == 200 and who(other) is None, "each code is valid once"
-    assert totp.encoded_secret(enrollment._secret(row)) not in other.get("/sign-in/code/").content.decode()
+    assert second_factor.encoded_secret(second_factor._secret(row)) not in other.get("/sign-in/code/").content.decode()

@@ -9,8 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import account_managers, passkeys
-from chatui.accounts import second_factor as enrollment
+from chatui.accounts import account_managers, passkeys, second_factor
 from chatui.accounts.checks import passkeys_match_host
 from chatui.audit_log.record import SHELL
 from chatui.lifecycle.erasure import erase
@@ -131,7 +130,7 @@ def test_switching_codes_off_keeps_passkeys_and_recovery_codes(ada: User, monkey
     change(monkeypatch, {"second_factor_groups": ["careful"]})
     ada.groups.add(Group.objects.create(name="careful"))
     assert client.post("/sign-in/second-factor/remove/").status_code == 302, "a passkey is left"
-    assert not SecondFactor.objects.exists() and RecoveryCode.objects.count() == 10 and enrollment.is_on(ada)
+    assert not SecondFactor.objects.exists() and RecoveryCode.objects.count() == 10 and second_factor.is_on(ada)
     assert actions()[-1] == "one-time codes switched off"
     assert b"recovery-codes" in client.post("/sign-in/second-factor/codes/").content
 

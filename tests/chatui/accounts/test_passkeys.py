@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.accounts import passkeys as ceremonies
+from chatui.accounts import passkeys
 from chatui.limits import GuessLimit, Scope
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Passkey
@@ -295,5 +295,5 @@ def test_an_invalid_registration_is_refused(ada: User) -> None:
 
 
 def test_the_size_limits_allow_the_largest_passkey(ada: User) -> None:
-    device = owned(ada, Authenticator(RS256, credential_id=b"i" * ceremonies.MAX_ID_BYTES))
+    device = owned(ada, Authenticator(RS256, credential_id=b"i" * passkeys.MAX_ID_BYTES))
     assert is_in(sign_in(device))

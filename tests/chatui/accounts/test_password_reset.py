@@ -12,7 +12,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import password_links as password_reset
+from chatui.accounts import password_links
 from chatui.accounts.checks import mail_links_have_address
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import PasswordLink
@@ -28,13 +28,13 @@ def _mails(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
     """There is a mail server, and what happens behind the page happens at once."""
     change(monkeypatch, {"mail_url": "smtp://localhost", "mail_from": "chat@example.org", "origins": ["http://testserver"]})
 
-    monkeypatch.setattr(password_reset, "connection", SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(password_links, "connection", SimpleNamespace(close=lambda: None))
 
     def at_once(work: Any, *values: Any) -> Future[None]:
         work(*values)
         return Future()
 
-    monkeypatch.setattr(password_reset._queue, "submit", at_once)
+    monkeypatch.setattr(password_links._queue, "submit", at_once)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_link_expires_after_an_hour_or_with_the_next_link(ada: User) -> None:
 
 
 def test_a_request_does_not_end_a_link_that_staff_created(ada: User) -> None:
-    link_row = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_reset.RESET_LIFETIME)
+    link_row = PasswordLink.objects.create(user=ada, made_by_name="olga", expires_at=timezone.now() + password_links.RESET_LIFETIME)
     request_link("ada")
     link_row.refresh_from_db()
     assert link_row.expires_at > timezone.now()

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys
 from chatui.models.audit import AuditEvent
 from chatui.models.programs import ApiKey
 from chatui.models.user import AccountChange, User
@@ -37,8 +37,8 @@ def service() -> User:
 
 def works(key: str) -> bool:
     try:
-        checking.admit(key, "192.0.2.9")
-    except checking.KeyRefusedError:
+        api_keys.admit(key, "192.0.2.9")
+    except api_keys.KeyRefusedError:
         return False
     return True
 

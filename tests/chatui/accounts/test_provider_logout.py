@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from chatui.accounts import openid as discovery
-from chatui.accounts import sessions as session_list
+from chatui.accounts import openid, sessions
 from chatui.accounts.openid import EVENT
 from chatui.lifecycle import closing
 from chatui.models.audit import AuditEvent
@@ -90,7 +89,7 @@ def test_a_token_can_be_sent_again_after_a_failure(provider: ScriptedProvider, m
     ada = sign_in_with_provider(provider)[0]
     token = provider.logout_token()
     with monkeypatch.context() as broken:
-        broken.setattr(session_list, "end_provider_sessions", lambda *_: 1 / 0)
+        broken.setattr(sessions, "end_provider_sessions", lambda *_: 1 / 0)
         assert send(token, Client(raise_request_exception=False)) == 500 and is_in(ada)
     assert send(token) == 200 and not is_in(ada)
     assert send(token) == 400
@@ -100,9 +99,9 @@ def test_forged_tokens_cause_no_requests_to_an_unavailable_provider(provider: Sc
     for path in ("/.well-known/openid-configuration", "/keys"):
         provider.fails = path
         provider.requested_paths.clear()
-        discovery.clear_cache()
+        openid.clear_cache()
         assert [send(provider.logout_token()) for _ in range(5)] == [503] * 5 and provider.requested_paths.count(path) == 1
-    discovery.clear_cache()
+    openid.clear_cache()
     provider.fails = ""
     sign_in_with_provider(provider)
     provider.fails = "/keys"

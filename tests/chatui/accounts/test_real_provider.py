@@ -17,7 +17,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import openid as discovery
+from chatui.accounts import openid
 from chatui.models.sign_in import OutsideIdentity
 from chatui.models.user import User
 from tests.chatui.accounts.conftest import configure, start_sign_in
@@ -71,7 +71,7 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}
     rules = {"scopes": ["openid", "profile", "email", "groups"], "groups": {"/team/a,b": "research"}, "enter_groups": ["/team/a,b"]}
-    discovery.clear_cache()
+    openid.clear_cache()
     with process_groups.running([program("node") or "", str(script)], variables) as process:
         wait_for(address, process)
         configure(monkeypatch, table | rules)

@@ -10,8 +10,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui.accounts import second_factor as enrollment
-from chatui.accounts import second_factor as totp
+from chatui.accounts import second_factor
 from chatui.audit_log.record import SHELL
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RecoveryCode, SecondFactor
@@ -34,12 +33,12 @@ def is_in(client: Client) -> bool:
 
 def code_of(person: User, step: int = 0) -> str:
     row = SecondFactor.objects.get(user=person)
-    return totp.code_at(enrollment._secret(row), int(time.time()) // totp.STEP_SECONDS + step)
+    return second_factor.code_at(second_factor._secret(row), int(time.time()) // second_factor.STEP_SECONDS + step)
 
 
 def switched_on(client: Client, person: User) -> list[str]:
     page = client.get("/sign-in/second-factor/").content.decode()
-    assert totp.encoded_secret(enrollment.secret_of(person)) in page
+    assert second_factor.encoded_secret(second_factor.secret_of(person)) in page
     assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
     done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
     return re.findall(r"<code>([a-z0-9-]{17})</code>", done)
@@ -120,22 +119,22 @@ def test_an_abandoned_secret_is_replaced_before_confirmation(ada: User) -> None:
     seen = code_of(ada, -1)
     client = password()
     client.get("/sign-in/second-factor/")
-    assert b"is not correct" in client.post("/sign-in/second-factor/", {"code": seen}).content and not enrollment.is_on(ada)
-    assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and enrollment.is_on(ada), "the twin"
+    assert b"is not correct" in client.post("/sign-in/second-factor/", {"code": seen}).content and not second_factor.is_on(ada)
+    assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and second_factor.is_on(ada), "the twin"
 
 
 def test_submitting_a_form_twice_is_not_an_error(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     slower = password()
     slower.get("/sign-in/second-factor/")
     code = code_of(ada, -1)
-    real = enrollment.confirm
+    real = second_factor.confirm
 
     def after_the_other(*given: Any) -> list[str]:
-        monkeypatch.setattr(enrollment, "confirm", real)
+        monkeypatch.setattr(second_factor, "confirm", real)
         real(SHELL, ada, code)
         return real(*given)
 
-    monkeypatch.setattr(enrollment, "confirm", after_the_other)
+    monkeypatch.setattr(second_factor, "confirm", after_the_other)
     answer = slower.post("/sign-in/second-factor/", {"code": code})
     assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
 
@@ -152,10 +151,10 @@ def test_changes_require_a_recent_authentication(ada: User) -> None:
     old = signed_in(ada)
     for path in ("/sign-in/second-factor/remove/", "/sign-in/second-factor/codes/"):
         assert old.post(path)["Location"] == "/sign-in/confirm/"
-    assert enrollment.is_on(ada)
+    assert second_factor.is_on(ada)
     old.post("/sign-in/confirm/", {"password": PASSWORD})
     old.post("/sign-in/second-factor/remove/")
-    assert not enrollment.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
+    assert not second_factor.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
     assert is_in(password())
 
 
@@ -208,7 +207,7 @@ def test_a_group_can_require_it(careful: User) -> None:
     assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200 and not is_in(client)
     page = client.post("/sign-in/code/", {"code": code_of(careful)}).content.decode()
     assert "recovery codes" in page and 'href="/search/"' in page and is_in(client)
-    assert client.post("/sign-in/second-factor/remove/").status_code == 404 and enrollment.is_on(careful)
+    assert client.post("/sign-in/second-factor/remove/").status_code == 404 and second_factor.is_on(careful)
 
 
 def test_staff_remove_it_for_people_who_have_lost_theirs(ada: User) -> None:
@@ -219,20 +218,20 @@ def test_staff_remove_it_for_people_who_have_lost_theirs(ada: User) -> None:
     form = {"action": "remove_second_factor", "_selected_action": [str(ada.pk), str(boss.pk)]}
     looker = make_person("looker", "view_user", staff=True)
     signed_in(looker).post("/admin/chatui/user/", form)
-    assert enrollment.is_on(ada), "the twin: who may not change accounts"
+    assert second_factor.is_on(ada), "the twin: who may not change accounts"
     signed_in(chief).post("/admin/chatui/user/", form)
-    assert not enrollment.is_on(ada) and enrollment.is_on(boss), "not of somebody with more permissions"
+    assert not second_factor.is_on(ada) and second_factor.is_on(boss), "not of somebody with more permissions"
     assert AuditEvent.objects.get(action="second factor removed").actor == chief
 
 
 def test_the_database_does_not_contain_the_secret(ada: User, settings: object) -> None:
-    secret = enrollment.secret_of(ada)
+    secret = second_factor.secret_of(ada)
     settings.SECRET_KEY = "another"  # type: ignore[attr-defined]
-    assert enrollment.secret_of(ada) != secret
+    assert second_factor.secret_of(ada) != secret
 
 
 def test_removing_no_factor_is_not_recorded(ada: User) -> None:
-    enrollment.remove(SHELL, ada)
+    second_factor.remove(SHELL, ada)
     assert not AuditEvent.objects.exists()
 
 
@@ -240,6 +239,6 @@ def test_removing_no_factor_is_not_recorded(ada: User) -> None:
 def test_vectors_of_the_rfc(seconds: int, expected: str) -> None:
     """RFC 6238, appendix B, of which six digits count here."""
     secret = b"12345678901234567890"
-    assert totp.code_at(secret, seconds // 30) == expected[2:]
-    assert totp.step_of(secret, expected[2:], seconds) == seconds // 30
-    assert totp.step_of(secret, expected[2:], seconds + 61) is None
+    assert second_factor.code_at(secret, seconds // 30) == expected[2:]
+    assert second_factor.step_of(secret, expected[2:], seconds) == seconds // 30
+    assert second_factor.step_of(secret, expected[2:], seconds + 61) is None

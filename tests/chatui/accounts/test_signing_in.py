@@ -13,9 +13,7 @@ from django.test import Client
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
-from chatui.accounts import account_linking as claims
-from chatui.accounts import account_linking as names
-from chatui.accounts import openid as discovery
+from chatui.accounts import account_linking, openid
 from chatui.accounts.sign_in_settings import Provider
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import OutsideIdentity
@@ -104,11 +102,11 @@ def test_a_name_that_looks_like_another_gets_a_number(provider: ScriptedProvider
 )
 def test_names(what: str, claims_about: dict[str, Any], expected: str) -> None:
     table = {"key": "x", "name": "X", "issuer": "https://x.example", "client_id": "c", "who_may_enter": "everybody"}
-    person = claims.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
+    person = account_linking.read(Provider.model_validate(table), {"sub": "s"} | claims_about)
     plain = person.name or person.email.partition("@")[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(names, "_is_free", lambda name, account: True)
-        assert names.free_name(plain) == expected, what
+        patch.setattr(account_linking, "_is_free", lambda name, account: True)
+        assert account_linking.free_name(plain) == expected, what
 
 
 def test_only_a_verified_address_is_stored(provider: ScriptedProvider) -> None:
@@ -240,7 +238,7 @@ def test_a_new_signing_key_is_found(provider: ScriptedProvider, monkeypatch: pyt
     monkeypatch.setattr(ScriptedProvider, "_signed", signed_as_two)
     count = provider.requested_paths.count("/keys")
     assert sign_in_with_provider(provider)[1].status_code == 400 and provider.requested_paths.count("/keys") == count, "not without limit"
-    monkeypatch.setattr(discovery, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(openid, "RETRY_SECONDS", 0.0)
     assert sign_in_with_provider(provider)[1].status_code == 302
 
 

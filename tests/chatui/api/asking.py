@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from django.http import HttpResponseBase
 from django.test import AsyncClient
 
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.accounts.api_keys import NewKeyOptions
 from chatui.audit_log.record import Visitor
 from chatui.models.user import User
@@ -20,7 +20,7 @@ ADDRESS = "192.0.2.9"
 def key_of(person: User, **options: Any) -> str:
     """The text of a new key."""
     choices: dict[str, Any] = {"name": "A script", "for_responses": True, "for_chat": True} | options
-    return management.create(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
+    return api_keys.create(Visitor(person, ADDRESS, "shell"), NewKeyOptions(**choices)).text
 
 
 new_key = database_sync_to_async(key_of)

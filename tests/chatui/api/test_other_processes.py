@@ -11,8 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from chatui.api import background as other_processes
-from chatui.api import recordings
+from chatui.api import background, recordings
 from chatui.api.background import GROUP, FollowedElsewhere, LostError, SilentError
 
 pytestmark = pytest.mark.asyncio
@@ -67,7 +66,7 @@ class FakeBus:
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> FakeBus:
     bus = FakeBus()
-    monkeypatch.setattr(other_processes, "bus", lambda: bus)
+    monkeypatch.setattr(background, "bus", lambda: bus)
     return bus
 
 
@@ -88,29 +87,29 @@ async def read(recording: FollowedElsewhere, after: int = -1) -> list[int]:
 
 
 async def test_each_event_arrives_once_and_in_order(wire: FakeBus, written: RemoteRecording) -> None:
-    other_processes.listen()
+    background.listen()
     assert await read(followed(), 17) == list(range(18, 5000))
     await asyncio.sleep(0.05)
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_slow_reader_is_not_sent_more_than_it_reads(wire: FakeBus, written: RemoteRecording) -> None:
-    other_processes.listen()
+    background.listen()
     async with aclosing(followed().follow(-1, lambda: 5.0)) as events:
         async for body in events:
             if body is not None and body["sequence_number"] == 99:
                 await asyncio.sleep(0.3)
                 break
-    assert written.read_to < 99 + 2 * other_processes.MAX_UNREAD
+    assert written.read_to < 99 + 2 * background.MAX_UNREAD
 
 
 @pytest.mark.parametrize("lost", ["body", "read", "over", "follow"])
 async def test_lost_messages_cost_time_but_no_events(
     lost: str, wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(background, "SIGN_SECONDS", 0.05)
     # Only a lost end is found by silence. On a busy machine, the other losses would look like it.
-    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.4 if lost == "over" else 10.0)
+    monkeypatch.setattr(background, "SILENT_SECONDS", 0.4 if lost == "over" else 10.0)
     written.most, seen = 1000, 0
 
     def loses(message: dict[str, Any]) -> bool:
@@ -119,31 +118,31 @@ async def test_lost_messages_cost_time_but_no_events(
         return lost in message and (seen == 1 if lost == "over" else seen > 1 and seen % 7 == 0)
 
     wire.loses = loses
-    other_processes.listen()
+    background.listen()
     assert await read(followed()) == list(range(1000))
 
 
 async def test_a_process_that_answers_late_is_asked_again(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_processes, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(background, "ASK_SECONDS", 0.05)
     wire.loses = lambda message: len(wire.sent) < 4  # as before it is connected to Redis
-    other_processes.listen()
-    assert await other_processes.found(uuid4(), OTHER, uuid4()) is not None
+    background.listen()
+    assert await background.found(uuid4(), OTHER, uuid4()) is not None
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_silence_does_not_mean_that_there_is_no_recording(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_processes, "ASK_SECONDS", 0.05)
-    monkeypatch.setattr(other_processes, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(background, "ASK_SECONDS", 0.05)
+    monkeypatch.setattr(background, "ANSWER_SECONDS", 0.2)
     with pytest.raises(SilentError):
-        await other_processes.found(uuid4(), OTHER, uuid4())
-    other_processes.listen()
-    assert await other_processes.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
+        await background.found(uuid4(), OTHER, uuid4())
+    background.listen()
+    assert await background.found(uuid4(), OTHER, uuid4()) is None, "the process answered"
     assert list(wire.receivers) == [GROUP]
 
 
 async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: FakeBus, written: RemoteRecording) -> None:
     wire.is_settled.clear()
-    task = asyncio.create_task(other_processes.found(uuid4(), OTHER, uuid4()))
+    task = asyncio.create_task(background.found(uuid4(), OTHER, uuid4()))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.wait([task])
@@ -151,9 +150,9 @@ async def test_a_reader_that_leaves_during_a_redis_request_is_cleaned_up(wire: F
 
 
 async def test_a_silent_reader_is_dropped(wire: FakeBus, written: RemoteRecording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
-    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
-    other_processes.listen()
+    monkeypatch.setattr(background, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(background, "SILENT_SECONDS", 0.2)
+    background.listen()
     owner = UUID(int=7)
     events = FollowedElsewhere(uuid4(), OTHER, owner, views_hidden=False).follow(-1, lambda: 5.0)
     await anext(events)
@@ -164,8 +163,8 @@ async def test_a_silent_reader_is_dropped(wire: FakeBus, written: RemoteRecordin
 
 
 async def test_a_dead_process_ends_the_stream(wire: FakeBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_processes, "SIGN_SECONDS", 0.05)
-    monkeypatch.setattr(other_processes, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(background, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(background, "SILENT_SECONDS", 0.2)
     with pytest.raises(LostError):
         await read(followed())
     assert not wire.receivers

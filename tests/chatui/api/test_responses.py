@@ -124,9 +124,9 @@ async def test_an_unstored_response_leaves_nothing(program: Program, ada: User) 
 
 async def test_an_unstored_answer_is_erased_after_a_crash(program: Program) -> None:
     stored = await program.ask({"input": "Keep this."})
-    from chatui.turns import running as deletion
+    from chatui.turns import running
 
-    forget = database_sync_to_async(deletion.erase_ended)
+    forget = database_sync_to_async(running.erase_ended)
     assert await forget() == 0
     await ProgramAnswer.objects.aupdate(is_kept=False)
     assert await forget() == 1 and not await Conversation.objects.aexists(), stored["id"]

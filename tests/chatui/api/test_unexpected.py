@@ -9,9 +9,9 @@ import sqlite3
 import pytest
 from django.db import DataError, InterfaceError, OperationalError
 
-from chatui.accounts import api_keys as checking
+from chatui.accounts import api_keys
 from chatui.api import answering as key_watch
-from chatui.api import request_parts as settings
+from chatui.api import request_parts
 from chatui.api.answering import Answering, KeyWatch
 from chatui.api.asking import RESTART_SECONDS
 from chatui.api.chat_chunks import ChatChunks
@@ -56,7 +56,7 @@ def wrong_sql() -> OperationalError:
 async def test_an_unavailable_database_is_not_logged_as_a_bug(
     path: str, error: Exception, key: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(settings, "choices_of", raising(error))
+    monkeypatch.setattr(request_parts, "choices_of", raising(error))
     response = await Program(key).post(path, ASKED)
     assert response.status_code == 503 and response.headers["Retry-After"] and json_of(response)["error"]["code"] == "server_busy"
     assert type(error).__name__ in caplog.text and "the database could not be used" in caplog.text
@@ -127,13 +127,13 @@ async def test_a_stream_that_fails_midway_ends_with_an_error_event(
 async def test_a_key_that_cannot_be_checked_stays_valid_for_a_while(ada: User, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from channels.db import database_sync_to_async
 
-    watch = KeyWatch(await database_sync_to_async(checking.admit)(key, "192.0.2.9"))
+    watch = KeyWatch(await database_sync_to_async(api_keys.admit)(key, "192.0.2.9"))
     monkeypatch.setattr(key_watch, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(checking, "is_still_valid", raising(OperationalError("database is locked")))
+    monkeypatch.setattr(api_keys, "is_still_valid", raising(OperationalError("database is locked")))
     watch._next = 0.0
     assert await watch.why_over() is None
     watch._checked_at -= 2 * key_watch.GRACE_SECONDS
     assert await watch.why_over() is ProductCode.SERVER_BUSY
-    monkeypatch.setattr(checking, "is_still_valid", raising(wrong_sql()))
+    monkeypatch.setattr(api_keys, "is_still_valid", raising(wrong_sql()))
     with pytest.raises(OperationalError):
         await watch.why_over()

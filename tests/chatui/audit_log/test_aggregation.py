@@ -9,9 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from chatui.audit_log import aggregation
-from chatui.audit_log import lines as debug_views
-from chatui.audit_log import lines as statistics
+from chatui.audit_log import aggregation, lines
 from chatui.audit_log.aggregation import MAX_NETWORKS, MORE, REPORTED_COUNTS, WINDOW_SECONDS, Attempts, RepeatedAction
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, Visitor, record
@@ -144,27 +142,27 @@ def test_attempts_are_counted_on_the_day_of_the_last_one_and_their_sum_line_is_n
     for close in (lambda: None, aggregation.close_expired):
         monkeypatch.setattr(timezone, "now", lambda: noon)
         close()
-        tallies = statistics.tallies(counted, by=frozenset({"day", "person", "whose"}))
+        tallies = lines.tallies(counted, by=frozenset({"day", "person", "whose"}))
         assert [(tally.day, tally.person, tally.whose, tally.times) for tally in tallies] == [(yesterday, "bela", "ada", 3)]
     assert AuditEvent.objects.count() == 2, "the premise: the sum has a line, of today"
-    assert statistics.tallies(Filters(code=counted.code, since=noon), by=frozenset({"person"})) == []
+    assert lines.tallies(Filters(code=counted.code, since=noon), by=frozenset({"person"})) == []
 
 
 def test_debug_views_are_listed_page_by_page_without_refused_attempts(
     view: Callable[..., None], bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(debug_views, "PAGE_VIEWS", 2)
+    monkeypatch.setattr(lines, "PAGE_VIEWS", 2)
     for number in range(4):
         view(key=f"look:{number}")
     attempt(bela, conversation)
     attempt(bela, conversation)
     record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
     aggregation.close_counter("look:3")
-    pages = [debug_views.debug_view_page(Filters())]
+    pages = [lines.debug_view_page(Filters())]
     while pages[-1].older is not None:
-        pages.append(debug_views.debug_view_page(Filters(), pages[-1].older))
+        pages.append(lines.debug_view_page(Filters(), pages[-1].older))
     assert [[found.number for found in page.views] for page in pages] == [[4, 3], [2, 1]]
-    assert debug_views.count(Filters()) == 4 and debug_views.count(Filters(person="bela")) == 0
+    assert lines.count(Filters()) == 4 and lines.count(Filters(person="bela")) == 0
     closed, still_open = pages[0].views
     assert (closed.person, closed.whose, closed.conversation_id, closed.detail) == ("grace", "ada", conversation.pk, "15 min: a fault")
     assert closed.seen.startswith("1 × page; last") and still_open.seen.startswith("so far 1 × page; last")

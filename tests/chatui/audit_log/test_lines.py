@@ -15,7 +15,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log import aggregation, lines
-from chatui.audit_log import lines as files
 from chatui.audit_log.aggregation import MORE
 from chatui.audit_log.lines import Filters, Page, Tally, tallies
 from chatui.audit_log.record import HASHED_COLUMNS, SHELL, Visitor, digest_of, record
@@ -252,11 +251,11 @@ COLUMNS = [*HASHED_COLUMNS, "hash"]
     ],
 )
 def test_no_text_becomes_a_formula(value: object, cell: object) -> None:
-    assert files.safe_cell(value) == cell
+    assert lines.safe_cell(value) == cell
 
 
 def test_a_row_is_quoted_where_it_must_be() -> None:
-    assert files.csv_row(["a", 'b "c"', "d,e", None, 7]) == 'a,"b ""c""","d,e",,7\r\n'
+    assert lines.csv_row(["a", 'b "c"', "d,e", None, 7]) == 'a,"b ""c""","d,e",,7\r\n'
 
 
 @pytest.mark.django_db
@@ -265,13 +264,13 @@ def test_both_formats_have_all_columns_of_the_selected_lines_the_oldest_first(ad
         record("act", Visitor(ada, "192.0.2.7", "page"), conversation, detail=detail)
     record("other", SHELL)
     selected = Filters(action="act")
-    read = [json.loads(line) for line in files.FORMATS["jsonl"](selected)]
+    read = [json.loads(line) for line in lines.FORMATS["jsonl"](selected)]
     assert [list(line) for line in read] == [COLUMNS] * 2
     assert [(line["number"], line["detail"], line["actor_id"]) for line in read] == [(1, "=first", str(ada.pk)), (2, "Zoë", str(ada.pk))]
     row = AuditEvent.objects.get(number=2)
     assert read[1]["at"] == row.at.isoformat() and read[1]["conversation_id"] == str(conversation.pk)
     assert digest_of([read[1][name] for name in HASHED_COLUMNS]) == read[1]["hash"] == row.hash, "the file can be verified by itself"
-    cells = list(csv.reader(StringIO("".join(files.FORMATS["csv"](selected)), newline="")))
+    cells = list(csv.reader(StringIO("".join(lines.FORMATS["csv"](selected)), newline="")))
     assert cells[0] == COLUMNS and [dict(zip(COLUMNS, line, strict=True))["detail"] for line in cells[1:]] == ["'=first", "Zoë"]
     assert cells[2] == [str(value) for value in read[1].values()]
-    assert "".join(files.FORMATS["jsonl"](selected)).count("\n") == 2
+    assert "".join(lines.FORMATS["jsonl"](selected)).count("\n") == 2

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log import aggregation
-from chatui.audit_log import record as writing
+from chatui.audit_log import record as audit_log_record
 from chatui.audit_log.record import SHELL, record
 from chatui.models.audit import AuditEvent, CountedLine
 
@@ -35,8 +35,8 @@ ACTIONS: dict[str, tuple[Callable[[], None], Callable[[], object]]] = {
 def test_the_log_is_locked_before_it_is_read(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare, act = ACTIONS[what]
     prepare()
-    monkeypatch.setattr(writing, "lock", lambda: connection.cursor().execute("SELECT 'locked'"))
-    monkeypatch.setattr(aggregation, "lock", writing.lock)
+    monkeypatch.setattr(audit_log_record, "lock", lambda: connection.cursor().execute("SELECT 'locked'"))
+    monkeypatch.setattr(aggregation, "lock", audit_log_record.lock)
     with CaptureQueriesContext(connection) as asked:
         act()
     tables = (AuditEvent._meta.db_table, CountedLine._meta.db_table)
@@ -47,7 +47,7 @@ def test_the_log_is_locked_before_it_is_read(what: str, monkeypatch: pytest.Monk
 def test_postgresql_is_asked_for_the_lock_and_sqlite_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     for vendor, times in (("postgresql", 1), ("sqlite", 0)):
         cursor = MagicMock()
-        monkeypatch.setattr(writing, "connection", SimpleNamespace(vendor=vendor, cursor=lambda cursor=cursor: cursor))
-        writing.lock()
+        monkeypatch.setattr(audit_log_record, "connection", SimpleNamespace(vendor=vendor, cursor=lambda cursor=cursor: cursor))
+        audit_log_record.lock()
         asked = cursor.__enter__.return_value.execute.call_args_list
         assert len(asked) == times and all(call.args[0].startswith("SELECT pg_advisory_xact_lock(") for call in asked)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends import address_pool as pool
-from chatui.backends import registry
+from chatui.backends import address_pool, registry
 from chatui.backends.address_pool import PooledBackend
 from chatui.backends.base import Endpoint
 from chatui.codes import ProductCode
@@ -42,7 +41,7 @@ async def test_a_dead_address_fails_over_and_is_paused(caplog: pytest.LogCapture
             assert (await outcome(backend, sample_request(f"Question {number}"))).visible == "Hello."
         assert posts(broken) == 1, "it is left alone for a while"
         assert posts(alive) == 12
-        monkeypatch.setattr(pool, "COOLDOWN_SECONDS", 0.0)
+        monkeypatch.setattr(address_pool, "COOLDOWN_SECONDS", 0.0)
         for member in backend._members:
             member.unavailable_until = min(member.unavailable_until, 0.0)
         broken.answer = constant_answer("Hello.")

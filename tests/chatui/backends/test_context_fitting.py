@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends import context_window as windows
+from chatui.backends import context_window
 from chatui.backends.base import ContextUse, EndReason, SampleRequest, Usage
 from chatui.backends.context_window import weight
 from chatui.codes import ProductCode
@@ -105,7 +105,7 @@ async def test_a_smaller_limit_is_learnt_at_once_and_a_larger_one_after_a_time(k
         limited.limit = 1200
         smaller = await outcome(backend, conversation())
         limited.limit = 100_000
-        monkeypatch.setattr(windows, "LEARNED_SECONDS", 0.0)
+        monkeypatch.setattr(context_window, "LEARNED_SECONDS", 0.0)
         limited.refused = 0
         still = await outcome(backend, conversation())
         for window in backend._windows._by_model.values():  # type: ignore[attr-defined]
@@ -246,7 +246,7 @@ async def test_context_use_does_not_reveal_the_length_of_reasoning(kind: str) ->
 
 
 async def test_a_prompt_of_mostly_counted_documents_teaches_no_token_ratio() -> None:
-    window = windows.Window(100_000)
+    window = context_window.Window(100_000)
     window.note(Usage(prompt_tokens=9_000), 3_000.0, 2_900.0)
     assert window.factor == 1.0
     window.note(Usage(prompt_tokens=6_000), 3_000.0, 100.0)

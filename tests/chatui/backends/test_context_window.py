@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatui.backends import failures as kinds
+from chatui.backends import failures
 from chatui.backends.base import BackendError
 from chatui.backends.context_window import Overflow, overflow_of
 from chatui.codes import ProductCode
@@ -16,7 +16,7 @@ from renderer.errors import Code
 
 def refusal(body: object, status: int = 400) -> BackendError:
     text = body if isinstance(body, str) else json.dumps(body)
-    return kinds.error_of_status(status, text, None, datetime.now(UTC))
+    return failures.error_of_status(status, text, None, datetime.now(UTC))
 
 
 def openai(message: str, **fields: object) -> dict[str, object]:

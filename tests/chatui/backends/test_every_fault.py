@@ -15,8 +15,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui.backends import http as retries
-from chatui.backends import registry
+from chatui.backends import http, registry
 from chatui.backends.base import Endpoint, Limits
 from chatui.codes import ProductCode
 from chatui.display import failures
@@ -63,7 +62,7 @@ async def seen_of(
     options: dict[str, Any] = {"vocabulary": lambda: words} if of.kind.startswith("harmony") else {}
     backend = registry.build(Endpoint(url, key="hunter2-hunter2", model="tiny", limits=limits), kind=of.kind, **options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
-    monkeypatch.setattr(retries, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(http, "PAUSES", (0.01, 0.01))
     caplog.clear()
     before = counts()
     try:

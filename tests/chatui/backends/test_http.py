@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
-from chatui.backends import http as retries
+from chatui.backends import http
 from chatui.backends.base import BackendError, Endpoint, Limits, SampleEnded
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
@@ -28,7 +28,7 @@ BUSY = stub.responds("503 Service Unavailable", b"{}")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "PAUSES", (0.02, 0.05))
+    monkeypatch.setattr(http, "PAUSES", (0.02, 0.05))
 
 
 def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
@@ -46,7 +46,7 @@ async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, E
     async with stub.running(answer) as server:
         backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))
         try:
-            async with aclosing(retries.sample(backend, sample_request("Hello!"))) as events:
+            async with aclosing(http.sample(backend, sample_request("Hello!"))) as events:
                 async for event in events:
                     text += event.text if isinstance(event, FrameText) else ""
                     assert not isinstance(event, SampleEnded) or event.model == "stub"
@@ -97,11 +97,11 @@ async def test_a_server_started_meanwhile_is_reached() -> None:
     backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:
-        async with aclosing(retries.sample(backend, sample_request("Hello!"))) as events:
+        async with aclosing(http.sample(backend, sample_request("Hello!"))) as events:
             return "".join([event.text async for event in events if isinstance(event, FrameText)])
 
     with pytest.MonkeyPatch.context() as patience:
-        patience.setattr(retries, "PAUSES", (0.5, 10.0))
+        patience.setattr(http, "PAUSES", (0.5, 10.0))
         asking = asyncio.create_task(ask())
         await asyncio.sleep(0.1)
         accepted = stub.Stub(ANSWER)

@@ -20,7 +20,7 @@ from weakref import ref
 import httpx
 import pytest
 
-from chatui.backends import http1 as module
+from chatui.backends import http1
 from chatui.backends.http import Upstream
 from chatui.backends.http1 import READING, Reading, Stream, Transport, connected
 from tests.support.sampling import PATIENT
@@ -241,19 +241,19 @@ async def test_a_timeout_that_is_late_because_this_process_was_busy_does_not_cou
     async def busy(*where: Any) -> Any:
         opened.append(where)
         if len(opened) == 1:
-            time.sleep(0.2 + module.LATE_SECONDS)
+            time.sleep(0.2 + http1.LATE_SECONDS)
             await asyncio.sleep(60)
         return await connected(*where)
 
-    monkeypatch.setattr(module, "connected", busy)
+    monkeypatch.setattr(http1, "connected", busy)
     async with serving(WHOLE) as (_, url), client() as asking:
         assert (await asking.get(url, timeout=httpx.Timeout(20, connect=0.1))).status_code == 200
     assert len(opened) == 2
 
 
 async def test_a_timeout_in_time_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "connected", lambda *_: asyncio.sleep(60))
-    monkeypatch.setattr(module, "LATE_SECONDS", 30.0)
+    monkeypatch.setattr(http1, "connected", lambda *_: asyncio.sleep(60))
+    monkeypatch.setattr(http1, "LATE_SECONDS", 30.0)
     async with client() as asking:
         with pytest.raises(httpx.ConnectTimeout):
             await asking.get("http://127.0.0.1:9/", timeout=httpx.Timeout(20, connect=0.1))

@@ -168,10 +168,10 @@ def test_folded_text_keeps_character_positions(text: str, looks: str) -> None:
 
 
 def test_the_cache_of_characters_is_bounded() -> None:
-    from chatui.backends.leaks import patterns as folding
+    from chatui.backends.leaks import patterns
 
     folded("".join(map(chr, range(0x10000, 0x30000))))
-    assert len(folding._LOOKS) <= folding._MAX_CACHED
+    assert len(patterns._LOOKS) <= patterns._MAX_CACHED
 
 
 # The same text as reasoning and as answer

@@ -6,7 +6,7 @@ import pytest
 
 from chatui.backends.base import SampleEnded, SampleRequest
 from chatui.backends.demo import DemoBackend
-from chatui.turns import summarizing as summary_notes
+from chatui.turns import summarizing
 from renderer.events import FrameOpened
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see
@@ -24,9 +24,9 @@ QUESTIONS = [
 ]
 
 
-async def thought_through(question: str) -> summary_notes.Notes:
+async def thought_through(question: str) -> summarizing.Notes:
     """The reasoning notes of a demo turn, up to its answer."""
-    notes = summary_notes.Notes()
+    notes = summarizing.Notes()
     notes.open([Frame(Header(Role.USER), question)])
     async for event in DemoBackend(0).sample(sample_request(question, effort="high")):
         if isinstance(event, FrameOpened) and event.header.channel == Channel.FINAL and may_see(event.header, Audience.END_USER):

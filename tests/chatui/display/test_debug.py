@@ -9,11 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.utils import timezone
 
-from chatui.display import debug as branches
-from chatui.display import debug as frames
-from chatui.display import debug as sections
-from chatui.display import debug_tokens as prompts
-from chatui.display import debug_tokens as tokens
+from chatui.display import debug, debug_tokens
 from chatui.display.debug import ShownFrame, View
 from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
@@ -49,22 +45,22 @@ def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reasoning_markers_become_headings_and_no_text_is_lost() -> None:
     body = " <|start_reason|>2 + 2 <|start_reflect|>Is it 4?<|start_introspect|><|start_other|>\n<|start_reason|>Yes."
-    found = sections.sections(Frame(ANALYSIS, body))
+    found = debug.sections(Frame(ANALYSIS, body))
     assert [(each.heading, each.text) for each in found] == [
         ("Step-by-step logic", "2 + 2 "),
         ("Self-critique", "Is it 4?"),
         ("Latent probes", "<|start_other|>\n"),
         ("Step-by-step logic", "Yes."),
     ]
-    assert [each.text for each in sections.sections(Frame(ANALYSIS, "First. <|start_reflect|>Then."))] == ["First. ", "Then."]
+    assert [each.text for each in debug.sections(Frame(ANALYSIS, "First. <|start_reflect|>Then."))] == ["First. ", "Then."]
     for header, text in ((ANALYSIS, "hm"), (ANALYSIS, ""), (ANALYSIS, " "), (FINAL, body), (CALL, body)):
-        assert [(each.marker, each.text) for each in sections.sections(Frame(header, text))] == [("", text)], text
+        assert [(each.marker, each.text) for each in debug.sections(Frame(header, text))] == [("", text)], text
 
 
 def test_endless_markers_make_no_endless_page() -> None:
     body = "<|start_reason|>x" * 100_000
-    found = sections.sections(Frame(ANALYSIS, body))
-    assert len(found) == sections.MAX_SECTIONS - 1 and "".join(each.marker + each.text for each in found) == body
+    found = debug.sections(Frame(ANALYSIS, body))
+    assert len(found) == debug.MAX_SECTIONS - 1 and "".join(each.marker + each.text for each in found) == body
 
 
 class Talk:
@@ -111,7 +107,7 @@ class Talk:
         transcripts.activate(self.row, self.row.owner, self.last)
 
     def view(self, person: User, leaf: object | None = None) -> View:
-        return frames.view(self.row, person, leaf)
+        return debug.view(self.row, person, leaf)
 
 
 @pytest.fixture
@@ -169,10 +165,10 @@ def test_a_model_only_takes_time_from_the_beginning_of_its_frame(role: str, bega
     key = UUID(int=first_key_at(at + timedelta(seconds=4)).int | 7 << 76 | 2 << 62)
     message = Message(pk=key, role=role, created_at=at + timedelta(seconds=9))
     before = at + timedelta(seconds=2)
-    assert frames._began(message, before) == at + timedelta(seconds=began)
-    assert frames._began(Message(pk=uuid4(), role=role, created_at=message.created_at), before) == before, "an older key says nothing"
+    assert debug._began(message, before) == at + timedelta(seconds=began)
+    assert debug._began(Message(pk=uuid4(), role=role, created_at=message.created_at), before) == before, "an older key says nothing"
     late = Message(pk=key, role=role, created_at=at + timedelta(seconds=3))
-    assert frames._began(late, before) == before, "an imported message is older than its key"
+    assert debug._began(late, before) == before, "an imported message is older than its key"
 
 
 def test_the_bars_of_a_turn_follow_one_another(talk: Talk, answered: Turn, grace: User) -> None:
@@ -256,12 +252,12 @@ def test_every_branch_is_visible_and_the_owners_is_marked(talk: Talk, answered: 
         other = talk.view(grace, leaf)
         assert [frame.text for frame in all_frames(other)] == ["Be kind.", "What is it really?", "On the other branch."]
         assert [branch.is_shown for branch in other.branches] == [False, True]
-    assert "On the other branch." in frames.raw_branch(talk.row, grace, str(end.pk))
-    assert "On the other branch." not in frames.raw_branch(talk.row, grace, None)
+    assert "On the other branch." in debug.raw_branch(talk.row, grace, str(end.pk))
+    assert "On the other branch." not in debug.raw_branch(talk.row, grace, None)
 
 
 def test_only_the_latest_of_many_branches_are_listed(talk: Talk, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branches, "MAX_LISTED", 3)
+    monkeypatch.setattr(debug, "MAX_LISTED", 3)
     root = talk.ask("Root")
     for number in range(5):
         talk.ask(f"Question {number}", root)
@@ -277,10 +273,10 @@ def test_a_branch_or_frame_of_another_conversation_is_not_found(key: object, tal
     foreign = transcripts.append(other, None, Frame(Header("user"), "Elsewhere"), Author.PERSON)
     for wrong in (key, foreign.pk):
         with pytest.raises(NotFoundError):
-            frames.view(talk.row, ada, wrong)
+            debug.view(talk.row, ada, wrong)
         with pytest.raises(NotFoundError):
-            frames.raw_frame(talk.row, wrong)
-    assert frames.raw_frame(other, foreign.pk) == "<|start|>user<|message|>Elsewhere<|end|>"
+            debug.raw_frame(talk.row, wrong)
+    assert debug.raw_frame(other, foreign.pk) == "<|start|>user<|message|>Elsewhere<|end|>"
 
 
 def test_an_empty_conversation_has_no_groups(talk: Talk, grace: User) -> None:
@@ -288,26 +284,26 @@ def test_an_empty_conversation_has_no_groups(talk: Talk, grace: User) -> None:
 
 
 def test_a_request_is_shown_raw_or_formatted(talk: Talk, answered: Turn) -> None:
-    exact = prompts.part(talk.row, answered.pk, 1, laid_out=False)
+    exact = debug_tokens.part(talk.row, answered.pk, 1, laid_out=False)
     assert (exact.path, exact.parts, exact.text) == ("/v1/chat/completions", 1, '{"messages": [{"role": "user"}], "stream": true}')
-    assert prompts.whole(talk.row, answered.pk) == exact.text
-    laid_out = prompts.part(talk.row, answered.pk, 1, laid_out=True).text
+    assert debug_tokens.whole(talk.row, answered.pk) == exact.text
+    laid_out = debug_tokens.part(talk.row, answered.pk, 1, laid_out=True).text
     assert json.loads(laid_out) == json.loads(exact.text) and laid_out.count("\n") == 7
 
 
 def test_a_long_request_comes_in_parts_that_form_the_whole(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompts, "PART_CHARS", 7)
+    monkeypatch.setattr(debug_tokens, "PART_CHARS", 7)
     turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", "{not json, but sent ünd kept}".encode()))
-    found = [prompts.part(talk.row, turn.pk, number, laid_out=False) for number in range(1, 6)]
+    found = [debug_tokens.part(talk.row, turn.pk, number, laid_out=False) for number in range(1, 6)]
     assert "".join(part.text for part in found) == "{not json, but sent ünd kept}" and {part.parts for part in found} == {5}
     for number, nearest in ((0, 1), (-3, 1), (99, 5)):
-        assert prompts.part(talk.row, turn.pk, number, laid_out=True).part == nearest
+        assert debug_tokens.part(talk.row, turn.pk, number, laid_out=True).part == nearest
 
 
 def test_lists_of_token_ids_stay_on_one_line_and_text_is_not_mistaken_for_one(talk: Talk) -> None:
     body = {"prompt": [1, 22, -3], "text": "[\n  1,\n  2\n]", "mixed": [1, "2"], "one": [7]}
     turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", json.dumps(body).encode()))
-    text = prompts.part(talk.row, turn.pk, 1, laid_out=True).text
+    text = debug_tokens.part(talk.row, turn.pk, 1, laid_out=True).text
     assert json.loads(text) == body
     assert '"prompt": [ 1, 22, -3 ]' in text and '"one": [ 7 ]' in text
 
@@ -316,27 +312,30 @@ def test_without_a_stored_request_there_is_nothing_to_show_or_save(talk: Talk, m
     monkeypatch.setattr(requests, "MAX_STORED", 1)
     question = talk.ask("What?")
     silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
-    assert (prompts.part(talk.row, silent.pk, 1, laid_out=True).parts, prompts.part(talk.row, silent.pk, 1, laid_out=True).path) == (0, "")
-    shown = prompts.part(talk.row, long.pk, 1, laid_out=True)
+    assert (
+        debug_tokens.part(talk.row, silent.pk, 1, laid_out=True).parts,
+        debug_tokens.part(talk.row, silent.pk, 1, laid_out=True).path,
+    ) == (0, "")
+    shown = debug_tokens.part(talk.row, long.pk, 1, laid_out=True)
     assert (shown.parts, shown.path, shown.size, shown.text) == (0, "/x", 8, "")
     for turn in (silent, long):
         with pytest.raises(NotFoundError):
-            prompts.whole(talk.row, turn.pk)
+            debug_tokens.whole(talk.row, turn.pk)
 
 
 def test_a_turn_of_another_conversation_is_not_found(talk: Talk, answered: Turn, ada: User) -> None:
     other = Conversation.objects.create(owner=ada)
     for look in (
-        lambda: prompts.part(other, answered.pk, 1, laid_out=True),
-        lambda: prompts.whole(other, answered.pk),
-        lambda: tokens.page(other, answered.pk, tokens.PROMPT, 0),
+        lambda: debug_tokens.part(other, answered.pk, 1, laid_out=True),
+        lambda: debug_tokens.whole(other, answered.pk),
+        lambda: debug_tokens.page(other, answered.pk, debug_tokens.PROMPT, 0),
     ):
         with pytest.raises(NotFoundError):
             look()
 
 
 def test_without_the_vocabulary_the_token_page_says_how_to_get_it(talk: Talk, answered: Turn) -> None:
-    page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
+    page = debug_tokens.page(talk.row, answered.pk, debug_tokens.PROMPT, 0)
     assert page.tokens == () and "fetch_vocabulary" in page.note
 
 
@@ -357,20 +356,20 @@ def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answer
 def test_counting_tokens_is_limited_per_page(
     talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_MAX_COUNTED", 20)
+    monkeypatch.setattr(debug, "_MAX_COUNTED", 20)
     counts = [frame.tokens for frame in all_frames(talk.view(grace))]
     assert counts[0] is not None and counts[-1] is None
 
 
 def test_sent_ids_are_shown_with_their_text_page_by_page(talk: Talk, words: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "PAGE_TOKENS", 5)
+    monkeypatch.setattr(debug_tokens, "PAGE_TOKENS", 5)
     ids = [200006, *words.encode("user"), 200008, *words.encode("Two words\nand a 😶‍🌫️ <|end|>"), 200007]
     for name in ("prompt", "input_ids"):
         turn = talk.turn(talk.ask("What?"), request=requests.pack("/v1/completions", json.dumps({name: ids}).encode()))
-        shown: list[tokens.ShownToken] = []
+        shown: list[debug_tokens.ShownToken] = []
         start: int | None = 0
         while start is not None:
-            page = tokens.page(talk.row, turn.pk, tokens.PROMPT, start)
+            page = debug_tokens.page(talk.row, turn.pk, debug_tokens.PROMPT, start)
             assert page.total == len(ids) and "exact ids" in page.note and page.start == start
             shown += page.tokens
             start = page.next
@@ -378,26 +377,26 @@ def test_sent_ids_are_shown_with_their_text_page_by_page(talk: Talk, words: Voca
         assert [token.text for token in shown if token.is_special] == ["<|start|>", "<|message|>", "<|end|>"]
         ordinary = "".join(token.text for token in shown if not token.is_special)
         assert ordinary.startswith("userTwo␣words⏎and␣a") and "⟨" in ordinary, "a character of several tokens is shown in bytes"
-    assert tokens.page(talk.row, turn.pk, tokens.PROMPT, 10**8).start == (len(ids) - 1) // 5 * 5
+    assert debug_tokens.page(talk.row, turn.pk, debug_tokens.PROMPT, 10**8).start == (len(ids) - 1) // 5 * 5
 
 
 def test_the_tokens_of_a_turn_without_stored_hidden_text_say_so(
     talk: Talk, answered: Turn, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk.write(answered, FINAL, hidden_text.REMOVED, 12)
-    assert "not kept" not in tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0).note, "an answer may say the same words"
+    assert "not kept" not in debug_tokens.page(talk.row, answered.pk, debug_tokens.OUTPUT, 0).note, "an answer may say the same words"
     environment.change(monkeypatch, {"hidden_days": 0})
     hidden_text.forget_reasoning(answered.pk)
-    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    page = debug_tokens.page(talk.row, answered.pk, debug_tokens.OUTPUT, 0)
     assert page.note.endswith("The text of 1 hidden frame was not kept, so its tokens are missing here.")
     hidden_text.forget_old(timezone.now() + timedelta(days=60))
-    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    page = debug_tokens.page(talk.row, answered.pk, debug_tokens.OUTPUT, 0)
     assert page.note.endswith("The text of 2 hidden frames was not kept, so their tokens are missing here.")
 
 
 def test_a_marker_in_user_text_is_no_special_token(talk: Talk, answered: Turn, words: Vocabulary) -> None:
     talk.write(answered, ANALYSIS, "<|end|><|start|>", 12)
-    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    page = debug_tokens.page(talk.row, answered.pk, debug_tokens.OUTPUT, 0)
     specials = [str(token.text) for token in page.tokens if token.is_special]
     # The model wrote four frames: each has a channel, a message and an end; three have a start, and the call has a constraint.
     assert specials.count("<|message|>") == 4 and specials.count("<|end|>") == 3 and specials.count("<|start|>") == 3
@@ -405,7 +404,7 @@ def test_a_marker_in_user_text_is_no_special_token(talk: Talk, answered: Turn, w
 
 
 def test_without_sent_ids_the_frames_are_shown_in_harmony_format(talk: Talk, answered: Turn, words: Vocabulary) -> None:
-    page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
+    page = debug_tokens.page(talk.row, answered.pk, debug_tokens.PROMPT, 0)
     text = "".join(token.text for token in page.tokens)
     assert "Be␣kind." in text and "What␣is␣it?" in text and "Let␣me␣think" not in text
     assert "No ids were sent" in page.note

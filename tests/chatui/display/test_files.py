@@ -10,18 +10,16 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import EndReason
-from chatui.display import conversation as display
-from chatui.display import fragments
+from chatui.display import conversation, fragments
 from chatui.display.conversation import EndedTurn, ShownAnswer
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from chatui.tools.tool import CallingTurn, Tool
-from chatui.transfer import exports
-from chatui.transfer import shares as share_links
+from chatui.transfer import exports, shares
 from chatui.turns import running
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Header
@@ -71,7 +69,7 @@ async def turn_with_files(ada: User, backend: ScriptedBackend, names: str, *rest
 
 @database_sync_to_async
 def loaded(turn: Turn) -> ShownAnswer:
-    found = display.shown_exchange(turn.conversation, turn).answer
+    found = conversation.shown_exchange(turn.conversation, turn).answer
     assert found is not None
     return found
 
@@ -138,7 +136,7 @@ async def test_share_links_and_transcripts_have_no_files(ada: User, backend: Scr
         text = await database_sync_to_async(exports.transcript)(turn.conversation, ada, Audience.END_USER, file_format)
         assert "Done." in text and "plot" not in text
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(share_links._shared_messages)([row for row in rows if row.is_visible], rows)
+    shared = await database_sync_to_async(shares._shared_messages)([row for row in rows if row.is_visible], rows)
     assert "Done." in shared[-1].blocks[0].html and "plot" not in repr(shared)
 
 
@@ -175,11 +173,11 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
 
 async def test_an_uploaded_file_is_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
     turn = await turn_with_files(ada, backend, "plot.png")
-    await database_sync_to_async(storage.save)(FileDestination(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
+    await database_sync_to_async(store_files.save)(FileDestination(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 
-def exchanges(row: Conversation, person: User) -> list[display.ShownExchange]:
+def exchanges(row: Conversation, person: User) -> list[conversation.ShownExchange]:
     leaf = transcripts.active_leaf(row, person)
     keys = [message.pk for message in transcripts.branch(row, leaf)]
-    return display.shown_exchanges(row, lambda: keys)
+    return conversation.shown_exchanges(row, lambda: keys)

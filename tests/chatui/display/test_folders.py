@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from chatui.display import folders as actions
+from chatui.display import folders
 from chatui.display.folders import FolderFields, NoNameError
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
@@ -30,7 +30,7 @@ def work(ada: User) -> Folder:
 
 def put_in(person: User, folder: Folder) -> None:
     row = Conversation.objects.create(owner=person, title="A")
-    actions.move(person, row.pk, str(folder.pk))
+    folders.move(person, row.pk, str(folder.pk))
 
 
 def begin_in(person: User, folder: Folder) -> None:
@@ -40,7 +40,7 @@ def begin_in(person: User, folder: Folder) -> None:
 
 def rename(person: User, folder: Folder) -> None:
     Conversation.objects.create(owner=person, title="A", folder=folder)
-    actions.change(person, folder.pk, FolderFields("Home"))
+    folders.change(person, folder.pk, FolderFields("Home"))
 
 
 @pytest.mark.parametrize("act", [put_in, begin_in, rename])
@@ -51,7 +51,7 @@ def test_a_folder_is_deleted_after_concurrent_changes_that_found_it(
 
     def delete() -> None:
         try:
-            actions.delete(ada, work.pk)
+            folders.delete(ada, work.pk)
         except DatabaseError as error:
             failures.append(error)
         finally:

@@ -13,9 +13,8 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message, SearchEntry
 from chatui.models.user import User
 from chatui.store import search_index, transcripts
-from chatui.store import search_index as search_words
 from chatui.transfer import imports
-from chatui.web import search as search_pages
+from chatui.web import search as web_search
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 from tests.support.cost import costs_at_most
@@ -73,7 +72,7 @@ def test_the_products_own_notes_are_not_found(talk: Message, conversation: Conve
 
 def test_nobody_finds_somebody_elses_text(talk: Message, bela: User, grace: User) -> None:
     assert [search.search(person, "restore").hits for person in (bela, grace)] == [(), ()]
-    assert [search_index.find(person, search_words.query("restore"), 20) for person in (bela, grace)] == [[], []]
+    assert [search_index.find(person, search_index.query("restore"), 20) for person in (bela, grace)] == [[], []]
 
 
 def test_each_person_has_a_separate_part_of_the_index(ada: User, bela: User, talk: Message) -> None:
@@ -197,7 +196,7 @@ def test_no_character_in_a_query_is_an_operator_or_an_error(typed: str, talk: Me
     results = search.search(ada, typed)
     for hit in results.hits:
         text = "".join(piece.text for piece in hit.excerpt).casefold()
-        assert all(word.folded in text for word in search_words.query(typed[:200]).wanted), "a hit that does not contain every word"
+        assert all(word.folded in text for word in search_index.query(typed[:200]).wanted), "a hit that does not contain every word"
     assert signed_in(ada).get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200
 
 
@@ -272,7 +271,7 @@ def test_links_to_hidden_or_foreign_messages_are_not_found(talk: Message, conver
 
 def test_searching_is_rate_limited(talk: Message, ada: User, bela: User) -> None:
     client = signed_in(ada)
-    assert search_pages._searches.take(117, str(ada.pk)) == 0
+    assert web_search._searches.take(117, str(ada.pk)) == 0
     statuses = [client.get("/search/", {"q": "restore"}).status_code for _ in range(4)]
     assert statuses == [200] * 3 + [429]
     assert signed_in(bela).get("/search/", {"q": "restore"}).status_code == 200, "others need not wait"

@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import tools as cards
+from chatui.display import tools
 from chatui.display.tools import visible
 from chatui.models.conversation import Conversation
 from chatui.models.tools import Decision, ToolApproval, ToolCall, ToolRule
@@ -77,17 +77,17 @@ def talk(ada: User) -> Conversation:
 
 
 def test_huge_arguments_are_truncated_and_the_card_says_by_how_much(talk: Conversation) -> None:
-    shown = cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
-    assert sum(len(each.text) for each in shown.arguments) == cards.MAX_CHARS
+    shown = tools.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
+    assert sum(len(each.text) for each in shown.arguments) == tools.MAX_CHARS
     assert shown.left_out > 11_000 and not shown.has_escapes
-    many = cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
+    many = tools.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
     assert len(many.arguments) == 100 and many.left_out > 4000
-    named = cards.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
+    named = tools.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
     assert named.left_out == len("all that is sent")
 
 
 def test_text_is_shown_unchanged_and_other_arguments_as_json(talk: Conversation) -> None:
-    shown = cards.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
+    shown = tools.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
     assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
 
 
@@ -95,7 +95,7 @@ def test_one_line_json_keeps_its_characters(talk: Conversation) -> None:
     deep: list[Any] = ["größer: 漢字"] * 200
     for _ in range(60):
         deep = [deep]
-    [argument] = cards.card(a_row(talk, {"deep": deep})).arguments
+    [argument] = tools.card(a_row(talk, {"deep": deep})).arguments
     assert "\n" not in argument.text and str(argument.text).count('"größer: 漢字"') == 200
 
 
@@ -110,7 +110,7 @@ def test_hostile_arguments_names_and_titles_are_harmless(client: Client, ada: Us
 
 
 def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversation) -> None:
-    shown = cards.card(a_row(talk, {}))
+    shown = tools.card(a_row(talk, {}))
     assert not shown.is_waiting and "The answer ended before you decided" in shown.outcome
 
 
@@ -118,7 +118,7 @@ def test_a_waiting_call_of_an_ended_answer_is_shown_as_declined(talk: Conversati
 def test_an_expired_call_says_whether_time_ran_out_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
     row = a_row(talk, {}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
     Turn.objects.filter(pk=row.turn_id).update(state="stopped")
-    assert expected in cards.card(ToolApproval.objects.get(pk=row.pk)).outcome
+    assert expected in tools.card(ToolApproval.objects.get(pk=row.pk)).outcome
 
 
 def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> None:
@@ -128,9 +128,9 @@ def test_deep_lists_cost_no_more_than_their_shown_part(talk: Conversation) -> No
     row = a_row(talk, {"deep": deep})
     assert len(json.dumps(deep, indent=2)) > 9_000_000, "the premise"
     before = time.process_time()
-    shown = cards.card(row)
+    shown = tools.card(row)
     assert time.process_time() - before < 0.5
-    assert len(shown.arguments[0].text) == cards.MAX_CHARS and shown.left_out < 100_000
+    assert len(shown.arguments[0].text) == tools.MAX_CHARS and shown.left_out < 100_000
 
 
 def test_text_direction_follows_its_lines_and_json_is_left_to_right(client: Client, ada: User, talk: Conversation) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatui import sandbox as confinement
+from chatui import sandbox
 from chatui.checks import reading_of_files
 from chatui.documents import process
-from chatui.documents import process as examination
 from chatui.documents.kinds import Reason
 from chatui.documents.process import Answer
 from chatui.documents.reading import State, read
@@ -16,13 +15,13 @@ from chatui.sandbox import Limits
 
 @pytest.mark.slow
 def test_the_sandbox_blocks_everything_and_bombs_end() -> None:
-    assert examination.faults() == []
+    assert process.faults() == []
 
 
 def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
-    unconfined = process._PROGRAM.replace("worker.main()", "worker.confinement.confine = lambda: None; worker.main()")
+    unconfined = process._PROGRAM.replace("worker.main()", "worker.sandbox.confine = lambda: None; worker.main()")
     monkeypatch.setattr(process, "_PROGRAM", unconfined)
-    found = " ".join(examination.escapes())
+    found = " ".join(process.escapes())
     for way in (
         "read a file",
         "list a directory",
@@ -38,11 +37,11 @@ def test_without_the_filter_all_of_it_would_succeed(monkeypatch: pytest.MonkeyPa
 @pytest.mark.asyncio
 async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(process, "run", lambda *given: Answer(Reason.UNAVAILABLE))
-    examination._is_confined.cache_clear()
+    process._is_confined.cache_clear()
     try:
         found = await read("a.html", b"<p>x")
     finally:
-        examination._is_confined.cache_clear()
+        process._is_confined.cache_clear()
     assert (found.state, found.reason) == (State.FAILED, Reason.UNAVAILABLE) and "are not read" in caplog.text
 
 
@@ -57,7 +56,7 @@ async def test_without_confinement_nothing_is_read(monkeypatch: pytest.MonkeyPat
         ("import sys; sys.exit(70)", Reason.UNAVAILABLE),
         ("import no_such_library", Reason.BROKEN),
         ("from chatui.documents.inside import pdf, worker; pdf._MODULES = ('no_such',); worker.main()", Reason.UNAVAILABLE),
-        ("from chatui.documents.inside import worker; worker.confinement._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
+        ("from chatui.documents.inside import worker; worker.sandbox._ARCHITECTURE = {}; worker.main()", Reason.UNAVAILABLE),
         *(
             (f"import sys; sys.stdout.buffer.write(len(b := {output!r}).to_bytes(4, 'big') + b + 'a\\u202eb'.encode())", Reason.BROKEN)
             for output in (
@@ -95,10 +94,10 @@ def test_the_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_limits_are_as_requested() -> None:
-    assert confinement.Limits() == Limits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
+    assert sandbox.Limits() == Limits(cpu_seconds=20, memory_bytes=1 << 30, wall_seconds=60)
 
 
 def test_operators_are_told_which_protection_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "faults", lambda: ["a process was not ended at its time limit"])
+    monkeypatch.setattr(process, "faults", lambda: ["a process was not ended at its time limit"])
     [warning] = reading_of_files(None)
     assert warning.id == "chatui.W056" and "at its time limit" in str(warning.msg)

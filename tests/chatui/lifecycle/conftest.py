@@ -11,7 +11,7 @@ from django.test import Client
 
 from chatui.accounts.sign_in_settings import provider_of
 from chatui.audit_log.record import SHELL
-from chatui.lifecycle import scim_tokens as tokens
+from chatui.lifecycle import scim_tokens
 from tests.chatui.accounts.conftest import configure
 from tests.chatui.conftest import make_person
 
@@ -32,7 +32,7 @@ class Directory:
     def __init__(self, key: str = "company") -> None:
         provider = provider_of(key)
         assert provider is not None
-        self.token = tokens.create(SHELL, provider)
+        self.token = scim_tokens.create(SHELL, provider)
         self.client = Client(headers={"authorization": f"Bearer {self.token}"})
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> tuple[int, Any]:

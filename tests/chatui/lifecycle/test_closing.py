@@ -12,10 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import api_keys as checking
-from chatui.accounts import api_keys as management
-from chatui.accounts import invitations
-from chatui.accounts import sign_in_settings as password_use
+from chatui.accounts import api_keys, invitations, sign_in_settings
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing
@@ -30,7 +27,6 @@ from chatui.models.turn import Turn
 from chatui.models.user import Cause, ClosedAccount, User
 from chatui.permissions import debug_requests
 from chatui.store import ownership_transfer, search_index
-from chatui.store import search_index as search_words
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import BrowserSocket
@@ -54,19 +50,19 @@ def lines_about(name: str) -> list[tuple[str, str]]:
 def test_closing_ends_all_access(root: User) -> None:
     person = make_person("vera", "view_user", "add_user", "view_hidden_channels", "view_any_conversation", staff=True)
     browser, own_visitor = signed_in(person), Visitor(person, "192.0.2.1", "page")
-    key = management.create(own_visitor, management.NewKeyOptions("A script", for_responses=True, for_chat=True))
+    key = api_keys.create(own_visitor, api_keys.NewKeyOptions("A script", for_responses=True, for_chat=True))
     invitation = invitations.create(own_visitor, days=7, group=None, note="")
     PasswordLink.objects.create(user=person, made_by_name="root", expires_at=timezone.now() + timedelta(days=1))
     other = long_conversation(root, 2, "carrot")
     debug_requests.open_debug_view(own_visitor, other.pk, OPENING["reason"])
     link = ShareLink.objects.filter(created_by=root).first()
-    assert browser.get("/").status_code == 200 and checking.admit(key.text, "192.0.2.1").owner == person, "the premise"
+    assert browser.get("/").status_code == 200 and api_keys.admit(key.text, "192.0.2.1").owner == person, "the premise"
     assert Client().get(invitation).status_code == 200 and link is not None, "the premise"
     assert closing.close_account(person, Cause.STAFF, Visitor(root, "192.0.2.2", "admin"))
     assert browser.get("/").status_code == 302
     assert Client().post("/sign-in/", {"username": "vera", "password": PASSWORD}).status_code == 200
-    with pytest.raises(checking.KeyRefusedError):
-        checking.admit(key.text, "192.0.2.1")
+    with pytest.raises(api_keys.KeyRefusedError):
+        api_keys.admit(key.text, "192.0.2.1")
     assert Client().get(invitation).status_code == 404 and Invitation.objects.get().revoked_at is not None
     assert not DebugRequest.objects.filter(person=person, closed_at=None).exists()
     assert not PasswordLink.objects.filter(expires_at__gt=timezone.now() + timedelta(seconds=1)).exists()
@@ -114,7 +110,7 @@ def test_no_other_server_closes_superusers_and_emergency_accounts(
     cause: Cause, root: User, ada: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_person("keeper", "change_user", staff=True)
-    monkeypatch.setattr(password_use, "is_emergency", lambda name: name == "ada")
+    monkeypatch.setattr(sign_in_settings, "is_emergency", lambda name: name == "ada")
     for person in (root, ada):
         with pytest.raises(CannotCloseError):
             closing.close_account(person, cause, HERE, source="company")
@@ -214,7 +210,7 @@ def test_conversations_are_transferred_and_found_by_the_heir_only(ada: User, bel
     assert Message.objects.filter(conversation=row).count() == messages
     assert not User.objects.filter(pk=key).exists() and not Conversation.objects.filter(pk=binned.pk).exists()
     assert not Turn.objects.exclude(asked_by=bela).exists() and not ShareLink.objects.exists()
-    assert {entry.conversation_id for entry in search_index.find(bela, search_words.query("zymurgy"), 10)} == {row.pk}
+    assert {entry.conversation_id for entry in search_index.find(bela, search_index.query("zymurgy"), 10)} == {row.pk}
     assert signed_in(bela).get(f"/c/{row.pk}/").status_code == 200
     assert ("conversations handed over", "to bela") in lines_about("ada")
 

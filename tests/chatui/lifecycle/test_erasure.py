@@ -21,8 +21,7 @@ from django.urls import reverse
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
-from chatui.lifecycle import erasure as erasing
-from chatui.lifecycle import erasure as traces
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AttemptWarning, AuditEvent
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.debug_requests import DebugRequest
@@ -79,7 +78,7 @@ def written(ada: User, grace: User) -> Conversation:
 def test_nothing_of_a_person_is_left_in_any_table_but_the_audit_log(ada: User, grace: User, written: Conversation) -> None:
     key, name = ada.pk, ada.username
     assert len(list(traces_of(key, name))) > 15, "there is nothing to erase, so this test would prove nothing"
-    erasing.erase(SHELL, ada)
+    lifecycle_erasure.erase(SHELL, ada)
     assert list(traces_of(key, name)) == []
     left = {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
     assert left == {
@@ -122,7 +121,7 @@ def test_the_audit_log_keeps_the_name_and_records_the_erasure(ada: User, written
     signed_in(ada).get(f"/c/{written.pk}/debug/")
     before, key = AuditEvent.objects.filter(actor_name="ada").count(), ada.pk
     assert before == 1
-    erasing.erase(SHELL, ada)
+    lifecycle_erasure.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
     assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
@@ -134,9 +133,9 @@ def test_an_erasure_that_cannot_be_recorded_does_not_happen(ada: User, written: 
     def refuse(*_: object, **__: object) -> None:
         raise DatabaseError
 
-    monkeypatch.setattr(erasing, "record", refuse)
+    monkeypatch.setattr(lifecycle_erasure, "record", refuse)
     with pytest.raises(DatabaseError):
-        erasing.erase(SHELL, ada)
+        lifecycle_erasure.erase(SHELL, ada)
     assert Message.objects.filter(conversation=written).count() == 6 and User.objects.get(pk=ada.pk).is_active
 
 
@@ -151,10 +150,10 @@ def test_an_interrupted_erasure_ends_sessions_and_can_be_repeated(
 
     monkeypatch.setattr(erasure, "erase_conversation", break_off)
     with pytest.raises(DatabaseError):
-        erasing.erase(SHELL, ada)
+        lifecycle_erasure.erase(SHELL, ada)
     assert client.get("/").status_code == 302 and not Client().login(username="ada", password="correct horse battery")
     monkeypatch.undo()
-    erasing.erase(SHELL, User.objects.get(username="ada"))
+    lifecycle_erasure.erase(SHELL, User.objects.get(username="ada"))
     assert not User.objects.filter(username="ada").exists() and not Conversation.objects.filter(owner_id=ada.pk).exists()
 
 
@@ -168,7 +167,7 @@ def test_no_text_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, w
         assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)
     words = [WORD.encode(), b"7a796d75726779", ada.password.encode()]
     assert all(word in file_bytes() for word in (words[0], words[2])), "not there before, so this test would prove nothing"
-    erased = erasing.erase(SHELL, ada, vacuum=vacuum)
+    erased = lifecycle_erasure.erase(SHELL, ada, vacuum=vacuum)
     assert erased.warning == "" and [word for word in words if word in file_bytes()] == []
     assert b"carrot" in file_bytes() and b"account erased" in file_bytes()
 
@@ -180,7 +179,7 @@ def file_bytes() -> bytes:
 
 def test_the_operator_is_told_if_the_write_ahead_log_could_not_be_emptied(ada: User) -> None:
     assert connection.in_atomic_block, "the premise: somebody holds the database"
-    assert erasing.erase(SHELL, ada).warning == traces.BUSY
+    assert lifecycle_erasure.erase(SHELL, ada).warning == lifecycle_erasure.BUSY
 
 
 @pytest.mark.django_db(transaction=True)
@@ -192,7 +191,7 @@ async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_mor
     question = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
     running.launch(await stored(ada, question))
     await asyncio.wait_for(backend.waiting.wait(), 10)
-    await database_sync_to_async(erasing.erase)(SHELL, ada)
+    await database_sync_to_async(lifecycle_erasure.erase)(SHELL, ada)
     await asyncio.wait_for(running.settle(), 10)
     assert backend.closed == 1 and not gate.is_set()
     assert not await Message.objects.aexists() and not await User.objects.aexists()

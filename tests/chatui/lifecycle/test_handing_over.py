@@ -15,7 +15,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.message import Author, Message
 from chatui.models.user import User
-from chatui.store import files as reading
+from chatui.store import files as store_files
 from chatui.store import ownership_transfer, transcripts
 from chatui.store.transcripts import FrameMetadata
 from renderer.frame_kinds import SUMMARY
@@ -101,7 +101,7 @@ def test_many_files_are_handed_over_with_as_many_statements_as_a_few(stored_else
         counts.append(len(statements))
         files = StoredFile.objects.filter(conversation=row).select_related("content").order_by("name")
         assert {file.owner for file in files} == {file.content.owner for file in files} == {heir} and len(files) == count
-        assert [reading.data_of(file) for file in files] == [b"%06d" % int(file.name.removesuffix(".txt")) for file in files]
+        assert [store_files.data_of(file) for file in files] == [b"%06d" % int(file.name.removesuffix(".txt")) for file in files]
         parts = dict(DocumentPart.objects.filter(content__owner=heir).values_list("content__sha256", "text"))
         assert parts == {file.content.sha256: f"Words of {file.content.sha256}" for file in files}
         assert DocumentText.objects.filter(content__owner=heir, state="read").count() == count

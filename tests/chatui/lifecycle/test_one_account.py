@@ -11,8 +11,7 @@ from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.openid import ClosedAccountError, NotAdmittedError
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.lifecycle import closing
-from chatui.lifecycle import scim_people as first_sign_in
+from chatui.lifecycle import closing, scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.provisioning import ProvisionedAccount
@@ -31,7 +30,7 @@ ACCOUNT_MANAGER = Permission.objects.filter(codename="change_user")
 def sign_in_as(subject: str, directory_id: str, table: dict[str, Any] = ENTRA, groups: frozenset[str] | None = frozenset()) -> User:
     """A sign-in whose claims contain both."""
     claims = PersonClaims(subject, "ada", "", groups, directory_id=directory_id)
-    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), claims)
+    return scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(table), claims)
 
 
 def is_open(user: User) -> bool:
@@ -116,9 +115,9 @@ def test_an_identity_cannot_be_connected_with_a_second_account(directory: Direct
     created = user_of(key)
     directory.patch(f"Users/{key}", OKTA_OFF)
     with pytest.raises(NotAdmittedError):
-        first_sign_in.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
+        scim_people.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
     directory.patch(f"Users/{key}", {"op": "replace", "value": {"active": True}})
-    first_sign_in.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
+    scim_people.connect(Visitor(ada, "192.0.2.1", "page"), provider, claims)
     assert user_of(key) == ada and not is_open(created)
     directory.patch(f"Users/{key}", OKTA_OFF)
     assert not is_open(ada)

@@ -8,10 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts import account_managers
-from chatui.accounts import groups as group_list
-from chatui.accounts import people as account_actions
-from chatui.accounts import second_factor as required
+from chatui.accounts import account_managers, groups, people, second_factor
 from chatui.audit_log.record import SHELL, Visitor
 from chatui.lifecycle import closing
 from chatui.lifecycle.erasure import erase
@@ -107,9 +104,9 @@ def test_staff_who_lost_the_permission_cannot_invite_or_change_groups_or_factors
     before = traces()
     meanwhile(demote(keeper))
     for act in (
-        lambda: account_actions.invite(visitor, ["somebody"], None, 7),
-        lambda: group_list.create(visitor, "writers", []),
-        lambda: required.set_for(visitor, group, is_on=True),
+        lambda: people.invite(visitor, ["somebody"], None, 7),
+        lambda: groups.create(visitor, "writers", []),
+        lambda: second_factor.set_for(visitor, group, is_on=True),
     ):
         User.objects.filter(pk=keeper.pk).update(is_staff=True)
         with pytest.raises(NotFoundError):

@@ -13,8 +13,7 @@ from chatui.accounts.account_linking import PersonClaims
 from chatui.accounts.api_keys import is_service_account
 from chatui.accounts.sign_in_settings import Provider
 from chatui.audit_log.record import SHELL, Visitor
-from chatui.lifecycle import closing
-from chatui.lifecycle import scim_people as first_sign_in
+from chatui.lifecycle import closing, scim_people
 from chatui.models.audit import AuditEvent
 from chatui.models.provisioning import ProvisionedAccount, ProvisioningToken
 from chatui.models.sign_in import OutsideIdentity
@@ -39,7 +38,7 @@ def lines(name: str) -> list[str]:
 def sign_in(subject: str, name: str = "ada", **more: Any) -> User:
     """With the provider, after or before its directory has sent the account."""
     claims = PersonClaims(subject, name, "", frozenset(), directory_id=subject, **more)
-    return first_sign_in.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), claims)
+    return scim_people.find_or_create_account(Visitor(None, "192.0.2.1", "page"), Provider.model_validate(TABLE), claims)
 
 
 def test_the_first_calls_of_okta(directory: Directory) -> None:

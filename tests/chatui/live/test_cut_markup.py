@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.transfer import shares as share_links
+from chatui.transfer import shares
 from chatui.turns import running
 from renderer.events import FrameOpened, FrameText
 from tests.chatui.conftest import signed_in
@@ -38,5 +38,5 @@ async def test_open_markup_of_a_stopped_answer_is_closed_everywhere_and_stored_a
     assert transcripts.frame_of(answer).body == TEXT and not answer.is_complete
     page = await database_sync_to_async(lambda: signed_in(ada).get(accepted["url"]).content.decode())()
     assert "<strong>bicy</strong>" in page
-    shared = await database_sync_to_async(share_links.preview)(ada, accepted["conversation"])
+    shared = await database_sync_to_async(shares.preview)(ada, accepted["conversation"])
     assert "<strong>bicy</strong>" in "".join(block.html for message in shared.shared.messages for block in message.blocks)

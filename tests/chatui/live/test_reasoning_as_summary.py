@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.turns import summarizing as server_summaries
+from chatui.turns import summarizing
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ from chatui.turns import summarizing as server_summaries
     ],
 )
 def test_it_is_recognized_as_reasoning(text: str) -> None:
-    assert server_summaries.read(text).is_reasoning
+    assert summarizing.read(text).is_reasoning
 
 
 @pytest.mark.parametrize(
     "text", ["**Comparing banks**", "Сравнил банки", "Bancos comparados", "比较了银行", "قارن البنوك", "Confrontate le banche"]
 )
 def test_a_real_summary_is_not(text: str) -> None:
-    assert not server_summaries.read(text).is_reasoning
+    assert not summarizing.read(text).is_reasoning

@@ -12,9 +12,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import sign_in
 from chatui.models.user import LOOKS_TAKEN, User
-from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups import sqlite_files
 from chatui.skeletons import folded_skeleton, skeleton
 from tests.chatui.conftest import PASSWORD, make_person, signed_in
 
@@ -113,7 +113,7 @@ def test_the_database_refuses_names_that_forms_and_managers_accept(way: str, olg
 
 
 def test_the_first_account_has_no_other_to_look_like(db: None) -> None:
-    code = first_account.new_code()
+    code = sign_in.new_code()
     response = Client().post("/setup/", {"username": "ада", "password1": PASSWORD, "password2": PASSWORD, "code": code})
     assert response.status_code == 302 and User.objects.get().name_skeleton == skeleton("ада")
 
@@ -124,7 +124,7 @@ BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_l
 @pytest.mark.slow
 def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike(tmp_path: Path, django_db_blocker: Any) -> None:
     """In a separate database: migrating back to such old tables, and forward again, takes forty steps each."""
-    with django_db_blocker.unblock(), files.used_by_django(tmp_path / "chatui.sqlite3"):
+    with django_db_blocker.unblock(), sqlite_files.used_by_django(tmp_path / "chatui.sqlite3"):
         old = MigrationExecutor(connection).migrate([BEFORE]).apps.get_model("chatui", "User")
         for name in ("ada", "olga", "оlga"):
             old.objects.create(username=name)

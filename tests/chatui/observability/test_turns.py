@@ -11,10 +11,10 @@ from chatui.codes import ProductCode
 from chatui.models.user import User
 from chatui.observability import collector, spans
 from chatui.observability.collector import Collector
-from chatui.turns import sampling as own_requests
+from chatui.turns import sampling
 from renderer.frames import Frame, Header, Role
 from tests.chatui.observability.peer import Peer, attributes_of, collecting
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import answered, call, fails, fetch
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.scripted import ScriptedBackend, answer
@@ -39,7 +39,7 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
 async def test_a_turn_with_calls_is_a_tree_of_spans_without_content(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, peer: Peer
 ) -> None:
-    tools.offer(monkeypatch, fetch, fails)
+    offering.offer(monkeypatch, fetch, fails)
     turn, found = await answered(ada, backend, call("fetch", "zebra-call", key=KEY), call("fails", "yak-call", key="x"))
     assert KEY.upper() in str(found), "the premise: content went through this turn"
     got = peer.wait_for(lambda seen: "turn" in {span.name for span in seen})
@@ -77,11 +77,11 @@ async def test_requests_for_titles_and_summaries_have_spans_of_their_own_without
     request = SampleRequest((Frame(Header(Role.USER), KEY),))
     for what in ("title", "summary"):
         backend.script = answer("Words of a model")
-        words = await own_requests.text_of(backend, request, 100, lambda _, model: booked.append(model), what)
+        words = await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), what)
         assert words.strip() == "Words of a model", "the premise"
     backend.script = [BackendError(ProductCode.BACKEND, "HTTP 401: what the server said").because("HTTP 401")]
     with pytest.raises(BackendError):
-        await own_requests.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
+        await sampling.text_of(backend, request, 100, lambda _, model: booked.append(model), "title")
     got = peer.wait_for(lambda seen: len(seen) == 3)
     assert [span.name for span in got] == ["title", "summary", "title"] and len(booked) == 3
     assert all(attributes_of(span)["chatui.backend"] == backend.name for span in got)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui.management.commands import ask as ask_command
+from chatui.management.commands import ask
 from chatui.model_servers import vocabulary
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.chat.test_recordings import GREETING
@@ -157,7 +157,7 @@ async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], mo
         writer.write(stub.chunk("stop", content="Second.") + stub.DONE)
         await writer.drain()
 
-    monkeypatch.setattr(ask_command._Screen, "_write", write)
+    monkeypatch.setattr(ask._Screen, "_write", write)
     async with stub.running(answer) as server:
         code, _, _ = await run("ask", "--url", server.url, "Hello!")
     assert code == 0

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import sign_in
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.user import User
@@ -36,7 +36,7 @@ def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, con
 
 
 def test_first_account_prints_a_valid_code() -> None:
-    assert first_account.is_valid_code(output("first_account").strip())
+    assert sign_in.is_valid_code(output("first_account").strip())
 
 
 def test_first_account_refuses_if_an_account_exists(ada: User) -> None:

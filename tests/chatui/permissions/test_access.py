@@ -18,11 +18,9 @@ from chatui.models.message import Author, Message
 from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.permissions import access, debug_requests, files, ratings
-from chatui.permissions import administration as usage_reading
-from chatui.permissions import shares as sharing
+from chatui.permissions import access, administration, debug_requests, files, ratings, shares
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from renderer.frames import Frame, Header
@@ -55,7 +53,7 @@ def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation
 
 
 def test_only_its_active_owner_finds_a_file(ada: User, bela: User, conversation: Conversation) -> None:
-    file = storage.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
+    file = store_files.save(FileDestination(ada.pk, conversation.pk), NewFile.of("plot.png", b"PNG"))
     assert files.own_file(ada, file.pk) == file
     for person in (bela, None):
         with pytest.raises(NotFoundError):
@@ -104,7 +102,7 @@ STAFF_MAY: dict[str, Callable[[User | None], bool]] = {
     "view_any_conversation": access.can_view_any,
     "view_auditevent": access.can_read_audit,
     "view_storedbackend": access.can_see_failures,
-    "view_usage": usage_reading.can_read_usage,
+    "view_usage": administration.can_read_usage,
     "export_ratings": ratings.can_export,
 }
 
@@ -182,10 +180,10 @@ def test_a_message_or_turn_of_another_conversation_is_not_found_through_ones_own
 
 def test_a_share_link_ends_when_the_conversation_changes_its_owner(ada: User, bela: User, conversation: Conversation) -> None:
     ShareLink.objects.create(token="token", conversation=conversation, leaf=say(conversation, "Why?"), title="", created_by=ada)
-    assert sharing.share_link("token").created_by == ada
+    assert shares.share_link("token").created_by == ada
     Conversation.objects.update(owner=bela)
     with pytest.raises(NotFoundError):
-        sharing.share_link("token")
+        shares.share_link("token")
 
 
 def test_nobody_can_see_hidden_channels_of_a_deleted_conversation(grace: User, conversation: Conversation) -> None:

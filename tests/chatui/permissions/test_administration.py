@@ -10,8 +10,6 @@ from django.contrib.contenttypes.models import ContentType
 
 from chatui.models.user import User
 from chatui.permissions import administration
-from chatui.permissions import administration as catalogue
-from chatui.permissions import administration as inviting
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.administration import Part
 from tests.chatui.conftest import make_person
@@ -35,8 +33,8 @@ NEEDED: dict[str, tuple[Callable[[User, User, Group], bool], set[str]]] = {
     "change group": (lambda staff, _, group: administration.may_change_group(staff, group), {"view_user", "view_group", "change_group"}),
     "change account": (lambda staff, person, _: administration.may_change(staff, person), {"change_user"}),
     "erase account": (lambda staff, person, _: administration.may_erase(staff, person), {"delete_user"}),
-    "invite": (lambda staff, _, __: inviting.may_invite(staff, None), {"view_user", "add_user"}),
-    "invite into group": (lambda staff, _, group: inviting.may_invite(staff, group), {"view_user", "add_user"}),
+    "invite": (lambda staff, _, __: administration.may_invite(staff, None), {"view_user", "add_user"}),
+    "invite into group": (lambda staff, _, group: administration.may_invite(staff, group), {"view_user", "add_user"}),
 }
 
 
@@ -153,10 +151,10 @@ def test_staff_put_only_people_whom_they_may_change_into_groups_that_give_nothin
     assert [group.name for group in administration.assignable_groups(kim)] == ["managers", "plain"]
     for group in (plain, managers):
         assert administration.changeable_people(kim, group, everybody) == {lea.pk, ada.pk}
-        assert administration.may_change_group(kim, group) and inviting.may_invite(kim, group)
+        assert administration.may_change_group(kim, group) and administration.may_invite(kim, group)
     for group in Group.objects.filter(name__contains="readers"):
         assert administration.changeable_people(kim, group, everybody) == set()
-        assert not administration.may_change_group(kim, group) and not inviting.may_invite(kim, group)
+        assert not administration.may_change_group(kim, group) and not administration.may_invite(kim, group)
     for codename in ("view_user", "change_user"):
         assert administration.changeable_people(permit(kim, codename), plain, {ada.pk}) == set(), f"with {codename} alone"
 
@@ -164,7 +162,7 @@ def test_staff_put_only_people_whom_they_may_change_into_groups_that_give_nothin
 def test_a_superuser_may_use_every_group(root: User, mighty: set[User], ada: User) -> None:
     readers = Group.objects.get(name="readers")
     assert list(administration.assignable_groups(root)) == list(Group.objects.order_by("name"))
-    assert administration.may_change_group(root, readers) and inviting.may_invite(root, readers)
+    assert administration.may_change_group(root, readers) and administration.may_invite(root, readers)
     assert administration.changeable_people(root, readers, {ada.pk, root.pk}) == {ada.pk}
 
 
@@ -175,5 +173,5 @@ def test_staff_grant_to_groups_only_permissions_of_the_catalogue_that_they_hold(
     other_app = ContentType.objects.get(app_label="sessions", model="session")
     Permission.objects.create(content_type=other_app, codename="view_user", name="of another app")
     granted = {f"{row.content_type.app_label}.{row.codename}" for row in administration.group_permissions(root)}
-    assert granted == set(catalogue.DESCRIPTIONS)
+    assert granted == set(administration.DESCRIPTIONS)
     assert administration.held_permissions(root).count() == Permission.objects.count()

@@ -16,8 +16,7 @@ from chatui.audit_log.record import Cause, Visitor, record
 from chatui.models.audit import AttemptWarning, AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.permissions import access
-from chatui.permissions import debug_views as attempts
+from chatui.permissions import access, debug_views
 from chatui.store import erasure
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
@@ -58,28 +57,28 @@ def test_a_stranger_does_not_learn_whether_a_conversation_exists(conversation: C
 
 
 def test_a_strangers_attempts_are_listed_up_to_a_limit_and_one_line_says_so(conversation: Conversation) -> None:
-    for _ in range(attempts.LISTED_PER_HOUR + 30):
+    for _ in range(debug_views.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk)
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
-    assert lines == [""] * attempts.LISTED_PER_HOUR + [attempts.NOT_LISTED]
+    assert lines == [""] * debug_views.LISTED_PER_HOUR + [debug_views.NOT_LISTED]
     attempt(None, conversation.pk, "192.0.2.8")
     assert AuditEvent.objects.filter(address="192.0.2.8", detail="").count() == 1, "another address is listed"
 
 
 def test_an_ipv6_network_counts_as_one_stranger(conversation: Conversation) -> None:
-    for number in range(attempts.LISTED_PER_HOUR + 30):
+    for number in range(debug_views.LISTED_PER_HOUR + 30):
         attempt(None, conversation.pk, f"2001:db8:0:1::{number + 1:x}")
-    assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 1
+    assert AuditEvent.objects.count() == debug_views.LISTED_PER_HOUR + 1
     attempt(None, conversation.pk, "2001:db8:0:2::1")
-    assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 2
+    assert AuditEvent.objects.count() == debug_views.LISTED_PER_HOUR + 2
 
 
 def test_many_addresses_together_cannot_flood_the_log_either(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LISTED_PER_HOUR_TOTAL", 40)
+    monkeypatch.setattr(debug_views, "LISTED_PER_HOUR_TOTAL", 40)
     for number in range(60):
         attempt(None, conversation.pk, f"192.0.2.{number}")
     lines = list(AuditEvent.objects.order_by("number").values_list("detail", flat=True))
-    assert lines == [""] * 40 + [attempts.NOT_LISTED]
+    assert lines == [""] * 40 + [debug_views.NOT_LISTED]
 
 
 def lines() -> list[tuple[str, str, str]]:
@@ -105,14 +104,14 @@ def test_a_persons_first_attempt_gets_a_line_at_once_and_repetitions_one_more(
         attempt(bela, conversation.pk, f"192.0.2.{number % 3}")
         assert lines() == [("bela", "ada", "")], "the owner's name is in it"
         clock(timedelta(seconds=10))
-    assert attempts.attempts_of(bela) == 60, "none is lost while no line says so"
+    assert debug_views.attempts_of(bela) == 60, "none is lost while no line says so"
     last = timezone.now() - timedelta(seconds=10)
     clock(timedelta(hours=1))
     attempt(bela, conversation.pk)
     assert lines()[1:] == [("bela", "ada", f"after line 1: 59 more; from 3 networks; last {last:%Y-%m-%d %H:%M:%S}"), ("bela", "ada", "")]
     summed = AuditEvent.objects.get(number=2)
     assert (summed.code, summed.action, summed.way, summed.conversation_id) == ("E-PERM-VISIBILITY", "debug page", "page", conversation.pk)
-    assert attempts.attempts_of(bela) == 61 and chain.verify().is_intact
+    assert debug_views.attempts_of(bela) == 61 and chain.verify().is_intact
 
 
 def test_an_attempt_without_repetitions_gets_no_second_line(
@@ -129,20 +128,20 @@ def test_attempts_on_many_conversations_get_a_line_each_up_to_a_limit(
     bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:
     for number in range(60):
-        attempt(bela, conversation.pk if number == attempts.LISTED_OF_PERSON else uuid4())
+        attempt(bela, conversation.pk if number == debug_views.LISTED_OF_PERSON else uuid4())
     attempt(bela, conversation.pk)
     details = [detail for _, _, detail in lines()]
-    assert details == [""] * attempts.LISTED_OF_PERSON + [attempts.ONLY_COUNTED]
-    assert attempts.attempts_of(bela) == 61
+    assert details == [""] * debug_views.LISTED_OF_PERSON + [debug_views.ONLY_COUNTED]
+    assert debug_views.attempts_of(bela) == 61
     attempt(sam, conversation.pk)
     assert lines()[-1] == ("sam", "ada", ""), "one person does not use up another one's lines"
     moment = timezone.now()
     clock(timedelta(hours=2))
     attempt(sam, conversation.pk)
     assert lines()[-2] == ("bela", "", f"after line 21: 40 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
-    assert lines()[20] == ("bela", "ada", attempts.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
+    assert lines()[20] == ("bela", "ada", debug_views.ONLY_COUNTED), "the premise: the first of these was on Ada's conversation"
     assert AuditEvent.objects.get(number=23).conversation_id is None, "and nobody takes the others for attempts on it"
-    assert attempts.attempts_of(bela) == 61
+    assert debug_views.attempts_of(bela) == 61
 
 
 def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(bela: User, conversation: Conversation) -> None:
@@ -150,7 +149,7 @@ def test_a_repeated_attempt_after_the_conversation_was_erased_is_still_counted(b
     attempt(bela, key)
     erasure.erase_conversation(key)
     attempt(bela, key)
-    assert lines() == [("bela", "ada", "")] and attempts.attempts_of(bela) == 2, "a new line would say that it is gone"
+    assert lines() == [("bela", "ada", "")] and debug_views.attempts_of(bela) == 2, "a new line would say that it is gone"
 
 
 @pytest.mark.slow
@@ -160,12 +159,12 @@ def test_no_mixture_of_attempts_gets_more_lines(bela: User, conversation: Conver
         with pytest.raises(access.RefusedError):
             access.view_hidden(visitor, conversation.pk if number % 2 else uuid4(), action=f"debug {number % 7}")
         clock(timedelta(seconds=6))
-    most = attempts.LISTED_OF_PERSON + 1
+    most = debug_views.LISTED_OF_PERSON + 1
     assert AuditEvent.objects.filter(detail__startswith="after line").count() < most
     assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= 2 * most, (
         "in an hour, and those that started in the hour before"
     )
-    assert attempts.attempts_of(bela) == 600
+    assert debug_views.attempts_of(bela) == 600
 
 
 def test_the_owners_name_outlives_the_conversation_in_the_sum_line_too(
@@ -198,16 +197,16 @@ def test_a_repetition_that_cannot_be_counted_raises_an_error(
 def test_attempts_caused_by_another_site_are_recorded_as_such_without_a_warning(
     cause: Cause, bela: User, conversation: Conversation
 ) -> None:
-    for _ in range(3 * attempts.LISTED_OF_PERSON):
+    for _ in range(3 * debug_views.LISTED_OF_PERSON):
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), uuid4(), action="debug page")
-    assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1
+    assert AuditEvent.objects.count() == debug_views.LISTED_OF_PERSON + 1
     assert set(AuditEvent.objects.values_list("code", "way")) == {("E-PERM-VISIBILITY", cause.value)}
-    assert attempts.unacknowledged() == [] and attempts.attempts_of(bela) == 0
+    assert debug_views.unacknowledged() == [] and debug_views.attempts_of(bela) == 0
     for _ in range(5):
         attempt(bela, conversation.pk)
     assert AuditEvent.objects.filter(way="page").count() == 1, "their own attempts still have separate lines"
-    assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
+    assert [warned.attempts for warned in debug_views.unacknowledged()] == [5]
 
 
 def test_staff_are_warned_once_per_person_and_day(
@@ -217,10 +216,10 @@ def test_staff_are_warned_once_per_person_and_day(
         for _ in range(4):
             attempt(bela, conversation.pk)
         attempt(sam, conversation.pk)
-        assert attempts.unacknowledged() == [] and not caplog.records
+        assert debug_views.unacknowledged() == [] and not caplog.records
         for _ in range(3):
             attempt(bela, conversation.pk)
-    (warned,) = attempts.unacknowledged()
+    (warned,) = debug_views.unacknowledged()
     assert (warned.person, warned.attempts, warned.day) == ("bela", 7, timezone.now().date())
     (record,) = caplog.records
     assert record.levelno == logging.WARNING and "'bela' made 5 attempts within 24 hours" in record.getMessage()
@@ -235,17 +234,17 @@ def test_attempts_of_another_day_do_not_count(bela: User, conversation: Conversa
             attempt(bela, conversation.pk)
     for _ in range(4):
         attempt(bela, conversation.pk)
-    assert attempts.unacknowledged() == []
+    assert debug_views.unacknowledged() == []
     attempt(bela, conversation.pk)
-    assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
+    assert [warned.attempts for warned in debug_views.unacknowledged()] == [5]
 
 
 def test_the_number_and_the_hours_are_settings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
     set_up(alert_attempts=2)
     attempt(bela, conversation.pk)
-    assert attempts.unacknowledged() == []
+    assert debug_views.unacknowledged() == []
     attempt(bela, conversation.pk)
-    assert len(attempts.unacknowledged()) == 1
+    assert len(debug_views.unacknowledged()) == 1
 
 
 def test_a_limit_of_zero_disables_warnings(bela: User, conversation: Conversation, set_up: Callable[..., None]) -> None:
@@ -277,26 +276,26 @@ def test_staff_with_the_permission_see_the_warning_and_a_badge_and_others_do_not
 def test_a_warning_is_acknowledged_once_and_that_is_recorded(grace: User, bela: User, conversation: Conversation) -> None:
     for _ in range(5):
         attempt(bela, conversation.pk)
-    (warned,) = attempts.unacknowledged()
+    (warned,) = debug_views.unacknowledged()
     client = signed_in(grace)
     for _ in range(2):
         assert client.post(f"/audit/warnings/{warned.id}/acknowledge/")["Location"] == "/audit/"
-    assert attempts.unacknowledged() == []
+    assert debug_views.unacknowledged() == []
     line = AuditEvent.objects.get(action="acknowledge warning")
     assert (line.actor, line.owner_name, line.code) == (grace, "bela", "")
     row = AttemptWarning.objects.get()
     assert row.acknowledged_by == "grace" and row.acknowledged_at is not None
     attempt(bela, conversation.pk)
-    assert attempts.unacknowledged() == [], "once per person and day"
+    assert debug_views.unacknowledged() == [], "once per person and day"
 
 
 def test_nobody_can_acknowledge_a_warning_without_the_permission(sam: User, bela: User, conversation: Conversation) -> None:
     for _ in range(5):
         attempt(bela, conversation.pk)
-    (warned,) = attempts.unacknowledged()
+    (warned,) = debug_views.unacknowledged()
     for person in (sam, bela):
         assert signed_in(person).post(f"/audit/warnings/{warned.id}/acknowledge/").status_code == 404
-    assert len(attempts.unacknowledged()) == 1
+    assert len(debug_views.unacknowledged()) == 1
 
 
 def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conversation: Conversation) -> None:
@@ -306,15 +305,15 @@ def test_what_was_attempted_in_another_way_is_another_attempt(bela: User, conver
         with pytest.raises(access.RefusedError):
             access.view_hidden(Visitor(bela, "192.0.2.7", way), conversation.pk, action=action)
     assert list(AuditEvent.objects.order_by("number").values_list("way", "action")) == tried
-    assert attempts.attempts_of(bela) == 2 * len(tried)
+    assert debug_views.attempts_of(bela) == 2 * len(tried)
 
 
 def test_only_ones_own_attempts_are_counted_for_a_person(bela: User, sam: User, conversation: Conversation) -> None:
     attempt(sam, conversation.pk)
     record("another line", Visitor(bela, "192.0.2.7", "page"), conversation)
     attempt(bela, conversation.pk)
-    assert attempts.attempts_of(bela) == 1
-    assert attempts.attempts_of(bela, timezone.now() + timedelta(seconds=1)) == 0
+    assert debug_views.attempts_of(bela) == 1
+    assert debug_views.attempts_of(bela, timezone.now() + timedelta(seconds=1)) == 0
 
 
 def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> None:
@@ -323,12 +322,12 @@ def test_the_latest_fifty_unacknowledged_warnings_are_listed(grace: User) -> Non
     for number, row in enumerate(rows):
         row.raised_at = timezone.now() - timedelta(minutes=number)
     AttemptWarning.objects.bulk_update(rows, ["raised_at"])
-    assert [warned.person for warned in attempts.unacknowledged()] == [f"p{number}" for number in range(50)]
-    first = attempts.unacknowledged()[0]
-    attempts.acknowledge(Visitor(None, "", "page"), first.id)
-    assert attempts.unacknowledged()[0] == first and not AuditEvent.objects.exists(), "nobody was signed in"
-    attempts.acknowledge(Visitor(grace, "", "page"), first.id)
-    assert attempts.unacknowledged()[0].person == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
+    assert [warned.person for warned in debug_views.unacknowledged()] == [f"p{number}" for number in range(50)]
+    first = debug_views.unacknowledged()[0]
+    debug_views.acknowledge(Visitor(None, "", "page"), first.id)
+    assert debug_views.unacknowledged()[0] == first and not AuditEvent.objects.exists(), "nobody was signed in"
+    debug_views.acknowledge(Visitor(grace, "", "page"), first.id)
+    assert debug_views.unacknowledged()[0].person == "p1" and AttemptWarning.objects.exclude(acknowledged_at=None).count() == 1
     assert AuditEvent.objects.get().detail == f"attempts on {day}: 5"
 
 
@@ -336,15 +335,15 @@ def test_only_the_warning_that_was_named_is_acknowledged(bela: User, sam: User, 
     for person in (bela, sam):
         for _ in range(5):
             attempt(person, conversation.pk)
-    first, second = attempts.unacknowledged()
-    attempts.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
-    assert [warning.person for warning in attempts.unacknowledged()] == [second.person]
+    first, second = debug_views.unacknowledged()
+    debug_views.acknowledge(Visitor(grace, "192.0.2.7", "page"), first.id)
+    assert [warning.person for warning in debug_views.unacknowledged()] == [second.person]
     assert AuditEvent.objects.get(action="acknowledge warning").owner_name == first.person
 
 
 def test_an_attempt_that_has_a_line_is_counted_there_although_the_limit_of_lines_is_reached(bela: User, conversation: Conversation) -> None:
     attempt(bela, conversation.pk)
-    for _ in range(attempts.LISTED_OF_PERSON):
+    for _ in range(debug_views.LISTED_OF_PERSON):
         attempt(bela, uuid4())
     attempt(bela, conversation.pk)
     first = CountedLine.objects.get(line=AuditEvent.objects.get(conversation_id=conversation.pk).number)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, page
 from chatui.audit_log.record import SHELL, Cause, Visitor
-from chatui.lifecycle import erasure as erasing
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AuditEvent, CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_requests import DebugRequest
@@ -146,7 +146,7 @@ def test_an_approved_view_stays_open_after_the_approvers_account_was_erased(
     vera = make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
     open_view(grace, conversation)
     debug_requests.decide(visitor(vera), conversation.pk, DebugRequest.objects.get().pk, approves=True)
-    erasing.erase(SHELL, vera)
+    lifecycle_erasure.erase(SHELL, vera)
     look(grace, conversation, "debug page")
     assert lines()[-1] == ("debug page", "page", "grace", "ada", f"15 min: {REASON}")
 
@@ -181,7 +181,7 @@ def test_a_sum_line_survives_the_conversation_and_the_viewer(grace: User, conver
     open_view(grace, conversation)
     look(grace, conversation, "debug page")
     erasure.erase_conversation(conversation.pk)
-    erasing.erase(SHELL, grace)
+    lifecycle_erasure.erase(SHELL, grace)
     detail = f"after line 1: 1 × page; last {START:%Y-%m-%d} 10:00:00"
     assert lines()[2] == ("debug view ended", "server", "grace", "ada", detail)
     assert chain.verify().is_intact and not CountedLine.objects.exclude(person_id=None).exists()
@@ -192,7 +192,7 @@ def test_views_of_an_erased_persons_conversations_get_their_counts_before_erasur
 ) -> None:
     open_view(grace, conversation)
     look(grace, conversation, "debug page")
-    erasing.erase(SHELL, ada)
+    lifecycle_erasure.erase(SHELL, ada)
     actions = [line[0] for line in lines()]
     assert actions == ["open debug view", "account erased", "debug view ended"], "no line is written about them afterwards"
     call_command("purge")

@@ -15,14 +15,14 @@ from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.permissions import access, debug_requests, files
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
 
 pytestmark = pytest.mark.django_db
 
 
 def file_in(conversation: Conversation, content: bytes = b"PNG") -> StoredFile:
-    return storage.save(FileDestination(conversation.owner.pk, conversation.pk), NewFile.of("plot.png", content))
+    return store_files.save(FileDestination(conversation.owner.pk, conversation.pk), NewFile.of("plot.png", content))
 
 
 def visitor(person: User | None) -> Visitor:

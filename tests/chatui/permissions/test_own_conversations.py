@@ -18,7 +18,6 @@ from chatui.models.message import Author, Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access, files
-from chatui.permissions import access as temporary
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
@@ -83,8 +82,8 @@ def test_each_look_up_finds_only_its_own_kind_of_conversation(ada: User, rows: d
     assert found(rows, lambda row: access.own_conversation(ada, row.pk)) == KEPT | {"temporary"}
     binned = {"binned", "binned from the archive", "temporary in the bin"}
     assert found(rows, lambda row: access.own_conversation(ada, row.pk, deleted=True)) == binned
-    assert found(rows, lambda row: temporary.own_permanent(ada, row.pk)) == KEPT
-    assert found(rows, lambda row: temporary.own_temporary(ada, row.pk)) == {"temporary"}
+    assert found(rows, lambda row: access.own_permanent(ada, row.pk)) == KEPT
+    assert found(rows, lambda row: access.own_temporary(ada, row.pk)) == {"temporary"}
 
 
 def test_a_compiled_query_finds_the_same_as_a_look_up(ada: User, bela: User, rows: dict[str, Conversation]) -> None:

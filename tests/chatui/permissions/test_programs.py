@@ -14,7 +14,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.programs import ApiKey, ProgramAnswer
 from chatui.models.user import User
-from chatui.permissions import programs as reasoning
+from chatui.permissions import programs
 from chatui.permissions.access import NotFoundError
 from chatui.permissions.programs import answer_of
 from tests.chatui.conftest import store
@@ -72,7 +72,7 @@ def test_an_answer_is_read_until(how: str, ada: User, bela: User, key: ApiKey, a
 
 def test_the_line_of_a_reading_says_which_key_read_which_conversation(grace: User) -> None:
     own = Conversation.objects.create(owner=grace)
-    reasoning.record_reading(Visitor(grace, "192.0.2.7", "program"), own.pk, "ck_1a2b")
+    programs.record_reading(Visitor(grace, "192.0.2.7", "program"), own.pk, "ck_1a2b")
     line = AuditEvent.objects.get()
     assert (line.action, line.detail, line.way, line.actor, line.owner_name) == (
         "raw reasoning to program",
@@ -87,6 +87,6 @@ def test_the_line_of_a_reading_says_which_key_read_which_conversation(grace: Use
 def test_only_keys_of_people_who_see_hidden_channels_without_approval_read_any(
     hank: User, ada: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [reasoning.may_read(person) for person in (hank, sam, ada)] == [True, False, False]
+    assert [programs.may_read(person) for person in (hank, sam, ada)] == [True, False, False]
     change(monkeypatch, {"debug_approval": True})
-    assert not reasoning.may_read(hank), "nobody could approve each reading"
+    assert not programs.may_read(hank), "nobody could approve each reading"

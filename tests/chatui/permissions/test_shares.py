@@ -15,7 +15,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
 from chatui.models.shares import ShareLink
 from chatui.models.user import User
-from chatui.permissions import shares as sharing
+from chatui.permissions import shares
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from renderer.frames import Frame, Header
@@ -104,29 +104,29 @@ def test_members_of_other_groups_cannot_share(ada: User, conversation: Conversat
     try_to_share(ada, conversation, leaf)
     link = ShareLink.objects.get()
     ada.groups.set([Group.objects.create(name="readers")])
-    assert not sharing.may_share(ada) and not opens(link)
+    assert not shares.may_share(ada) and not opens(link)
 
 
 @pytest.mark.usefixtures("writers")
 def test_a_deactivated_person_cannot_share_and_nobody_reads_their_links(ada: User, conversation: Conversation, leaf: str) -> None:
     try_to_share(ada, conversation, leaf)
     link = ShareLink.objects.get()
-    assert sharing.may_share(ada) and opens(link)
+    assert shares.may_share(ada) and opens(link)
     ada.is_active = False
     ada.save()
-    assert not sharing.may_share(ada) and not opens(link)
+    assert not shares.may_share(ada) and not opens(link)
 
 
 def test_a_missing_group_lets_nobody_share(ada: User, writers: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": ["wrtiers"]})
-    assert not sharing.may_share(ada)
+    assert not shares.may_share(ada)
     change(monkeypatch, {"share_groups": []})
-    assert sharing.may_share(ada) and not sharing.may_share(None)
+    assert shares.may_share(ada) and not shares.may_share(None)
     for days in (1, 30, -1):
         change(monkeypatch, {"share_groups": [], "share_max_days": days})
-        assert sharing.may_share(ada), days
+        assert shares.may_share(ada), days
     change(monkeypatch, {"share_groups": ["writers"], "share_max_days": 0})
-    assert not sharing.may_share(ada) and writers.user_set.filter(pk=ada.pk).exists()
+    assert not shares.may_share(ada) and writers.user_set.filter(pk=ada.pk).exists()
 
 
 ENDS: dict[str, Callable[[ShareLink], object]] = {
@@ -144,26 +144,26 @@ ENDS: dict[str, Callable[[ShareLink], object]] = {
 def test_a_link_is_read_and_listed_until_it_ends(how: str, ada: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": [], "share_max_days": 30})
     link = link_to(leaf, expires_at=timezone.now() + timedelta(days=1))
-    assert sharing.share_link(link.token) == link and list(sharing.own_share_links(ada)) == [link]
+    assert shares.share_link(link.token) == link and list(shares.own_share_links(ada)) == [link]
     ENDS[how](link)
     with pytest.raises(NotFoundError):
-        sharing.share_link(link.token)
-    assert not sharing.own_share_links(ada).exists()
+        shares.share_link(link.token)
+    assert not shares.own_share_links(ada).exists()
 
 
 def test_only_the_whole_token_opens_a_link(leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": []})
     link = link_to(leaf)
-    assert sharing.share_link(link.token) == link
+    assert shares.share_link(link.token) == link
     for token in ("", link.token[:-1], f"{link.token}x", link.token.upper(), str(link.pk)):
         with pytest.raises(NotFoundError):
-            sharing.share_link(token)
+            shares.share_link(token)
 
 
 def test_people_list_their_own_links_the_newest_first(ada: User, bela: User, leaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"share_groups": [], "share_max_days": -1})
     older, newer = link_to(leaf), link_to(leaf)
     ShareLink.objects.filter(pk=older.pk).update(created_at=timezone.now() - timedelta(days=4000))
-    assert list(sharing.own_share_links(ada)) == [newer, older] and not sharing.own_share_links(bela).exists()
+    assert list(shares.own_share_links(ada)) == [newer, older] and not shares.own_share_links(bela).exists()
     change(monkeypatch, {"share_groups": [], "share_max_days": 0})
-    assert not sharing.own_share_links(ada).exists(), "nobody may share at all"
+    assert not shares.own_share_links(ada).exists(), "nobody may share at all"

@@ -11,7 +11,6 @@ from chatui.audit_log.record import SHELL
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access, administration, debug_requests, ratings
-from chatui.permissions import administration as usage_reading
 from chatui.permissions.access import NotFoundError, RefusedError
 from tests.support.environment import change
 
@@ -33,7 +32,7 @@ MAY: list[Callable[[User], object]] = [
     access.can_see_failures,
     hidden_channels_of_others,
     own_hidden_channels,
-    usage_reading.can_read_usage,
+    administration.can_read_usage,
     ratings.can_export,
     ratings.can_export_hidden,
     administration.parts_of,
@@ -62,7 +61,7 @@ def test_a_permission_counts_only_for_an_active_account_with_staff_status(may: C
     ("reads", "error"),
     [
         (lambda person: access.audit_reader(person), NotFoundError),
-        (lambda person: usage_reading.usage_reader(person), NotFoundError),
+        (lambda person: administration.usage_reader(person), NotFoundError),
         (lambda person: administration.require_part(person), NotFoundError),
         (lambda person: ratings.exporter(replace(SHELL, user=person)), NotFoundError),
         (lambda person: debug_requests.pending_requests(replace(SHELL, user=person)), NotFoundError),
@@ -77,7 +76,7 @@ def test_what_only_staff_may_read_is_refused_to_everybody_else(reads: Callable[[
 
 def test_staff_who_may_read_get_their_own_account_back() -> None:
     root = User(username="root", is_staff=True, is_superuser=True)
-    assert access.audit_reader(root) is usage_reading.usage_reader(root) is administration.require_part(root) is root
+    assert access.audit_reader(root) is administration.usage_reader(root) is administration.require_part(root) is root
 
 
 def test_requests_are_counted_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:

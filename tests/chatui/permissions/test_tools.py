@@ -14,7 +14,7 @@ from chatui.models.tools import ToolApproval, ToolCall, ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.permissions import tools as permitted
+from chatui.permissions import tools as permissions_tools
 from chatui.store import passages
 from chatui.tools.document_search import FIND
 from tests.chatui.conftest import store
@@ -57,12 +57,12 @@ def approval_of(turn: Turn, arguments: str = '{"to": "Bela"}') -> ToolApproval:
 
 
 def offered_in(conversation: Conversation | None, person: User) -> list[str]:
-    return list(permitted.tools_in(person, conversation, is_demo=False).offered)
+    return list(permissions_tools.tools_in(person, conversation, is_demo=False).offered)
 
 
 def test_only_the_active_owner_finds_an_approval_and_only_in_its_conversation(ada: User, bela: User, turn: Turn) -> None:
     row, other = approval_of(turn), completed(ada)
-    assert permitted.own_approval(visitor(ada), turn.conversation_id, row.pk) == row
+    assert permissions_tools.own_approval(visitor(ada), turn.conversation_id, row.pk) == row
     deactivated = User(pk=ada.pk, is_active=False)
     for person, conversation_id, key in (
         (bela, turn.conversation_id, row.pk),
@@ -72,12 +72,12 @@ def test_only_the_active_owner_finds_an_approval_and_only_in_its_conversation(ad
         (ada, turn.conversation_id, uuid4()),
     ):
         with pytest.raises(access.NotFoundError):
-            permitted.own_approval(visitor(person), conversation_id, key)
+            permissions_tools.own_approval(visitor(person), conversation_id, key)
 
 
 def test_a_call_whose_arguments_were_deleted_or_about_which_nobody_is_asked_has_no_approval_to_show(ada: User, turn: Turn) -> None:
     with pytest.raises(access.NotFoundError):
-        permitted.own_approval(visitor(ada), turn.conversation_id, approval_of(turn, arguments="").pk)
+        permissions_tools.own_approval(visitor(ada), turn.conversation_id, approval_of(turn, arguments="").pk)
 
 
 def test_a_tool_of_a_group_is_offered_to_its_members(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_only_tools_that_the_owner_switched_off_in_this_conversation_are_withdra
     other = completed(ada)
     for row, tool, is_allowed in ((turn, "send", False), (turn, "look_up", True), (other, "look_up", False)):
         ToolRule.objects.create(conversation=row.conversation, tool=tool, is_allowed=is_allowed)
-    assert permitted.switched_off(turn.conversation) == {"send"} and permitted.switched_off(None) == set()
+    assert permissions_tools.switched_off(turn.conversation) == {"send"} and permissions_tools.switched_off(None) == set()
     assert [offered_in(row, ada) for row in (turn.conversation, other.conversation, None)] == [["look_up"], ["send"], ["look_up", "send"]]
 
 
@@ -112,10 +112,12 @@ def test_words_of_others_exclude_tools_that_send_and_those_of_the_server(
 ) -> None:
     offer(monkeypatch, look_up, send, tool_facts={"send": ("outside",), "look_up": ("neither",)})
     row = turn.conversation
-    assert offered_in(row, ada) == ["look_up", "send"] and permitted.server_tools_combine_with((), row)
+    assert offered_in(row, ada) == ["look_up", "send"] and permissions_tools.server_tools_combine_with((), row)
     setattr(row, column, timezone.now())
-    assert offered_in(row, ada) == ["look_up"] and not permitted.server_tools_combine_with((), row)
-    assert list(permitted.tools_in(ada, row, is_demo=True).offered) == list(permitted.tools_in(ada, None, is_demo=True).offered)
+    assert offered_in(row, ada) == ["look_up"] and not permissions_tools.server_tools_combine_with((), row)
+    assert list(permissions_tools.tools_in(ada, row, is_demo=True).offered) == list(
+        permissions_tools.tools_in(ada, None, is_demo=True).offered
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,25 +127,25 @@ def test_tools_of_the_server_are_not_combined_with_tools_that_read_or_send(
     facts: tuple[str, ...], may: bool, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, send, tool_facts={"send": facts or ("neither",)})
-    tools = list(permitted.tools_in(ada, None, is_demo=False).offered.values()) if facts else []
+    tools = list(permissions_tools.tools_in(ada, None, is_demo=False).offered.values()) if facts else []
     assert len(tools) == bool(facts)
-    assert permitted.server_tools_combine_with(tools, None) is may
+    assert permissions_tools.server_tools_combine_with(tools, None) is may
     offer(monkeypatch, send, tool_combinations="any")
-    assert permitted.server_tools_combine_with(tools, None), "the operator has allowed it"
+    assert permissions_tools.server_tools_combine_with(tools, None), "the operator has allowed it"
 
 
 def test_a_document_to_search_brings_its_tool_unless_the_demo_answers(ada: User, turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages, "are_in", lambda key: key == turn.conversation_id)
-    found = {is_demo: permitted.tools_in(ada, turn.conversation, is_demo=is_demo).offered for is_demo in (True, False)}
+    found = {is_demo: permissions_tools.tools_in(ada, turn.conversation, is_demo=is_demo).offered for is_demo in (True, False)}
     assert FIND.name in found[False] and FIND.name not in found[True]
     for row in (None, completed(ada).conversation):
-        assert FIND.name not in permitted.tools_in(ada, row, is_demo=False).offered
+        assert FIND.name not in permissions_tools.tools_in(ada, row, is_demo=False).offered
     ToolRule.objects.create(conversation=turn.conversation, tool=FIND.name, is_allowed=False)
-    assert FIND.name not in permitted.tools_in(ada, turn.conversation, is_demo=False).offered
+    assert FIND.name not in permissions_tools.tools_in(ada, turn.conversation, is_demo=False).offered
 
 
 def test_tools_of_the_server_are_excluded_only_in_the_conversation_in_which_ours_were_used(ada: User, turn: Turn) -> None:
     other = completed(ada)
     ToolCall.objects.create(turn=other, call_id="1", tool="look_up")
-    assert permitted.server_tools_combine_with((), turn.conversation)
-    assert not permitted.server_tools_combine_with((), other.conversation)
+    assert permissions_tools.server_tools_combine_with((), turn.conversation)
+    assert not permissions_tools.server_tools_combine_with((), other.conversation)

@@ -13,8 +13,7 @@ from django.test import Client
 
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
-from chatui.site import brand as checks
-from chatui.site import brand as mark
+from chatui.site import brand
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 
@@ -90,13 +89,13 @@ def test_a_png_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path.write_bytes(png())
     change(monkeypatch, {"mark": path})
     [picture] = set(re.findall(r"/brand/\w+/mark\.png", Client().get("/sign-in/").content.decode()))
-    assert Client().get(picture)["Content-Type"] == "image/png" and checks.mark_file(None) == []
+    assert Client().get(picture)["Content-Type"] == "image/png" and brand.mark_file(None) == []
 
 
 def test_without_settings_no_brand_file_is_requested() -> None:
     text = Client().get("/sign-in/").content.decode()
     assert "/brand/" not in text and "<title>Sign in · chatui</title>" in text
-    assert [*checks.name(None), *checks.mark_file(None), *checks.accent(None)] == []
+    assert [*brand.name(None), *brand.mark_file(None), *brand.accent(None)] == []
 
 
 @pytest.mark.parametrize(
@@ -105,7 +104,7 @@ def test_without_settings_no_brand_file_is_requested() -> None:
         (b"", "neither SVG nor PNG"),
         (b"GIF89a", "neither SVG nor PNG"),
         (b"<html><svg></svg></html>", "neither SVG nor PNG"),
-        (b"<svg>" + b" " * mark.MAX_BYTES, "more than 64 KB"),
+        (b"<svg>" + b" " * brand.MAX_BYTES, "more than 64 KB"),
         (b"<svg><script>alert(1)</script></svg>", "an SVG with a script"),
         (b"<svg onload='alert(1)'/>", "an SVG with a script"),
         (b"<svg><foreignObject/></svg>", "an SVG with a script"),
@@ -125,7 +124,7 @@ def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
     if data is not None:
         path.write_bytes(data)
     change(monkeypatch, {"mark": path})
-    [problem] = checks.mark_file(None)
+    [problem] = brand.mark_file(None)
     assert expected in problem.msg and problem.id == "chatui.E007"
     assert "/brand/" not in Client().get("/sign-in/").content.decode()
 
@@ -133,13 +132,13 @@ def test_a_mark_that_cannot_be_used_is_refused_by_the_check_and_not_served(
 def test_a_gradient_within_the_picture_is_not_an_external_url(tmp_path: Path) -> None:
     path = tmp_path / "mark"
     path.write_bytes(b"<!-- made by hand --><svg><use href='#a'/><rect fill=\"url(#b)\"/></svg>")
-    assert mark.read(path).content_type == "image/svg+xml"
+    assert brand.read(path).content_type == "image/svg+xml"
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 41, "two\nlines", "a\u202eb", "nul\x00"])
 def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"name": name})
-    assert [problem.id for problem in checks.name(None)] == ["chatui.E006"]
+    assert [problem.id for problem in brand.name(None)] == ["chatui.E006"]
     assert "<title>Sign in · chatui</title>" in Client().get("/sign-in/").content.decode()
 
 
@@ -155,5 +154,5 @@ def test_a_name_that_fits_into_no_title_is_refused_and_the_products_own_is_shown
 )
 def test_a_colour_is_checked_in_both_themes(accent: str, expected: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"accent": accent})
-    problems = checks.accent(None)
+    problems = brand.accent(None)
     assert [words in f"{problem.id} {problem.msg}" for words, problem in zip(expected, problems, strict=True)] == [True] * len(expected)

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from chatui.env import BASE_DIR
-from chatui.site import brand as colours
-from chatui.site import brand as style_sheet
+from chatui.site import brand
 from chatui.site.brand import DARK_PAPERS, LIGHT_PAPERS, MIN_CONTRAST, contrast, parse
 
 
@@ -25,16 +24,16 @@ def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
     "text", ["", "red", "#fff", "#12345g", "#1234567", " #123456", "#123456\n", "rgb(0,0,0)", "#123456;}", "#１２３４５６"]
 )
 def test_invalid_colours_are_refused(text: str) -> None:
-    assert parse(text) is None and style_sheet.sheets(text) == {}
+    assert parse(text) is None and brand.sheets(text) == {}
 
 
 @pytest.mark.slow
 def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> None:
     levels = (0, 51, 102, 153, 204, 255)
     for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
-        for accent, papers in ((colours.light_accent(colour), LIGHT_PAPERS), (colours.dark_accent(colour), DARK_PAPERS)):
+        for accent, papers in ((brand.light_accent(colour), LIGHT_PAPERS), (brand.dark_accent(colour), DARK_PAPERS)):
             texts = [
-                colours.lowest_contrast(accent.colour, papers),
+                brand.lowest_contrast(accent.colour, papers),
                 contrast(accent.colour, accent.wash),
                 contrast(accent.ink, accent.colour),
                 contrast(accent.ink, accent.hover),
@@ -45,9 +44,9 @@ def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> Non
 def test_a_readable_colour_is_unchanged_and_others_change_minimally() -> None:
     own, yellow = parse("#0b6355"), parse("#ffcc00")
     assert own and yellow
-    assert colours.light_accent(own).colour == own and colours.dark_accent(own).colour != own
-    assert colours.dark_accent(yellow).colour == yellow and colours.light_accent(yellow).colour != yellow
-    assert colours.lowest_contrast(colours.light_accent(yellow).colour, LIGHT_PAPERS) < 5
+    assert brand.light_accent(own).colour == own and brand.dark_accent(own).colour != own
+    assert brand.dark_accent(yellow).colour == yellow and brand.light_accent(yellow).colour != yellow
+    assert brand.lowest_contrast(brand.light_accent(yellow).colour, LIGHT_PAPERS) < 5
 
 
 def test_the_papers_are_those_of_the_style_sheet() -> None:
@@ -62,4 +61,4 @@ def test_the_admin_sheet_sets_what_the_products_own_sets() -> None:
     names = {
         name for name, value in re.findall(r"(--[\w-]+): ([^;]+);", own) if "0b6355" in value or "084d42" in value or "70ceb9" in value
     }
-    assert names and [name for name in sorted(names) if f"{name}:" not in style_sheet.sheets("#aa0044")["admin.css"]] == []
+    assert names and [name for name in sorted(names) if f"{name}:" not in brand.sheets("#aa0044")["admin.css"]] == []

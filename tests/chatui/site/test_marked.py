@@ -12,11 +12,10 @@ from django.test import Client
 from django.utils import translation
 
 from chatui.codes import ProductCode
-from chatui.display import debug as turns
+from chatui.display import debug
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
-from chatui.site import languages as available
-from chatui.site import languages as sentences
+from chatui.site import languages
 from renderer import errors, gate
 from tests.chatui.site import pseudo
 from tests.chatui.site.visible import SPOKEN, words_of
@@ -96,10 +95,10 @@ def test_the_sentences_of_the_renderer_and_of_the_codes_are_all_in_the_catalogue
     reasons = re.findall(r'"([A-Z][^"\n]+\.)"', table)
     assert len(reasons) > 10 and gate.why_hidden.__doc__
     for text in (*(code.sentence for code in errors.Code), *reasons):
-        assert text in sentences.OF_RENDERER and text in known
+        assert text in languages.OF_RENDERER and text in known
     assert {code.sentence for code in ProductCode} <= known
     with translation.override("en"):
-        assert turns.kind_name("call") == "call"
+        assert debug.kind_name("call") == "call"
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +113,8 @@ def accented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def accents(accented: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both, in addition to the others."""
     for code in (pseudo.LEFT_TO_RIGHT, pseudo.RIGHT_TO_LEFT):
-        monkeypatch.setitem(available.LANGUAGES, code, code)
-    settings.LANGUAGES = list(available.LANGUAGES.items())
+        monkeypatch.setitem(languages.LANGUAGES, code, code)
+    settings.LANGUAGES = list(languages.LANGUAGES.items())
     settings.LOCALE_PATHS = [accented]
 
 

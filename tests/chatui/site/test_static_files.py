@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatui.site import static_files as minify
-from chatui.site import static_files as script_bundles
+from chatui.site import static_files
 from tests.support.places import ROOT
 from tests.tools import node
 
@@ -49,14 +48,14 @@ def run(files: dict[str, str], entry: str, place: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ["js/first.js", "js/second.js"])
 def test_bundled_modules_run_once_in_order_and_share_state(entry: str, tmp_path: Path) -> None:
-    joined = script_bundles.bundle_scripts(MODULES, ["js/plain.js"])
+    joined = static_files.bundle_scripts(MODULES, ["js/plain.js"])
     expected = run(MODULES, entry, tmp_path / "written")
     assert "shared runs" in expected and "one:1" in expected
     assert run(joined, entry, tmp_path / "joined") == expected
 
 
 def test_modules_of_one_page_are_in_its_file_unless_they_are_loaded_dynamically() -> None:
-    joined = script_bundles.bundle_scripts(MODULES, [])
+    joined = static_files.bundle_scripts(MODULES, [])
     assert set(joined) == {"js/first.js", "js/second.js", "js/lazy.js", "js/plain.js", "js/joined/1.js"}
     assert "kept" in joined["js/first.js"] and "shared runs" in joined["js/joined/1.js"]
     assert '"told"' not in joined["js/first.js"] and '"told"' in joined["js/lazy.js"]
@@ -69,7 +68,7 @@ def test_a_script_that_is_both_imported_and_loaded_dynamically_runs_once(tmp_pat
         "js/a.js": 'import { b } from "./b.js";\nlog(b(), (await_ => await_)(1));\nimport("./b.js").then((m) => log(m.b()));\n',
         "js/b.js": "let n = 0;\nexport function b() {\n  return ++n;\n}\n",
     }
-    assert run(script_bundles.bundle_scripts(modules, []), "js/a.js", tmp_path) == "1 1\n2\n"
+    assert run(static_files.bundle_scripts(modules, []), "js/a.js", tmp_path) == "1 1\n2\n"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +104,8 @@ def test_a_script_that_is_both_imported_and_loaded_dynamically_runs_once(tmp_pat
     ],
 )
 def test_scripts_whose_meaning_bundling_would_change_are_refused(text: str) -> None:
-    with pytest.raises(script_bundles.BundleError):
-        script_bundles.bundle_scripts({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+    with pytest.raises(static_files.BundleError):
+        static_files.bundle_scripts({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
 SAME = """
@@ -144,7 +143,7 @@ def same(pairs: dict[str, list[str]]) -> Any:
 def test_minifying_keeps_every_token_of_our_scripts() -> None:
     scripts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static/js").rglob("*.js")}
     assert len(scripts) > 80
-    assert same({name: [text, minify.script(text)] for name, text in scripts.items()}) == []
+    assert same({name: [text, static_files.script(text)] for name, text in scripts.items()}) == []
     assert same({"other": ["a = b + /x y/.test(c)", "a = b + /xy/.test(c)"], "same": ["a  = 1 // b", "a=1"]}) == ["other"]
     mixed = {"mixed": ["class A { #a; #b; c() { return this.#a; } }", "class A { #b; #a; c() { return this.#a; } }"]}
     assert same(mixed) == ["mixed"]
@@ -154,15 +153,15 @@ def test_only_private_names_are_shortened() -> None:
     text = "class A {\n  #name = 1;\n  static async #other() {}\n"
     text += '  get() {\n    return [this.#name, "#name", "a #part", `#${this.#other}`];\n  }\n}\n'
     short = 'class A {#a=1;static async #b(){}\nget(){return[this.#a,"#name","a #part",`#${this.#b}`];}\n}\n'
-    assert minify.script(text).replace(" ", "") == short.replace(" ", "")
+    assert static_files.script(text).replace(" ", "") == short.replace(" ", "")
 
 
 def test_spaces_and_line_breaks_are_removed_except_in_strings_and_after_comments() -> None:
     text = 'a = { "b/c": `d`, };\ne = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl = "m // n";\nreturn\no();\n'
-    assert minify.script(text) == (
+    assert static_files.script(text) == (
         'a = { "b/c": `d`, };e = [ "f/g", "it\'s" ]; // h;\ni = "/" + k; // { not, joined;\nl="m // n";\nreturn\no();'
     )
-    assert minify.script('p = [ "q/r", "it\'s" ];\n') == 'p=["q/r","it\'s"];'
+    assert static_files.script('p = [ "q/r", "it\'s" ];\n') == 'p=["q/r","it\'s"];'
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_spaces_and_line_breaks_are_removed_except_in_strings_and_after_comments
     ],
 )
 def test_equivalent_scripts_are_not_refused(text: str) -> None:
-    assert script_bundles.bundle_scripts({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+    assert static_files.bundle_scripts({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
 
 
 @pytest.mark.slow
@@ -186,7 +185,7 @@ def test_our_scripts_can_be_bundled_and_each_file_can_be_parsed(tmp_path: Path) 
     scripts = (ROOT / "static/js").rglob("*.js")
     sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in scripts}
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
-    joined = script_bundles.bundle_scripts(sources, script_bundles.scripts_in(pages))
+    joined = static_files.bundle_scripts(sources, static_files.scripts_in(pages))
     assert {"js/chat.js", "js/site.js", "js/debug.js", "js/share.js", "js/page/diagrams.js"} <= set(joined)
     for name, text in joined.items():
         (tmp_path / "read.mjs").write_text(text, encoding="utf-8")
@@ -198,5 +197,5 @@ def test_our_scripts_can_be_bundled_and_each_file_can_be_parsed(tmp_path: Path) 
 
 
 def test_a_cycle_of_imports_that_nothing_loads_is_refused() -> None:
-    with pytest.raises(script_bundles.BundleError, match="cycle"):
-        script_bundles.bundle_scripts({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])
+    with pytest.raises(static_files.BundleError, match="cycle"):
+        static_files.bundle_scripts({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])

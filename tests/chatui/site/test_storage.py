@@ -12,7 +12,7 @@ import pytest
 from django.test import override_settings
 
 from chatui.settings import STORAGES
-from chatui.site import static_files as collecting
+from chatui.site import static_files
 from chatui.site.static_files import collect_changed
 from tests.support.deployments import prepared
 from tests.support.places import ROOT
@@ -94,7 +94,7 @@ def test_a_start_collects_only_what_has_changed_since_the_last_one(small: Path) 
 
 def test_partly_collected_or_deleted_files_are_collected_again(small: Path) -> None:
     assert collect_changed()
-    collecting.mark_incomplete()  # and the process was killed
+    static_files.mark_incomplete()  # and the process was killed
     assert collect_changed()
     (small / "static" / "staticfiles.json").unlink()
     assert collect_changed()

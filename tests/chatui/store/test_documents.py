@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatui.backends.chat.messages import messages
 from chatui.backends.responses.backend import prompt
-from chatui.lifecycle import erasure as erasure_of_person
+from chatui.lifecycle import erasure as lifecycle_erasure
 from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.conversation import Conversation as Row
@@ -21,16 +21,14 @@ from chatui.models.message import Message, SearchEntry
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.tools import tools_in
-from chatui.store import documents as attached
-from chatui.store import documents as texts
+from chatui.store import documents as store_documents
 from chatui.store import erasure, ownership_transfer, passages, transcripts
-from chatui.store import files as reading
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store.context_use import Room
 from chatui.store.documents import FileUse
 from chatui.store.transcripts import TreePosition
 from chatui.tools import catalogue
-from chatui.transfer import shares as share_links
+from chatui.transfer import shares
 from chatui.transfer.imports import import_transcript
 from chatui.turns.calls.requested import questions_of
 from renderer import history
@@ -55,8 +53,8 @@ def talk(ada: User) -> Conversation:
 
 def talk_with(person: User, *files: StoredFile) -> Conversation:
     row = Row.objects.create(owner=person, title="Figures", effort="low")
-    documents = attached.prepare(person.pk, [FileUse(file.pk) for file in files], Room(10**6, 10**6))
-    place = attached.put(row, TreePosition(None, 0), documents)
+    documents = store_documents.prepare(person.pk, [FileUse(file.pk) for file in files], Room(10**6, 10**6))
+    place = store_documents.put(row, TreePosition(None, 0), documents)
     question = transcripts.append_at(row, place, Frame(Header(Role.USER), "What are the figures?"), "person")  # type: ignore[arg-type]
     answer = transcripts.append(row, question, Frame(Header(Role.ASSISTANT, "final"), "They are fine."), "model")  # type: ignore[arg-type]
     transcripts.activate(row, person, answer)
@@ -89,11 +87,11 @@ def test_a_share_link_has_documents_only_if_their_owner_ticked_them(talk: Conver
     address = f"/s/{talk.share_links.get().token}/"
     shared = Client().get(address).content.decode()
     assert shared.count(SECRET) == 2 and "quarter.txt" in shared
-    found = [(message.kind, message.name, message.is_complete) for message in share_links.read(talk.share_links.get().token).messages]
+    found = [(message.kind, message.name, message.is_complete) for message in shares.read(talk.share_links.get().token).messages]
     documents = [("document", "quarter.txt", True), ("document", "other.txt", True)]
     assert found == [*documents, ("question", "", True), ("final", "", True)]
     assert AuditEvent.objects.get(action="make share link").detail == "for 7 days, with documents"
-    attached.delete(StoredFile.objects.get(name="quarter.txt"))
+    store_documents.delete(StoredFile.objects.get(name="quarter.txt"))
     shared = Client().get(address).content.decode()
     assert shared.count(SECRET) == 1 and "quarter.txt" not in shared and "They are fine." in shared
 
@@ -111,8 +109,8 @@ def test_a_share_link_with_documents_has_no_hidden_text(talk: Conversation, ada:
 
 def test_a_conversation_is_still_shared_when_its_documents_were_deleted(talk: Conversation, ada: User) -> None:
     for left in (["other.txt"], []):
-        attached.delete(StoredFile.objects.exclude(name__in=left).get())
-        assert list(share_links.preview(ada, talk.pk).documents) == left
+        store_documents.delete(StoredFile.objects.exclude(name__in=left).get())
+        assert list(shares.preview(ada, talk.pk).documents) == left
         preview = signed_in(ada).get(f"/c/{talk.pk}/share/").content.decode()
         assert ("are shared, with all of their text" in preview) == bool(left) and "They are fine." in preview
 
@@ -136,8 +134,8 @@ def test_a_preview_and_a_share_link_load_the_text_only_if_it_is_shared(
         return found
 
     monkeypatch.setattr(transcripts, "branch", watched)
-    assert len(share_links.preview(ada, talk.pk).shared.messages) == 2 and loaded == []
-    assert len(share_links.read(talk.share_links.get().token).messages) == (4 if has_documents else 2)
+    assert len(shares.preview(ada, talk.pk).shared.messages) == 2 and loaded == []
+    assert len(shares.read(talk.share_links.get().token).messages) == (4 if has_documents else 2)
     assert len(loaded) == (2 if has_documents else 0)
 
 
@@ -164,18 +162,18 @@ def test_documents_are_erased_with_their_conversation_and_person(
 def erasure_of_person_of(row: Conversation) -> object:
     from chatui.audit_log.record import SHELL
 
-    return erasure_of_person.erase(SHELL, row.owner)
+    return lifecycle_erasure.erase(SHELL, row.owner)
 
 
 def test_files_of_another_conversation_are_not_sent_again(talk: Conversation, ada: User) -> None:
     for key in (StoredFile.objects.first().pk, uuid4()):  # type: ignore[union-attr]
-        with pytest.raises(attached.NoSuchFileError):
-            attached.prepare(ada.pk, [FileUse(key)], Room(10**6, 10**6))
+        with pytest.raises(store_documents.NoSuchFileError):
+            store_documents.prepare(ada.pk, [FileUse(key)], Room(10**6, 10**6))
 
 
 def test_python_finds_sent_files_but_no_pending_ones(talk: Conversation, ada: User) -> None:
     uploaded(ada, "waits.txt", "waits")
-    assert {file.name for file in reading.of_conversation(talk.pk)} == {"quarter.txt", "other.txt"}
+    assert {file.name for file in store_files.of_conversation(talk.pk)} == {"quarter.txt", "other.txt"}
 
 
 def test_with_a_document_no_outbound_tool_is_offered(talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +183,7 @@ def test_with_a_document_no_outbound_tool_is_offered(talk: Conversation, ada: Us
     assert set(tools_in(ada, plain, is_demo=False).offered) == {"clock", "mail"}
     assert set(tools_in(ada, talk, is_demo=False).offered) == {"clock"}
     for file in StoredFile.objects.all():
-        attached.delete(file)
+        store_documents.delete(file)
     assert set(tools_in(ada, talk, is_demo=False).offered) == {"clock"}, "answers may still quote it"
 
 
@@ -243,16 +241,16 @@ def running_in(talk: Conversation, person: User) -> Turn:
 
 def test_nor_if_the_answer_begins_at_the_last_moment(talk: Conversation, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that holds the lock on the person's row has stored a turn when it releases the lock."""
-    monkeypatch.setattr(storage, "lock_owner", lambda owner_id: running_in(talk, ada))
-    with pytest.raises(attached.AnsweringError):
-        attached.delete(StoredFile.objects.get(name="quarter.txt"))
+    monkeypatch.setattr(store_files, "lock_owner", lambda owner_id: running_in(talk, ada))
+    with pytest.raises(store_documents.AnsweringError):
+        store_documents.delete(StoredFile.objects.get(name="quarter.txt"))
     assert Message.objects.filter(text__contains=SECRET).count() == 2 and StoredFile.objects.filter(name="quarter.txt").exists()
 
 
 def test_nor_if_a_pending_file_is_sent_at_the_last_moment(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     file = uploaded(ada, "quarter.txt", SECRET)
-    monkeypatch.setattr(storage, "lock_owner", lambda owner_id: SentDocument.objects.exists() or talk_with(ada, file))
-    attached.delete(StoredFile.objects.get(pk=file.pk))
+    monkeypatch.setattr(store_files, "lock_owner", lambda owner_id: SentDocument.objects.exists() or talk_with(ada, file))
+    store_documents.delete(StoredFile.objects.get(pk=file.pk))
     assert SentDocument.objects.exists() and not Message.objects.filter(text__contains=SECRET).exists()
 
 
@@ -260,8 +258,8 @@ def test_a_tool_made_file_is_not_deleted_as_a_document(talk: Conversation) -> No
     file = StoredFile.objects.first()
     assert file is not None
     file.source = "tool"
-    with pytest.raises(attached.NoSuchFileError):
-        attached.delete(file)
+    with pytest.raises(store_documents.NoSuchFileError):
+        store_documents.delete(file)
     assert Message.objects.filter(text__contains=SECRET).count() == 2
 
 
@@ -274,6 +272,6 @@ def test_a_transferred_document_has_its_text_and_is_searchable(ada: User, bela: 
     ownership_transfer.transfer(ada, bela, with_summaries=True)
     handed.refresh_from_db()
     assert handed.owner == bela and handed.content_id != stays.content_id
-    assert [part.text for part in texts.parts_of(handed)] == ["The zymurgist comes on Friday."]
+    assert [part.text for part in store_documents.parts_of(handed)] == ["The zymurgist comes on Friday."]
     assert DocumentText.objects.get(content=handed.content_id).kind == "text"
     assert DocumentPassage.objects.filter(content=handed.content_id).exists()

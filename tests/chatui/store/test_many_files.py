@@ -9,17 +9,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.display import files as shown
+from chatui.display import files as display_files
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileContent, FilePiece, FileSource, StoredFile
 from chatui.models.user import User
-from chatui.store import documents as attached
-from chatui.store import erasure
-from chatui.store import files as reading
-from chatui.store import files as storage
+from chatui.store import documents, erasure
+from chatui.store import files as store_files
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import files
-from chatui.transfer import files as sent_files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import pages, uploaded
 
@@ -53,17 +50,17 @@ def statements(task: Callable[[], object]) -> int:
 
 def test_earlier_files_archive_and_quota_need_one_query_for_all(ada: User, talk: Conversation) -> None:
     fill(talk, MANY)
-    assert statements(lambda: sent_files.search(ada, "")) == 1
-    assert statements(lambda: storage.bytes_of(ada.pk)) == 1 and storage.bytes_of(ada.pk) == MANY * 12
+    assert statements(lambda: files.search(ada, "")) == 1
+    assert statements(lambda: store_files.bytes_of(ada.pk)) == 1 and store_files.bytes_of(ada.pk) == MANY * 12
     archived = dict(files.for_archive(talk, "folder"))
     assert len(archived) == MANY and archived["folder/7.txt"] == b"000007", "the premise"
     assert statements(lambda: list(files.for_archive(talk, "folder"))) == 1 + MANY // 100
-    assert statements(lambda: attached.elsewhere(talk.pk, uuid4())) == 1
+    assert statements(lambda: documents.elsewhere(talk.pk, uuid4())) == 1
 
 
 def test_a_page_lists_all_pending_files_with_a_few_statements(ada: User) -> None:
     def queries() -> int:
-        return statements(lambda: shown.waiting_at(ada, None, ""))
+        return statements(lambda: display_files.waiting_at(ada, None, ""))
 
     uploaded(ada, "one.txt")
     queries()  # fills the cache of models
@@ -72,7 +69,7 @@ def test_a_page_lists_all_pending_files_with_a_few_statements(ada: User) -> None
         uploaded(ada, f"{number}.txt", f"Words of {number}")
     pages(ada, 3)
     assert queries() == few
-    listed = shown.waiting_at(ada, None, "")["files"]
+    listed = display_files.waiting_at(ada, None, "")["files"]
     assert len(listed) == 22 and [len(file["places"]) for file in listed] == [0] * 21 + [3]
 
 
@@ -82,7 +79,7 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
         row = Conversation.objects.create(owner=ada, title="With files")
         fill(row, count)
         if kind == "files":
-            return statements(lambda: storage.delete_of_conversation(ada.pk, row.pk))
+            return statements(lambda: store_files.delete_of_conversation(ada.pk, row.pk))
         return statements(lambda: erasure.erase_conversation(row.pk))
 
     few, many = queries(FEW), queries(MANY)
@@ -91,27 +88,27 @@ def test_deletion_takes_as_many_statements_for_few_files_as_for_many(kind: str, 
 
 
 def test_large_contents_are_deleted_one_by_one_in_short_transactions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_DELETED_BYTES", 25)
+    monkeypatch.setattr(store_files, "_DELETED_BYTES", 25)
     locked: list[int] = []
-    delete = storage._delete
+    delete = store_files._delete
 
     def recorded(keys: list[int]) -> bool:
         locked.append(len(keys))
         return delete(keys)
 
-    monkeypatch.setattr(storage, "_delete", recorded)
+    monkeypatch.setattr(store_files, "_delete", recorded)
     for number, size in enumerate((10, 10, 10, 100, 5)):
-        storage.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
-    storage.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
+        store_files.save(FileDestination(ada.pk, None), NewFile.of("a", bytes([number]) * size))
+    store_files.delete_files(ada.pk, StoredFile.objects.filter(owner=ada))
     assert not FileContent.objects.exists() and locked == [2, 1, 1, 1, 0]
 
 
 def test_files_read_together_are_whole_and_in_order(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "PIECE_BYTES", 4)
-    monkeypatch.setattr(reading, "_TOGETHER_BYTES", 30)
+    monkeypatch.setattr(store_files, "PIECE_BYTES", 4)
+    monkeypatch.setattr(store_files, "_TOGETHER_BYTES", 30)
     data = [b"0123456789", b"", b"abcdefgh", b"0123456789", bytes(100), b"z"]
-    stored = [storage.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
-    assert [(file.name, found) for file, found in reading.with_data(stored)] == [(f"{at}", each) for at, each in enumerate(data)]
+    stored = [store_files.save(FileDestination(talk.owner_id, talk.pk), NewFile.of(f"{at}", each)) for at, each in enumerate(data)]
+    assert [(file.name, found) for file, found in store_files.with_data(stored)] == [(f"{at}", each) for at, each in enumerate(data)]
 
 
 def test_a_conversation_page_needs_as_many_queries_with_many_files_as_with_none(ada: User, talk: Conversation) -> None:

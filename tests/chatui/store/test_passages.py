@@ -10,10 +10,7 @@ from chatui.documents.reading import Part
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPassage, DocumentUse, StoredFile
 from chatui.models.user import User
-from chatui.store import documents as attached
-from chatui.store import passages, search_index
-from chatui.store import passages as own_search
-from chatui.store import search_index as search_words
+from chatui.store import documents, passages, search_index
 from chatui.store.context_use import Room
 from chatui.store.documents import FileUse
 from chatui.store.passages import Branch
@@ -30,8 +27,8 @@ def searched(person: User, *files: StoredFile, use: str = DocumentUse.SEARCH) ->
     """A conversation in which these documents were sent."""
     conversation = Conversation.objects.create(owner=person)
     place = TreePosition(None, 0)
-    ready = attached.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
-    attached.put(conversation, place, ready)
+    ready = documents.prepare(person.pk, [FileUse(file.pk, use) for file in files], ROOM)
+    documents.put(conversation, place, ready)
     for file in files:
         passages.index(file.content_id)
     return conversation
@@ -86,7 +83,7 @@ def test_documents_of_other_people_conversations_and_uses_are_not_found(ada: Use
 def test_documents_of_another_branch_are_not_found(ada: User) -> None:
     conversation = searched(ada, report(ada))
     other = report(ada, "other.pdf", "coffee")
-    attached.put(conversation, TreePosition(None, 1), attached.prepare(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
+    documents.put(conversation, TreePosition(None, 1), documents.prepare(ada.pk, [FileUse(other.pk, DocumentUse.SEARCH)], ROOM))
     passages.index(other.content_id)
     assert passages.names_in(branch(conversation)) == ["other.pdf"]
     assert {each.name for each in passages.find(branch(conversation), "price", "", 20)} == {"other.pdf"}
@@ -96,7 +93,7 @@ def test_documents_of_another_branch_are_not_found(ada: User) -> None:
 def test_a_deleted_document_leaves_no_passage(ada: User) -> None:
     file, other = report(ada), report(ada, "other.pdf", "coffee")
     conversation = searched(ada, file, other)
-    attached.delete(file)
+    documents.delete(file)
     assert passages.names_in(branch(conversation)) == ["other.pdf"] and passages.find(branch(conversation), "tea", "", 8) == []
     assert set(DocumentPassage.objects.values_list("content", flat=True)) == {other.content_id}
 
@@ -130,7 +127,7 @@ def test_no_word_of_a_deleted_document_is_left_in_the_index(ada: User) -> None:
     ]
     for file in files:
         searched(ada, file)
-    attached.delete(files[1])
+    documents.delete(files[1])
     assert b"broccoli" in index_bytes(), "the index is emptied without it, so this test would prove nothing"
     search_index.tidy()
     assert b"broccoli" not in index_bytes() and b"cabbage" in index_bytes()
@@ -193,10 +190,10 @@ def test_unindexed_documents_are_indexed_within_the_time_limit(ada: User, monkey
         sent_document(ada, word, f"{word}.pdf")
     times = iter([0.0, 0.5, 1.5, 2.0])
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: next(times))
-    query = search_words.query("price")
-    assert [each.passage.name for each in own_search.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
+    query = search_index.query("price")
+    assert [each.passage.name for each in passages.find_in_own_files(ada.pk, query, 5, 1.0)] == ["milk.pdf"], "the newest first"
     monkeypatch.setattr("chatui.store.passages.time.monotonic", lambda: 0.0)
-    assert len(own_search.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(own_search.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
+    assert len(passages.find_in_own_files(ada.pk, query, 5, 1.0)) == 3 and len(passages.find_in_own_files(ada.pk, query, 2, 1.0)) == 2
 
 
 def test_one_passage_of_each_document_is_shown(ada: User) -> None:
@@ -212,5 +209,5 @@ def test_a_document_with_many_matches_does_not_crowd_out_others(ada: User) -> No
         file = uploaded_with(ada, name, *parts, kind="pdf")
         file.conversation = Conversation.objects.create(owner=ada)
         file.save()
-    named = {each.passage.name for each in own_search.find_in_own_files(ada.pk, search_words.query("tea"), 5, 9.0)}
+    named = {each.passage.name for each in passages.find_in_own_files(ada.pk, search_index.query("tea"), 5, 9.0)}
     assert named == {"many.pdf", "one.pdf", "other.pdf"}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from chatui.documents.reading import Part, Reading, State
 from chatui.models.files import StoredFile
 from chatui.models.user import User
-from chatui.store import documents as texts
-from chatui.store import files as storage
-from chatui.store import uploads as counting
+from chatui.store import documents, files, uploads
 from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination, NewFile
 
@@ -19,10 +17,10 @@ def uploaded(person: User, name: str = "notes.txt", text: str = "The meeting is 
 
 def uploaded_with(person: User, name: str, *parts: Part, kind: str = "text") -> StoredFile:
     """The same, with these parts."""
-    file = storage.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
-    tokens, is_counted = counting.tokens_of([part.text for part in parts])
+    file = files.save(FileDestination(person.pk, None), NewFile.of(name, "\n".join(part.text for part in parts).encode()))
+    tokens, is_counted = uploads.tokens_of([part.text for part in parts])
     reading = Reading(State.READ, kind, parts, places=len(parts) if len(parts) > 1 else 0)
-    texts.save(file.content, ExtractedText(reading, tokens, is_counted))
+    documents.save(file.content, ExtractedText(reading, tokens, is_counted))
     return file
 
 

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from chatui.env import Environment
 from chatui.tools import catalogue
-from chatui.tools import catalogue as available
 from chatui.tools.catalogue import combine
 from chatui.tools.functions import tool_of
 from chatui.tools.tool import Tool
@@ -33,18 +32,18 @@ def two() -> str:
 
 def test_nothing_is_offered_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools={}, tools_without_approval=[])
-    assert available.offered_to({"staff"}, is_demo=False) == {} and not available.has_any(is_demo=False)
+    assert catalogue.offered_to({"staff"}, is_demo=False) == {} and not catalogue.has_any(is_demo=False)
 
 
 def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools_without_approval=["two"])
-    asks = {name: available.needs_approval(tool) for name, tool in available.offered_to((), is_demo=False).items()}
+    asks = {name: catalogue.needs_approval(tool) for name, tool in catalogue.offered_to((), is_demo=False).items()}
     assert asks == {"one": True, "two": False}
 
 
 def test_the_operators_declaration_overrides_the_authors(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tool_facts={"one": ("private",)})
-    facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in available.offered_to((), is_demo=False).items()}
+    facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in catalogue.offered_to((), is_demo=False).items()}
     assert facts == {"one": (True, False), "two": (True, True)}, "and an undeclared tool counts as both"
 
 
@@ -57,22 +56,22 @@ def test_ambiguous_declarations_are_refused(line: str, monkeypatch: pytest.Monke
 
 def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools={"two": ("staff", "research"), "one": ()})
-    assert list(available.offered_to((), is_demo=False)) == ["one"]
-    assert list(available.offered_to({"research", "other"}, is_demo=False)) == ["one", "two"], "in the order of their names"
+    assert list(catalogue.offered_to((), is_demo=False)) == ["one"]
+    assert list(catalogue.offered_to({"research", "other"}, is_demo=False)) == ["one", "two"], "in the order of their names"
 
 
 def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = {f"tool_{n:02}": tool_of(one, f"tool_{n:02}") for n in range(30)}
     environment.change(monkeypatch, {"tools": dict.fromkeys(reversed(tools), ()), "tools_without_approval": list(tools)})
     monkeypatch.setattr(catalogue, "tools", lambda: tools)
-    assert list(available.offered_to((), is_demo=False)) == list(tools)[:20]
+    assert list(catalogue.offered_to((), is_demo=False)) == list(tools)[:20]
 
 
 def test_the_demo_has_its_own_tools_which_no_server_gets(monkeypatch: pytest.MonkeyPatch) -> None:
     named = {"get_current_weather": (), "current_time": ()}
     environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
-    assert list(available.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
-    assert list(available.offered_to((), is_demo=False)) == ["current_time"]
+    assert list(catalogue.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
+    assert list(catalogue.offered_to((), is_demo=False)) == ["current_time"]
 
 
 def test_the_setting_is_parsed_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pytest
 from pydantic import Field
 
 from chatui.tools import catalogue
-from chatui.tools import catalogue as built_in
 from chatui.tools.functions import tool, tool_of
 from chatui.tools.tool import ToolError, ToolUnusableError, line_of
 from renderer.harmony.prompt import DeveloperMessage
@@ -53,7 +52,7 @@ def test_a_function_is_described_by_its_type_hints_and_its_docstring() -> None:
 
 
 def test_the_definition_is_in_the_trained_format() -> None:
-    text = DeveloperMessage(None, (tool_of(wiki_search, "w").definition, tool_of(built_in.current_time, "current_time").definition)).text()
+    text = DeveloperMessage(None, (tool_of(wiki_search, "w").definition, tool_of(catalogue.current_time, "current_time").definition)).text()
     assert (
         "namespace functions {" in text
         and "// Finds pages of the team's wiki.\ntype w = (_: {\n// Words to look for (maxLength 200)" in text
@@ -151,10 +150,10 @@ def test_a_label_with_a_missing_argument_says_so() -> None:
 
 
 def test_the_clock_tells_the_time_of_a_zone_and_reports_errors() -> None:
-    assert set(built_in.current_time("Europe/Berlin")) == {"time", "weekday", "zone"}
+    assert set(catalogue.current_time("Europe/Berlin")) == {"time", "weekday", "zone"}
     for zone in ("Nowhere/Else", "../../etc/passwd", "/etc/passwd", ""):
         with pytest.raises(ToolError, match="time zone"):
-            built_in.current_time(zone)
+            catalogue.current_time(zone)
 
 
 def test_the_product_has_a_clock_and_the_tools_of_the_demo() -> None:

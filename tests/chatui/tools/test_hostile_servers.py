@@ -13,7 +13,7 @@ import pytest
 
 from chatui.tools.execution import Execution
 from chatui.tools.openapi import OpenApiServer
-from chatui.tools.remote import exchange as breaker
+from chatui.tools.remote import exchange
 from chatui.tools.server_registry import ServerConnection, tool_of
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
@@ -132,7 +132,7 @@ def test_a_missing_credential_sends_nothing(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_repeatedly_failing_server_is_not_called_until_it_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "FIRST_SECONDS", 0.3)
+    monkeypatch.setattr(exchange, "FIRST_SECONDS", 0.3)
     with peer(peers.saying(b"", 503)) as wiki:
         calls = Calls(tmp_path, wiki)
         for expected in ["503"] * 3 + ["not called for a while"] * 2:

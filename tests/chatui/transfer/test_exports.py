@@ -27,13 +27,13 @@ from chatui.models.message import Author, Message
 from chatui.models.user import User
 from chatui.observability import error_reports
 from chatui.observability.error_reports import SafeExceptionReporter, SafeTextFormatter
-from chatui.store import files as storage
+from chatui.store import files as store_files
 from chatui.store import transcripts
 from chatui.store.files import FileDestination, NewFile
 from chatui.transfer import exports
 from chatui.transfer.exports import Format, attachment, file_name
 from chatui.transfer.imports import import_transcript
-from chatui.web import downloads as archive
+from chatui.web import downloads
 from renderer.errors import Code, ParseHeaderError, VisibilityError
 from renderer.frames import Frame, Header, Transcript
 from renderer.gate import Audience
@@ -158,7 +158,7 @@ def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
 
 def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(exported: Conversation, ada: User) -> None:
     for name, data in (("plot.png", b"\x89PNG"), ("a.csv", b"old"), ("a.csv", b"new")):
-        storage.save(FileDestination(ada.pk, exported.pk), NewFile.of(name, data))
+        store_files.save(FileDestination(ada.pk, exported.pk), NewFile.of(name, data))
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}
@@ -174,7 +174,7 @@ def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:
             positions.append(number)
             yield f"{number}.txt", random.Random(number).randbytes(25_000).hex()
 
-    pieces = archive.zipped(files())
+    pieces = downloads.zipped(files())
     first = next(pieces)
     assert positions == [0] and first.startswith(b"PK")
     tracemalloc.start()
@@ -202,7 +202,7 @@ async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(a
     # A separate thread: another test may have left the shared thread's connection in the middle of something.
     async with ThreadSensitiveContext():
         gone = await Conversation.objects.acreate(owner=ada, title="Gone meanwhile")
-        async for piece in archive.in_threads(archive.zipped(exports.all_files(ada))):
+        async for piece in downloads.in_threads(downloads.zipped(exports.all_files(ada))):
             pieces.append(piece)
             held.append(await sync_to_async(lambda: connection.connection is not None)())
             await Conversation.objects.filter(pk=gone.pk).aupdate(deleted_at=gone.created_at)

@@ -11,8 +11,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileContent, StoredFile
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.transfer import files as file_intake
-from chatui.transfer import files as uploaded_files
+from chatui.transfer import files
 from chatui.transfer.files import MAX_IN_MEMORY, FileDestination, UploadQueue, UploadRefusedError
 from tests.chatui.store.uploads import uploaded, uploaded_with
 
@@ -23,12 +22,12 @@ WORDS = b"The meeting is on Tuesday."
 @pytest.fixture(autouse=True)
 def queue(monkeypatch: pytest.MonkeyPatch) -> UploadQueue:
     queue = UploadQueue()
-    monkeypatch.setattr(file_intake, "_queue", queue)
+    monkeypatch.setattr(files, "_queue", queue)
     return queue
 
 
 def accept(person: User, name: str = "notes.txt", data: bytes = WORDS) -> StoredFile:
-    return file_intake.accept(FileDestination(person.pk, None), name, lambda: data)
+    return files.accept(FileDestination(person.pk, None), name, lambda: data)
 
 
 def test_a_file_is_loaded_when_no_other_one_of_its_person_is_and_only_a_few_are_in_memory(ada: User, queue: UploadQueue) -> None:
@@ -45,7 +44,7 @@ def test_a_file_is_loaded_when_no_other_one_of_its_person_is_and_only_a_few_are_
 
     for _ in range(2):
         with pytest.raises(UploadRefusedError, match="blank"):
-            file_intake.accept(FileDestination(ada.pk, None), "a.txt", load)
+            files.accept(FileDestination(ada.pk, None), "a.txt", load)
     assert seen == [(False, True, MAX_IN_MEMORY - 1)] * 2
 
 
@@ -60,7 +59,7 @@ def test_a_refused_file_is_removed_and_no_other_one_that_waits(ada: User, bela: 
 def test_a_file_that_was_sent_meanwhile_is_not_removed(ada: User) -> None:
     file = uploaded(ada)
     StoredFile.objects.update(conversation=Conversation.objects.create(owner=ada))
-    file_intake.remove(file)
+    files.remove(file)
     assert StoredFile.objects.filter(pk=file.pk).exists()
 
 
@@ -74,7 +73,7 @@ def test_a_file_whose_text_could_not_be_extracted_before_is_read_again(ada: User
 
 def test_the_text_of_a_file_has_the_label_of_each_part(ada: User) -> None:
     file = uploaded_with(ada, "a.pdf", Part("page 1", "One."), Part("", "Two."), Part("page 3", "Three."))
-    assert uploaded_files.text_of(ada, file.pk) == "[page 1]\nOne.\n\nTwo.\n\n[page 3]\nThree."
+    assert files.text_of(ada, file.pk) == "[page 1]\nOne.\n\nTwo.\n\n[page 3]\nThree."
     file.content.parts.all().delete()
     with pytest.raises(NotFoundError):
-        uploaded_files.text_of(ada, file.pk)
+        files.text_of(ada, file.pk)

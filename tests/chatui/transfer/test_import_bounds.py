@@ -23,7 +23,6 @@ from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import bulk_append, erasure
-from chatui.store import bulk_append as unfinished_imports
 from chatui.transfer import upload
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
@@ -163,7 +162,7 @@ def test_a_transaction_is_limited_in_rows_and_characters(rows: int, ada: User, m
     monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", rows)
     monkeypatch.setattr(bulk_append, "BATCH_CHARS", 1_000)
     sizes: list[int] = []
-    monkeypatch.setattr(unfinished_imports, "renew", lambda row: sizes.append(Message.objects.filter(conversation=row).count()))
+    monkeypatch.setattr(bulk_append, "renew", lambda row: sizes.append(Message.objects.filter(conversation=row).count()))
     import_transcript(ada, HEADER + FRAME * 100)
     steps = [later - earlier for earlier, later in pairwise(sizes)]
     assert max(steps) == min(rows, 1_000 // (len(FRAME) - 1))
@@ -174,8 +173,8 @@ class Midway:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, then: Callable[[Conversation], None]) -> None:
         monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
-        self._renew, self._then = unfinished_imports.renew, then
-        monkeypatch.setattr(unfinished_imports, "renew", self)
+        self._renew, self._then = bulk_append.renew, then
+        monkeypatch.setattr(bulk_append, "renew", self)
 
     def __call__(self, row: Conversation) -> None:
         if Message.objects.filter(conversation=row).count() == 10:
@@ -216,7 +215,7 @@ def test_unfinished_imports_of_dead_processes_are_erased(ada: User, monkeypatch:
         raise DatabaseError
 
     Midway(monkeypatch, die)
-    monkeypatch.setattr(unfinished_imports, "abandon", lambda row: None)
+    monkeypatch.setattr(bulk_append, "abandon", lambda row: None)
     with pytest.raises(DatabaseError):
         import_transcript(ada, HEADER + FRAME * 20)
     left = Conversation.objects.get()

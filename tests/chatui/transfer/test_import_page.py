@@ -12,8 +12,8 @@ from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.transfer import upload
 from chatui.transfer.upload import ImportRefusedError
-from chatui.web import imports as page
-from chatui.wire import bus as groups
+from chatui.web import imports
+from chatui.wire import bus
 from renderer.ocml.document import FrameReader
 from tests.chatui.conftest import signed_in
 from tests.chatui.transfer.other_products import samples
@@ -26,7 +26,7 @@ TRANSCRIPT = b"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n"
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The groups and events that the page sends."""
     found: list[tuple[str, Any]] = []
-    monkeypatch.setattr(page, "send_from_thread", lambda group, event: found.append((group, event)))
+    monkeypatch.setattr(imports, "send_from_thread", lambda group, event: found.append((group, event)))
     return found
 
 
@@ -42,7 +42,7 @@ def talks(count: int) -> bytes:
 def test_the_report_links_to_some_new_conversations_and_counts_the_others(
     ada: User, sent: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "_LISTED", 2)
+    monkeypatch.setattr(imports, "_LISTED", 2)
     client = signed_in(ada)
     for count, listed, more in ((1, 1, 0), (3, 2, 0), (6, 2, 1)):
         sent.clear()
@@ -50,7 +50,7 @@ def test_the_report_links_to_some_new_conversations_and_counts_the_others(
         assert (report["count"], len(report["links"]), report["more"]) == (listed + more, listed, more)
         new = [f"/c/{Conversation.objects.get(title=link.title).pk}/" for link in report["links"]]
         assert [link.url for link in report["links"]] == new
-        assert len(sent) == listed and {group for group, _ in sent} == {groups.person(ada.pk)}
+        assert len(sent) == listed and {group for group, _ in sent} == {bus.person(ada.pk)}
     assert "3 conversations were skipped, because they were already imported." in report["left_out"]
     again = post(client, talks(6))
     assert "Nothing new was imported." in again.content.decode() and again.status_code == 200
@@ -62,7 +62,7 @@ def test_a_new_conversation_is_announced_to_its_owner_alone(ada: User, sent: lis
     row = Conversation.objects.get()
     assert response["Location"] == f"/c/{row.pk}/"
     [(group, event)] = sent
-    assert group == groups.person(ada.pk) and str(row.pk) in str(event)
+    assert group == bus.person(ada.pk) and str(row.pk) in str(event)
 
 
 @pytest.mark.django_db
@@ -70,16 +70,16 @@ def test_a_refused_or_missing_file_announces_nothing_and_a_form_does_not_count_a
     ada: User, sent: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in(ada)
-    monkeypatch.setattr(page._imports, "_attempts", 4)
+    monkeypatch.setattr(imports._imports, "_attempts", 4)
     assert [client.get("/import/").status_code for _ in range(5)] == [200] * 5
     assert client.post("/import/", {"file": ""}).status_code == 400 == post(client, b"hello").status_code
     assert Client().get("/import/").status_code == 302 == post(Client(), TRANSCRIPT).status_code
     assert client.put("/import/").status_code == 405
-    monkeypatch.setattr(page, "MAX_EXPORT_BYTES", len(TRANSCRIPT) - 1)
+    monkeypatch.setattr(imports, "MAX_EXPORT_BYTES", len(TRANSCRIPT) - 1)
     refused = post(client, TRANSCRIPT)
     assert refused.status_code == 400 and "E-X-TOO-LARGE" in refused.content.decode()
     assert sent == [] and not Conversation.objects.exists()
-    monkeypatch.setattr(page, "MAX_EXPORT_BYTES", len(TRANSCRIPT))
+    monkeypatch.setattr(imports, "MAX_EXPORT_BYTES", len(TRANSCRIPT))
     assert post(client, TRANSCRIPT).status_code == 302
 
 

@@ -13,7 +13,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.message import Message
 from chatui.models.user import User
 from chatui.transfer import exports
-from chatui.transfer import upload as uploads
+from chatui.transfer import upload as transfer_upload
 from chatui.transfer.imports import import_transcript
 from chatui.transfer.upload import ImportRefusedError
 from chatui.turns import running
@@ -199,11 +199,11 @@ def test_nobody_imports_a_document_that_only_the_model_can_read(ada: User) -> No
 
 
 def test_e_x_too_large_a_file_or_too_many_frames_are_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MAX_BYTES", 100)
+    monkeypatch.setattr(transfer_upload, "MAX_BYTES", 100)
     with pytest.raises(ImportRefusedError, match="E-X-TOO-LARGE"):
         import_transcript(ada, b"x" * 101)
     monkeypatch.undo()
-    monkeypatch.setattr(uploads, "MAX_FRAMES", 2)
+    monkeypatch.setattr(transfer_upload, "MAX_FRAMES", 2)
     with pytest.raises(ImportRefusedError, match="more than 2 frames"):
         import_transcript(ada, DOCUMENT.encode())
     assert not Conversation.objects.exists()

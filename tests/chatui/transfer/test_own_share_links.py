@@ -21,7 +21,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.transfer import shares as share_links
+from chatui.transfer import shares
 from chatui.transfer.shares import Link, ShareOptions
 from renderer.frames import Frame, Header
 from renderer.markup import html
@@ -41,7 +41,7 @@ def links(ada: User, conversation: Conversation) -> list[Link]:
 def link_to(row: Conversation) -> Link:
     question = row.messages.first() or transcripts.append(row, None, Frame(Header("user"), "Hello"), Author.PERSON)
     transcripts.activate(row, row.owner, question)
-    made = share_links.create(Visitor(row.owner, "192.0.2.7", "page"), row.pk, question.pk, 7, ShareOptions())
+    made = shares.create(Visitor(row.owner, "192.0.2.7", "page"), row.pk, question.pk, 7, ShareOptions())
     ShareLink.objects.filter(pk=made.id).update(created_at=timezone.now() - timedelta(hours=5 - ShareLink.objects.count()))
     return made
 
@@ -60,23 +60,23 @@ def test_a_conversations_page_lists_its_own_links_and_the_other_page_lists_all(
     assert listed(ada, f"/c/{conversation.pk}/share/") == [second, first], "the newest first"
     assert listed(ada, "/shares/") == [elsewhere, second, first]
     assert listed(bela, "/shares/") == []
-    assert [link.token for link in share_links.links(ada, conversation.pk)] == [second, first]
+    assert [link.token for link in shares.links(ada, conversation.pk)] == [second, first]
     with pytest.raises(access.NotFoundError):
-        share_links.links(bela, conversation.pk)
+        shares.links(bela, conversation.pk)
 
 
 def test_the_links_that_were_revoked_are_counted_and_recorded(links: list[Link], ada: User, conversation: Conversation) -> None:
     visitor = Visitor(ada, "192.0.2.7", "page")
     revoke = AuditEvent.objects.filter(action="revoke share link")
-    assert share_links.revoke(visitor, conversation_id=conversation.pk) == 2 == revoke.count()
-    assert [link.id for link in share_links.links(ada)] == [links[2].id]
-    assert share_links.revoke(visitor, conversation_id=conversation.pk) == 0 and revoke.count() == 2, "nothing is revoked twice"
-    assert share_links.revoke(visitor) == 1 and revoke.count() == 3 and share_links.links(ada) == []
+    assert shares.revoke(visitor, conversation_id=conversation.pk) == 2 == revoke.count()
+    assert [link.id for link in shares.links(ada)] == [links[2].id]
+    assert shares.revoke(visitor, conversation_id=conversation.pk) == 0 and revoke.count() == 2, "nothing is revoked twice"
+    assert shares.revoke(visitor) == 1 and revoke.count() == 3 and shares.links(ada) == []
     for link in (links[0].id, uuid4()):
         with pytest.raises(access.NotFoundError):
-            share_links.revoke(visitor, link_id=link)  # type: ignore[arg-type]
+            shares.revoke(visitor, link_id=link)  # type: ignore[arg-type]
     with pytest.raises(access.NotFoundError):
-        share_links.revoke(Visitor(None, "192.0.2.7", "page"))
+        shares.revoke(Visitor(None, "192.0.2.7", "page"))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_links_that_were_revoked_are_counted_and_recorded(links: list[Link],
     [
         (1, ShareOptions(), "for 1 days"),
         (30, ShareOptions(name=True), "for 30 days"),
-        (share_links.FOR_EVER, ShareOptions(), "without end"),
+        (shares.FOR_EVER, ShareOptions(), "without end"),
         (7, ShareOptions(documents=True), "for 7 days, with documents"),
     ],
 )
@@ -99,9 +99,9 @@ def test_the_record_of_a_new_link_says_for_how_long_and_whether_it_has_documents
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"share_max_days": -1})
     leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
-    made = share_links.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, leaf, days, options)
+    made = shares.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, leaf, days, options)
     assert AuditEvent.objects.order_by("-number")[0].detail == detail
-    assert made.ends_at is None if days == share_links.FOR_EVER else made.ends_at is not None
+    assert made.ends_at is None if days == shares.FOR_EVER else made.ends_at is not None
     assert abs((made.ends_at or made.made_at) - made.made_at - timedelta(days=days)) < timedelta(minutes=1)
     row = ShareLink.objects.get(pk=made.id)
     assert (row.has_documents, row.shown_name, len(row.token)) == (options.documents, "ada" if options.name else "", 22)
@@ -118,9 +118,9 @@ def test_the_preview_and_the_link_cite_the_pages_that_the_answer_opened(ada: Use
         last = transcripts.append(conversation, last, frame, Author.MODEL, transcripts.FrameMetadata(turn_id=turn.pk))
     transcripts.activate(conversation, ada, last)
     OpenedPage.objects.create(turn=turn, cursor=0, url="https://tea.example/", title="Tea")
-    preview = share_links.preview(ada, conversation.pk)
-    link = share_links.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, preview.leaf, 7, ShareOptions())
-    for shared in (preview.shared, share_links.read(link.token)):
+    preview = shares.preview(ada, conversation.pk)
+    link = shares.create(Visitor(ada, "192.0.2.7", "page"), conversation.pk, preview.leaf, 7, ShareOptions())
+    for shared in (preview.shared, shares.read(link.token)):
         assert [message.kind for message in shared.messages] == ["question", "final"]
         assert "https://tea.example/" in str(shared.messages[1].blocks)
         assert (shared.title, shared.name, shared.is_imported, shared.imported_from) == ("Ada's conversation", "", False, "")
@@ -132,7 +132,7 @@ def test_an_answer_is_rendered_as_cut_off_only_if_it_was(is_complete: bool, ada:
     metadata = transcripts.FrameMetadata(is_complete=is_complete)
     frame = Frame(Header("assistant", channel="final"), "See [the p")
     transcripts.activate(conversation, ada, transcripts.append(conversation, question, frame, Author.MODEL, metadata))
-    answer = share_links.preview(ada, conversation.pk).shared.messages[1]
+    answer = shares.preview(ada, conversation.pk).shared.messages[1]
     whole, cut = (html.render_blocks("See [the p", is_cut=is_cut) for is_cut in (False, True))
     assert answer.is_complete == is_complete and whole != cut, "the premise"
     assert answer.blocks == (whole if is_complete else cut)
@@ -141,7 +141,7 @@ def test_an_answer_is_rendered_as_cut_off_only_if_it_was(is_complete: bool, ada:
 def test_nobody_without_an_account_creates_a_link(links: list[Link], conversation: Conversation) -> None:
     leaf = ShareLink.objects.filter(conversation=conversation)[0].leaf_id
     with pytest.raises(access.NotFoundError):
-        share_links.create(Visitor(None, "192.0.2.7", "page"), conversation.pk, leaf, 7, ShareOptions())
+        shares.create(Visitor(None, "192.0.2.7", "page"), conversation.pk, leaf, 7, ShareOptions())
     assert ShareLink.objects.count() == len(links)
 
 
@@ -192,13 +192,13 @@ def test_following_an_address_or_being_signed_out_revokes_nothing(links: list[Li
         assert Client().get(path)["Location"].startswith("/sign-in/")
     leaf = str(ShareLink.objects.filter(conversation=conversation)[0].leaf_id)
     assert Client().post(f"/c/{conversation.pk}/share/", {"leaf": leaf, "days": "7"})["Location"].startswith("/sign-in/")
-    assert len(share_links.links(ada)) == ShareLink.objects.count() == 3
+    assert len(shares.links(ada)) == ShareLink.objects.count() == 3
 
 
 def test_the_form_offers_the_times_and_the_name_that_readers_would_see(ada: User, conversation: Conversation) -> None:
     link_to(conversation)
     form = collapsed(signed_in(ada).get(f"/c/{conversation.pk}/share/").content.decode())
-    assert re.findall(r'<option value="(-?\d+)"', form) == [str(days) for days in share_links.days_to_choose()] != []
+    assert re.findall(r'<option value="(-?\d+)"', form) == [str(days) for days in shares.days_to_choose()] != []
     assert f"my name, {profile.shown_name(ada)}<" in form
 
 

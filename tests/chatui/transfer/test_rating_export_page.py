@@ -18,9 +18,9 @@ from chatui.models.message import Message
 from chatui.models.ratings import Rating
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.transfer import ratings as rating_exports
+from chatui.transfer import ratings as transfer_ratings
 from chatui.transfer.ratings import ExportOptions, Filters, Format
-from chatui.web import ratings as export
+from chatui.web import ratings
 from chatui.web.ratings import ExportForm
 from renderer.frames import Header
 from tests.canary.markers import Canary
@@ -92,7 +92,7 @@ def rate(planted: Planted, message: Any, days_ago: int = 0, **fields: str) -> Ra
 def lines(person: User, filters: Filters | None = None, *, has_hidden: bool = False) -> list[dict[str, Any]]:
     visitor = Visitor(person, "192.0.2.7", "download")
     options = ExportOptions(filters or Filters(), has_hidden=has_hidden, reason=WHY)
-    return [json.loads(line) for line in rating_exports.export(visitor, options)]
+    return [json.loads(line) for line in transfer_ratings.export(visitor, options)]
 
 
 @pytest.mark.django_db
@@ -100,7 +100,7 @@ def lines(person: User, filters: Filters | None = None, *, has_hidden: bool = Fa
 def test_an_export_of_exactly_the_most_ratings_is_sent_and_a_larger_one_is_not(
     name: str, hidden: bool, reader: User, exported: Planted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, name, 1)
+    monkeypatch.setattr(ratings, name, 1)
     client, fields = signed_in(reader), {"format": "openchatml", "verdict": "down"} | ({"hidden": "on", "why": WHY} if hidden else {})
     rate(exported, append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five."), verdict="up")
     assert client.post("/ratings/", fields).status_code == 200, "the filter counts"
@@ -108,7 +108,7 @@ def test_an_export_of_exactly_the_most_ratings_is_sent_and_a_larger_one_is_not(
     for other in ({"verdict": ""}, {"verdict": "", "since": "2026-01-01"}):
         assert client.post("/ratings/", fields | other).status_code == 400
     assert AuditEvent.objects.count() == before, "nothing was exported"
-    monkeypatch.setattr(export, name, 2)
+    monkeypatch.setattr(ratings, name, 2)
     assert client.post("/ratings/", fields | {"verdict": ""}).status_code == 200
 
 
@@ -123,7 +123,7 @@ def test_the_file_is_named_by_its_day_and_format(reader: User, exported: Planted
 @pytest.mark.parametrize(("requests", "is_async"), [(RequestFactory(), False), (AsyncRequestFactory(), True)])
 def test_a_server_with_an_event_loop_reads_ratings_in_threads(requests: Any, is_async: bool, reader: User) -> None:
     options = ExportOptions(Filters())
-    assert export._file(requests.post("/ratings/"), Visitor(reader, "192.0.2.7", "download"), options).is_async is is_async
+    assert ratings._file(requests.post("/ratings/"), Visitor(reader, "192.0.2.7", "download"), options).is_async is is_async
 
 
 @pytest.mark.django_db
@@ -166,7 +166,7 @@ def test_ratings_from_the_first_moment_on_and_before_the_last_one_are_exported(r
 def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_recorded(
     has_hidden: bool, reader: User, exported: Planted
 ) -> None:
-    found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), has_hidden=has_hidden, reason=WHY))
+    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), has_hidden=has_hidden, reason=WHY))
     Conversation.objects.update(deleted_at=timezone.now())
     assert list(found) == [] and not AuditEvent.objects.exclude(conversation_id=None).exists() and not DebugRequest.objects.exists()
 
@@ -174,7 +174,7 @@ def test_a_conversation_that_is_deleted_during_an_export_is_neither_sent_nor_rec
 @pytest.mark.django_db
 def test_the_others_are_sent_when_a_rating_is_removed_during_an_export(reader: User, exported: Planted) -> None:
     last = rate(exported, append(exported.conversation, exported.question, Header("assistant", channel="final"), "Five."))
-    found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters()))
+    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters()))
     Rating.objects.exclude(pk=last.pk).delete()
     assert [json.loads(line)["answer"] for line in found] == [str(last.message_id)]
 
@@ -184,7 +184,7 @@ def test_an_earlier_answer_that_was_cut_off_is_in_a_training_example(reader: Use
     Message.objects.filter(pk=exported.final.pk).update(is_complete=False)
     question = append(exported.conversation, exported.final, Header("user"), "And?")
     rate(exported, append(exported.conversation, question, Header("assistant", channel="final"), "Five.", exported.turn))
-    found = rating_exports.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), Format.HARMONY))
+    found = transfer_ratings.export(Visitor(reader, "192.0.2.7", "download"), ExportOptions(Filters(), Format.HARMONY))
     [example] = [json.loads(line)["harmony"] for line in found]
     assert VISIBLE in example and example.endswith("Five.<|return|>")
 

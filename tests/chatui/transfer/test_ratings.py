@@ -23,7 +23,7 @@ from chatui.models.ratings import Rating
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure
-from chatui.transfer import ratings as rating_exports
+from chatui.transfer import ratings
 from chatui.transfer.ratings import ExportOptions, Filters, Format
 from renderer.errors import Code
 from renderer.frames import Header
@@ -73,7 +73,7 @@ def lines_of(client: Client, **fields: str) -> list[dict[str, Any]]:
 
 
 def of(filters: Filters = ALL, **options: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in rating_exports.export(SHELL, ExportOptions(filters, **options))]
+    return [json.loads(line) for line in ratings.export(SHELL, ExportOptions(filters, **options))]
 
 
 def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, exported: Planted, canary: Canary) -> None:
@@ -169,7 +169,7 @@ def test_the_filters_of_an_export_are_recorded_in_words() -> None:
 def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: Planted) -> None:
     assert len(of()) == 1
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=timezone.now())
-    assert of() == [] and rating_exports.count(Filters()) == 0
+    assert of() == [] and ratings.count(Filters()) == 0
     Conversation.objects.filter(pk=exported.conversation.pk).update(deleted_at=None)
     assert len(of()) == 1
     erasure.erase_conversation(exported.conversation.pk)
@@ -180,14 +180,14 @@ def test_ratings_of_deleted_conversations_are_not_exported(ada: User, exported: 
 def test_ratings_of_temporary_and_unfinished_conversations_are_not_exported(state: str, exported: Planted) -> None:
     assert len(of()) == 1, "the premise"
     Conversation.objects.update(**{state: timezone.now() + timedelta(hours=1)})
-    assert of() == [] and rating_exports.count(Filters()) == 0
+    assert of() == [] and ratings.count(Filters()) == 0
 
 
 @pytest.mark.parametrize("has_hidden", [False, True])
 def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(ada: User, exported: Planted, has_hidden: bool) -> None:
     other = plant(ada, Canary())
     rate(other.final, ada)
-    lines = rating_exports.export(SHELL, ExportOptions(ALL, has_hidden=has_hidden, reason="to see why it was wrong"))
+    lines = ratings.export(SHELL, ExportOptions(ALL, has_hidden=has_hidden, reason="to see why it was wrong"))
     next(lines)
     recorded = AuditEvent.objects.count()
     Conversation.objects.filter(pk=other.conversation.pk).update(deleted_at=timezone.now())
@@ -195,7 +195,7 @@ def test_a_conversation_that_is_deleted_while_an_export_is_written_is_left_out(a
 
 
 def test_ratings_removed_during_an_export_are_not_sent(exported: Planted) -> None:
-    lines = rating_exports.export(SHELL, ExportOptions(Filters()))
+    lines = ratings.export(SHELL, ExportOptions(Filters()))
     Rating.objects.all().delete()
     assert list(lines) == []
 
@@ -258,7 +258,7 @@ def test_an_export_of_hidden_channels_records_each_conversation(reader: User, ex
 def test_a_conversation_is_recorded_right_before_its_line_is_sent(ada: User, exported: Planted, canary: Canary) -> None:
     other = plant(ada, canary)
     rate(other.final, ada, "up")
-    lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = ratings.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
     late = append(other.conversation, other.question, Header("assistant", channel="final"), "Five.", other.turn)
     rate(late, ada, "up")
 
@@ -290,12 +290,12 @@ def test_a_rated_answer_without_a_turn_is_exported_without_a_model_and_is_no_tra
 
 
 def test_a_conversation_that_cannot_be_recorded_is_not_sent(exported: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = rating_exports.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
+    lines = ratings.export(SHELL, ExportOptions(Filters(), has_hidden=True, reason=WHY["why"]))
 
     def fails(*args: Any, **named: Any) -> None:
         raise DatabaseError
 
-    monkeypatch.setattr(rating_exports, "record", fails)
+    monkeypatch.setattr(ratings, "record", fails)
     with pytest.raises(DatabaseError):
         next(lines)
 

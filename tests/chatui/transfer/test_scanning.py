@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.transfer import files as scanning
+from chatui.transfer import files
 from chatui.transfer.files import Verdict
 
 COMMAND = "clamdscan --fdpass 'of a host' -"
@@ -16,7 +16,7 @@ QUOTED = "-".join(["words", "of", "the", "file"])
 
 
 def replaced(monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]) -> None:
-    monkeypatch.setattr(scanning, "subprocess", type("Fake", (), {"run": staticmethod(run), "SubprocessError": subprocess.SubprocessError}))
+    monkeypatch.setattr(files, "subprocess", type("Fake", (), {"run": staticmethod(run), "SubprocessError": subprocess.SubprocessError}))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_exit_code_of_the_scanner_is_the_verdict(
         return subprocess.CompletedProcess(command, code, QUOTED.encode())
 
     replaced(monkeypatch, run)
-    assert scanning.scan(COMMAND, b"data") is verdict
+    assert files.scan(COMMAND, b"data") is verdict
     [(command, options)] = given
     assert command == ["clamdscan", "--fdpass", "of a host", "-"], "no shell reads it"
     assert options == {"input": b"data", "capture_output": True, "timeout": 60.0, "check": False}
@@ -51,14 +51,14 @@ def test_a_scanner_that_fails_has_not_checked_the_file(
         raise error
 
     replaced(monkeypatch, run)
-    assert scanning.scan(COMMAND, b"data") is Verdict.UNCHECKED
+    assert files.scan(COMMAND, b"data") is Verdict.UNCHECKED
     assert f"({type(error).__name__})" in caplog.text and QUOTED not in caplog.text
 
 
 def test_a_command_that_cannot_be_read_has_not_checked_the_file(caplog: pytest.LogCaptureFixture) -> None:
-    assert scanning.scan("clamdscan 'of a host", b"data") is Verdict.UNCHECKED and "(ValueError)" in caplog.text
+    assert files.scan("clamdscan 'of a host", b"data") is Verdict.UNCHECKED and "(ValueError)" in caplog.text
 
 
 def test_without_a_scanner_every_file_is_clean(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     replaced(monkeypatch, lambda *_, **__: pytest.fail("nothing is run"))
-    assert scanning.scan("", b"data") is Verdict.CLEAN and caplog.text == ""
+    assert files.scan("", b"data") is Verdict.CLEAN and caplog.text == ""

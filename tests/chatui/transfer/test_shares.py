@@ -22,7 +22,7 @@ from chatui.models.shares import ShareLink
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
-from chatui.transfer import shares as share_links
+from chatui.transfer import shares as transfer_shares
 from chatui.web import shares
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
@@ -84,7 +84,7 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
     page = read(make(ada, leaf))
     assert "This is what they will see" in preview
     assert snapshot_in(page) == snapshot_in(preview)
-    shown = share_links.read(ShareLink.objects.get().token).messages
+    shown = transfer_shares.read(ShareLink.objects.get().token).messages
     assert [message.kind for message in shown] == ["question", "preamble", "final"], "a question never looks like an answer"
     assert all(message.is_complete for message in shown)
     assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
@@ -177,7 +177,7 @@ def test_a_link_expires(leaf: Message, ada: User) -> None:
     assert not is_gone(link) and link.expires_at
     assert abs(link.expires_at - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
     ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert is_gone(link) and share_links.links(ada) == []
+    assert is_gone(link) and transfer_shares.links(ada) == []
 
 
 def test_a_revoked_link_is_not_found(leaf: Message, ada: User) -> None:
@@ -314,11 +314,11 @@ def test_only_who_asks_for_a_link_without_end_gets_one(leaf: Message, ada: User,
 
 @pytest.mark.parametrize(
     ("most", "offered"),
-    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, share_links.FOR_EVER])],
+    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, transfer_shares.FOR_EVER])],
 )
 def test_the_operator_limits_the_lifetimes_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=most)
-    assert share_links.days_to_choose() == offered
+    assert transfer_shares.days_to_choose() == offered
 
 
 def test_the_longest_lifetime_that_an_operator_can_set_works(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
@@ -327,17 +327,17 @@ def test_the_longest_lifetime_that_an_operator_can_set_works(leaf: Message, ada:
         Environment(share_max_days=most + 1)
     limit(settings, share_max_days=Environment(share_max_days=most).share_max_days)
     assert not is_gone(make(ada, leaf, days=str(most)))
-    assert len(share_links.links(ada)) == 1
+    assert len(transfer_shares.links(ada)) == 1
 
 
 def test_a_shorter_limit_applies_to_older_links(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     link = make(ada, leaf, days="30")
     ShareLink.objects.update(created_at=timezone.now() - timedelta(days=6))
     limit(settings, share_max_days=5)
-    assert is_gone(link) and share_links.links(ada) == []
+    assert is_gone(link) and transfer_shares.links(ada) == []
     limit(settings, share_max_days=7)
     assert not is_gone(link)
-    assert share_links.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
+    assert transfer_shares.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
     limit(settings, share_max_days=0)
     client = signed_in(ada)
     assert is_gone(link) and client.get(f"/c/{leaf.conversation_id}/share/").status_code == 404
@@ -354,7 +354,7 @@ def test_creating_links_is_rate_limited(leaf: Message, ada: User) -> None:
 def test_the_list_of_links_shows_the_earliest_expiry(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
     make(ada, leaf, days="30")
     limit(settings, share_max_days=1)
-    (listed,) = share_links.links(ada)
+    (listed,) = transfer_shares.links(ada)
     assert listed.ends_at == ShareLink.objects.get().created_at + timedelta(days=1)
 
 

@@ -10,14 +10,14 @@ from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.test import RequestFactory
 
 from chatui.models.user import User
-from chatui.transfer import upload as upload_handler
+from chatui.transfer import upload
 from chatui.transfer.upload import BoundedUploadHandler
 
 
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload_handler, "MAX_EXPORT_BYTES", 8)
-    monkeypatch.setattr(upload_handler, "MAX_BYTES", 5)
+    monkeypatch.setattr(upload, "MAX_EXPORT_BYTES", 8)
+    monkeypatch.setattr(upload, "MAX_BYTES", 5)
 
 
 def handler_for(**attributes: Any) -> BoundedUploadHandler:

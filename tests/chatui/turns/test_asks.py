@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
 from chatui.codes import ProductCode
-from chatui.live import routing as origin
+from chatui.live import routing
 from chatui.live.routing import is_allowed
 from chatui.models.conversation import Conversation
 from chatui.models.message import Author, Message
@@ -20,8 +20,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
-from chatui.turns import running
-from chatui.turns import statements as asking
+from chatui.turns import running, statements
 from chatui.turns.asks import AskRefusedError, ProgramAsk
 from chatui.turns.start import Ask, Kind
 from chatui.turns.streams.program import ProgramStream
@@ -110,15 +109,15 @@ async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, b
 @pytest.mark.parametrize("has_session", [True, False])
 def test_rows_that_refer_to_a_person_do_not_wait_for_their_asks(has_session: bool) -> None:
     """PostgreSQL's row locks: audit log lines and messages of other asks refer to the account without changing its key."""
-    query = asking._person((), has_session=has_session, is_new=True).query
+    query = statements._person((), has_session=has_session, is_new=True).query
     assert query.select_for_update and query.select_for_no_key_update and query.select_for_update_of == ("self",)
 
 
 def test_an_ask_in_a_conversation_erased_meanwhile_is_refused(conversation: Conversation) -> None:
-    asking.touch(conversation)
+    statements.touch(conversation)
     Conversation.objects.filter(pk=conversation.pk).delete()
     with pytest.raises(NotFoundError):
-        asking.touch(conversation)
+        statements.touch(conversation)
 
 
 @pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
@@ -167,7 +166,7 @@ def test_two_host_headers_are_refused() -> None:
 
 def test_an_origin_with_our_host_as_prefix_is_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     own_origin = "https://chat.example"
-    monkeypatch.setattr(origin, "environment", lambda: SimpleNamespace(origins=[own_origin]))
+    monkeypatch.setattr(routing, "environment", lambda: SimpleNamespace(origins=[own_origin]))
     allowed = [
         is_allowed({"headers": [(b"origin", value.encode()), (b"host", b"chat.example")]})
         for value in (own_origin, f"{own_origin}.attacker.example", f"{own_origin}:8443")

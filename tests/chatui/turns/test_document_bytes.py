@@ -12,7 +12,7 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
-from chatui.store import documents as attached
+from chatui.store import documents as store_documents
 from chatui.turns.asks import FileUse
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
@@ -32,7 +32,7 @@ async def two_turns(person: User, server: Stub) -> list[Any]:
     files = [await bring(person, "one.txt", TEXT), await bring(person, "two.txt", "The other text.")]
     first = await run(person, ask(text="What do they say?", files=tuple(FileUse(file.pk) for file in files)))
     await run(person, ask(text="And then?", conversation=first.conversation_id))
-    await database_sync_to_async(attached.delete)(files[0])
+    await database_sync_to_async(store_documents.delete)(files[0])
     last = await run(person, ask(text="And now?", conversation=first.conversation_id))
     assert (first.state, last.state) == ("completed", "completed")
     return posts(server)

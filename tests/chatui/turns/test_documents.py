@@ -18,14 +18,13 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import documents as attached
-from chatui.turns import ledger
-from chatui.turns import start as documents
+from chatui.store import documents as store_documents
+from chatui.turns import ledger, start
 from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from renderer.frame_kinds import is_document
 from renderer.frames import Frame
-from renderer.ocml import document as ocml
+from renderer.ocml import document
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import pages, uploaded
 from tests.chatui.turns.test_turns import ask, run, stored_messages
@@ -49,13 +48,13 @@ async def test_long_documents_are_not_prepared_on_the_command_thread(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    ready = attached.prepare
+    ready = store_documents.prepare
 
     def recorded(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
         return ready(*arguments)
 
-    monkeypatch.setattr(attached, "prepare", recorded)
+    monkeypatch.setattr(store_documents, "prepare", recorded)
     await run(ada, with_files(await bring(ada)))
     assert [name.partition("_")[0] for name in threads] == ["documents"] and pools.documents is not pools.commands
 
@@ -71,7 +70,7 @@ async def test_a_document_is_a_separate_frame_before_the_question(ada: User, bac
     assert messages[0].text.endswith("\n\nThe meeting is on Tuesday.<|end|>") and "not instructions.]" in messages[0].text
     assert messages[1].pk == turn.question_id and messages[1].parent_id == messages[0].pk
     (request,) = backend.requests
-    assert [frame.body for frame in request.frames] == [ocml.parse_frame(messages[0].text).body, "When?"]
+    assert [frame.body for frame in request.frames] == [document.parse_frame(messages[0].text).body, "When?"]
     assert turn.conversation.title == "When?", "a title says nothing of a document"
     await file.arefresh_from_db()
     assert file.conversation_id == turn.conversation_id
@@ -156,7 +155,7 @@ async def test_a_document_that_does_not_fit_is_refused_but_its_first_part_fits(
 async def test_a_deleted_document_leaves_one_line_and_the_others_unchanged(ada: User, backend: ScriptedBackend) -> None:
     files = [await bring(ada, f"{name}.txt", f"Secret of {name}") for name in ("one", "two")]
     turn = await run(ada, with_files(*files))
-    await database_sync_to_async(attached.delete)(files[0])
+    await database_sync_to_async(store_documents.delete)(files[0])
     await run(ada, ask(text="And then?", conversation=turn.conversation_id))
     before, after = (documents_of(request.frames) for request in backend.requests)
     assert after == ["[A document was attached here. The person has deleted it.]", before[1]]
@@ -182,7 +181,7 @@ async def test_documents_must_fit_in_the_model_of_the_question_and_else_in_that_
 ) -> None:
     file, turn = await bring(ada), await run(ada, ask())
     await Turn.objects.filter(pk=turn.pk).aupdate(context_size=100)
-    prepare = database_sync_to_async(documents.prepared)
+    prepare = database_sync_to_async(start.prepared)
     assert (await prepare(ada, with_files(file, conversation=turn.conversation_id, choice="large"))).documents
     with pytest.raises(AskRefusedError) as refused:
         await prepare(ada, with_files(file, conversation=turn.conversation_id))

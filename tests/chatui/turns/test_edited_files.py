@@ -14,7 +14,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import documents as attached
+from chatui.store import documents
 from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, Kind
 from tests.chatui.conftest import signed_in
@@ -82,7 +82,7 @@ async def test_a_deleted_file_is_gone_from_every_version(ada: User, backend: Scr
     first = await run(ada, with_files(file))
     await run(ada, edited(first, file))
     await run(ada, edited(first, file, await bring(ada, "more.txt", "More")))
-    await database_sync_to_async(attached.delete)(file)
+    await database_sync_to_async(documents.delete)(file)
     assert not [text async for text in Message.objects.values_list("text", flat=True) if "Secret words" in text]
     with pytest.raises(NotFoundError):
         await run(ada, edited(first, file))

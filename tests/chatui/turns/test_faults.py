@@ -12,8 +12,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui.backends import http as retries
-from chatui.backends import registry
+from chatui.backends import http, registry
 from chatui.backends.base import Endpoint, Limits
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
@@ -85,7 +84,7 @@ class ObservedResult:
 async def ask_model_at(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> ObservedResult:
     backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
-    monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
+    monkeypatch.setattr(http, "PAUSES", (0.3, 0.1))
     conversation = await Conversation.objects.acreate(owner=ada, title="Geography")
     async with BrowserSocket(ada) as browser:
         await browser.send("subscribe", conversation=str(conversation.pk))

@@ -10,7 +10,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
-from chatui import instructions as operators
+from chatui import instructions
 from chatui.backends.base import EndReason
 from chatui.models.user import User
 from chatui.transfer.imports import import_transcript
@@ -33,7 +33,7 @@ def _groups(ada: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = tmp_path / "groups.toml"
     place.write_text(f'[groups]\nwriters = "{KIND}"\neditors = "{BRIEF}"\nnobody = "Never said."\n')
     change(monkeypatch, {"instructions": "For all.", "group_instructions_file": place})
-    operators.read_file.cache_clear()
+    instructions.read_file.cache_clear()
     ada.groups.set([Group.objects.create(name=name) for name in ("editors", "writers")])
 
 

@@ -17,8 +17,7 @@ from chatui.model_servers import connected
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import running
-from chatui.turns import titles as background
+from chatui.turns import running, titles
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, message_event
@@ -96,7 +95,7 @@ async def test_a_title_is_read_from_the_answer_only(
             await socket.send_message(QUESTION)
             await socket.until(*ENDS)
             await running.settle()
-            await background.settle()
+            await titles.settle()
             events = await socket.silence()
             assert [event["title"] for event in events if event["type"] == "chatui:title"] == ([TITLE] if is_title else [])
             assert SECRET not in "".join(socket.raw)
@@ -124,13 +123,13 @@ async def test_the_real_server_is_asked_and_leaks_nothing_hidden(
 ) -> None:
     """The model is too small to find a title. Its reply becomes a title or none."""
     lines: list[str] = []
-    monkeypatch.setattr(background.log, "info", lambda line, *values: lines.append(line % values))
+    monkeypatch.setattr(titles.log, "info", lambda line, *values: lines.append(line % values))
     configure(backend_url=llama_server, titles=True)
     async with BrowserSocket(ada) as socket:
         await socket.send_message("Think hard: how do I get to work fastest?")
         await socket.until(*ENDS, timeout=60)
         await running.settle()
-        await background.settle()
+        await titles.settle()
         assert "RAW-COT-CANARY" not in "".join(socket.raw)
     row = await Conversation.objects.aget()
     assert len(lines) == 1 or row.title != "Think hard: how do I get to work fastest?", "it was asked"

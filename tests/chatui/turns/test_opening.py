@@ -22,8 +22,7 @@ from chatui.models.user import User
 from chatui.permissions.tools import tools_in
 from chatui.tools import catalogue
 from chatui.tools.functions import tool
-from chatui.turns import leases, running
-from chatui.turns import opening as server_tools
+from chatui.turns import leases, opening, running
 from chatui.turns.asks import FileUse
 from chatui.turns.running import Place
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -198,17 +197,17 @@ async def test_only_what_a_server_reports_counts_as_use() -> None:
         "source": ([], {"https://a.test/": "A"}),
         "": ([], {}),
     }
-    found = {name: server_tools.used(HostedTools((SEARCH,), kinds, sources)) for name, (kinds, sources) in reports.items()}
+    found = {name: opening.used(HostedTools((SEARCH,), kinds, sources)) for name, (kinds, sources) in reports.items()}
     assert found == {
         "call": {"tools": ["search"], "sources": []},
         "source": {"tools": [], "sources": [["https://a.test/", "A"]]},
         "": None,
     }
-    assert server_tools.used(None) is None
+    assert opening.used(None) is None
     hosted = HostedTools((SEARCH,), ["search"], {"https://a.test/": "A"})
-    server_tools.forget_sources(hosted)
-    server_tools.forget_sources(None)
-    assert server_tools.used(hosted) == {"tools": ["search"], "sources": []}
+    opening.forget_sources(hosted)
+    opening.forget_sources(None)
+    assert opening.used(hosted) == {"tools": ["search"], "sources": []}
 
 
 WITH_SEARCH = BackendSpec(name="one", url="http://127.0.0.1:9", kind="responses", server_tools=(SEARCH,))
@@ -218,7 +217,7 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
     turn = await run(ada, ask())
     for state, marked in (("completed", None), ("running", {"tools": []})):
         await Turn.objects.filter(pk=turn.pk).aupdate(state=state, by_server=None)
-        await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(()))
+        await opening.offered(WITH_SEARCH, turn, (), SampleRequest(()))
         assert (await Turn.objects.aget(pk=turn.pk)).by_server == marked
     await Turn.objects.filter(pk=turn.pk).aupdate(state="completed")
 
@@ -226,27 +225,27 @@ async def test_a_turn_is_marked_before_tools_are_offered_and_not_after_its_end(a
 async def test_no_tools_are_offered_to_programs_or_for_a_cut_answer_or_without_any(ada: User, backend: Searching) -> None:
     turn = await run(ada, ask())
     without = WITH_SEARCH.model_copy(update={"server_tools": ()})
-    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is not None, "the premise"
-    assert await server_tools.offered(without, turn, (), SampleRequest(())) is None
-    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest((), cut_answer=Frame(ANSWER, "It"))) is None
+    assert await opening.offered(WITH_SEARCH, turn, (), SampleRequest(())) is not None, "the premise"
+    assert await opening.offered(without, turn, (), SampleRequest(())) is None
+    assert await opening.offered(WITH_SEARCH, turn, (), SampleRequest((), cut_answer=Frame(ANSWER, "It"))) is None
     turn.key_id = uuid4()
-    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
+    assert await opening.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
 
 
 async def test_no_tools_are_offered_while_the_database_is_busy(ada: User, backend: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = await run(ada, ask())
-    offered = await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(()))
+    offered = await opening.offered(WITH_SEARCH, turn, (), SampleRequest(()))
     assert offered is not None and list(offered.definitions) == [SEARCH]
 
     async def busy(*arguments: object, **settings: object) -> None:
         raise DatabaseBusyError
 
     monkeypatch.setattr(writer, "run", busy)
-    assert await server_tools.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
+    assert await opening.offered(WITH_SEARCH, turn, (), SampleRequest(())) is None
 
 
 async def test_only_the_turn_that_offers_the_tools_is_marked(ada: User, backend: Searching) -> None:
     started, other = await database_sync_to_async(lambda: (store(ada, ask()), store(ada, ask(text="Another"))))()
-    await database_sync_to_async(server_tools._mark_used)(started.turn)
+    await database_sync_to_async(opening._mark_used)(started.turn)
     marked = [turn.pk async for turn in Turn.objects.filter(by_server__isnull=False)]
     assert marked == [started.turn.pk] and await Turn.objects.filter(pk=other.turn.pk, state="running").aexists()

@@ -12,9 +12,8 @@ from chatui.models.files import SentDocument
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
-from chatui.store import context_use as budget
-from chatui.store import passages
-from chatui.turns import start as documents
+from chatui.store import context_use, passages
+from chatui.turns import start
 from chatui.turns.asks import FileUse
 from chatui.turns.start import AskRefusedError, Kind
 from tests.chatui.conftest import store
@@ -30,46 +29,46 @@ def test_only_ones_own_repeated_request_is_not_prepared_again(ada: User, bela: U
     question = ask(files=(FileUse(file.pk),))
     store(bela, replace(ask(), client_id=question.client_id))
     store(ada, ask())
-    ready = documents.prepared(ada, question)
+    ready = start.prepared(ada, question)
     assert [each.file for each in ready.documents] == [file], "another person's request with the same id is another request"
     store(ada, ready)
-    assert documents.prepared(ada, question) is question
+    assert start.prepared(ada, question) is question
 
 
 @pytest.mark.parametrize("can_search", [True, False])
 def test_a_file_is_searched_only_if_the_model_can_search(can_search: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, searched = uploaded(ada, "one.txt"), uploaded(ada, "two.txt", "Another text.")
     indexed: list[UUID] = []
-    monkeypatch.setattr(budget, "can_search", lambda choice: can_search)
+    monkeypatch.setattr(context_use, "can_search", lambda choice: can_search)
     monkeypatch.setattr(passages, "index", indexed.append)
     question = ask(files=(FileUse(whole.pk), FileUse(searched.pk, "search")))
     if can_search:
-        assert [each.use.use for each in documents.prepared(ada, question).documents] == ["whole", "search"]
+        assert [each.use.use for each in start.prepared(ada, question).documents] == ["whole", "search"]
         assert indexed == [searched.content_id]
     else:
         with pytest.raises(AskRefusedError) as refused:
-            documents.prepared(ada, question)
+            start.prepared(ada, question)
         assert refused.value.code is ProductCode.TOO_LARGE and indexed == []
-    assert len(documents.prepared(ada, ask(files=(FileUse(whole.pk),))).documents) == 1
+    assert len(start.prepared(ada, ask(files=(FileUse(whole.pk),))).documents) == 1
 
 
 def test_only_an_edit_uses_the_files_of_its_question_again(ada: User, bela: User) -> None:
     file, deleted = uploaded(ada), uploaded(ada, "two.txt", "Another text.")
-    first = answered(ada, documents.prepared(ada, ask(files=(FileUse(file.pk), FileUse(deleted.pk)))))
+    first = answered(ada, start.prepared(ada, ask(files=(FileUse(file.pk), FileUse(deleted.pk)))))
     SentDocument.objects.filter(file=deleted).update(file=None)
     again = (FileUse(file.pk),)
-    ready = documents.prepared(ada, in_it(first, Kind.EDIT, "x", files=again, has_own_files=True))
+    ready = start.prepared(ada, in_it(first, Kind.EDIT, "x", files=again, has_own_files=True))
     assert [each.file for each in ready.documents] == [file]
     for kind, question in ((Kind.SEND, first.turn.question_id), (Kind.EDIT, uuid4())):
         with pytest.raises(NotFoundError):
-            documents.prepared(ada, in_it(first, kind, "x", files=again, question=question))
+            start.prepared(ada, in_it(first, kind, "x", files=again, question=question))
     with pytest.raises(NotFoundError):
-        documents.prepared(bela, in_it(first, Kind.EDIT, "x", files=again))
+        start.prepared(bela, in_it(first, Kind.EDIT, "x", files=again))
 
 
 def test_a_file_that_was_sent_or_deleted_meanwhile_is_not_found(ada: User) -> None:
     file = uploaded(ada)
-    ready = [documents.prepared(ada, ask(files=(FileUse(file.pk),))) for _ in range(2)]
+    ready = [start.prepared(ada, ask(files=(FileUse(file.pk),))) for _ in range(2)]
     store(ada, ready[0])
     with pytest.raises(NotFoundError):
         store(ada, ready[1])
@@ -78,7 +77,7 @@ def test_a_file_that_was_sent_or_deleted_meanwhile_is_not_found(ada: User) -> No
 
 def test_the_tokens_of_all_documents_are_added(ada: User) -> None:
     files = tuple(FileUse(uploaded(ada, f"{name}.txt", name).pk) for name in ("one", "two"))
-    both = documents.prepared(ada, ask(files=files))
-    each = [documents.tokens_of(documents.prepared(ada, ask(files=(use,)))) for use in files]
-    assert documents.tokens_of(both) == sum(each) and min(each) > 0
-    assert documents.tokens_of(ask()) == 0
+    both = start.prepared(ada, ask(files=files))
+    each = [start.tokens_of(start.prepared(ada, ask(files=(use,)))) for use in files]
+    assert start.tokens_of(both) == sum(each) and min(each) > 0
+    assert start.tokens_of(ask()) == 0

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.display.failures import cause_of
 from chatui.models.message import Message
 from chatui.models.programs import ProgramAnswer
@@ -23,7 +23,7 @@ from chatui.models.usage import UsageEntry
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, sweep
-from chatui.turns import slots as queued
+from chatui.turns import slots as turns_slots
 from chatui.turns.ending import PROCESS_ENDED
 from chatui.turns.running import Place
 from chatui.turns.slots import LeftToOthersError, Slots, Wait, slots
@@ -80,13 +80,13 @@ async def test_a_queued_question_of_a_dead_process_is_answered_and_its_page_foll
 def test_only_one_of_two_processes_launches_it(ada: User) -> None:
     turn = queued_turn(ada)
     with CaptureQueriesContext(connection) as statements:
-        adopted = queued.adopt(turn)
+        adopted = turns_slots.adopt(turn)
     assert adopted is not None and adopted.lease_owner == leases.OWNER and adopted.is_queued
     update = statements[0]["sql"]
     assert update.startswith("UPDATE") and " IN (" not in update, "a subquery of the lease would let both have it"
-    assert queued.adopt(turn) is None, "the other one found it before"
+    assert turns_slots.adopt(turn) is None, "the other one found it before"
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert queued.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
+    assert turns_slots.adopt(turn) is None, "nor once the lease of the first is over: it read another owner"
 
 
 def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_process_says(
@@ -95,8 +95,8 @@ def test_each_adoption_begins_with_a_higher_number_whatever_the_clock_of_its_pro
     numbers, turn = [], queued_turn(ada)
     for minutes in (10, 0, -10):
         monkeypatch.setattr("django.utils.timezone.now", lambda late=minutes: datetime.now(UTC) + timedelta(minutes=late))
-        Turn.objects.filter(pk=turn.pk).update(lease_until=clock.after(-timedelta(seconds=1)), lease_owner=DEAD)
-        adopted = queued.adopt(Turn.objects.get(pk=turn.pk))
+        Turn.objects.filter(pk=turn.pk).update(lease_until=connections.after(-timedelta(seconds=1)), lease_owner=DEAD)
+        adopted = turns_slots.adopt(Turn.objects.get(pk=turn.pk))
         assert adopted is not None
         numbers.append(Wait(adopted, is_for_person=True).first_number)
         time.sleep(0.11)
@@ -161,7 +161,7 @@ async def test_others_are_ended_and_no_model_is_asked(
 ) -> None:
     turn = await left_queued(ada)
     await database_sync_to_async(change)(turn)
-    assert await database_sync_to_async(queued.adopt)(turn) is None
+    assert await database_sync_to_async(turns_slots.adopt)(turn) is None
     await running._reap()
     await running.settle()
     ended = await Turn.objects.aget(pk=turn.pk)
@@ -267,7 +267,7 @@ async def test_a_process_that_ends_leaves_its_queued_turns_to_others(
     with monkeypatch.context() as patch:
         patch.setattr(leases.leases, "keys", list)  # as another process
         patch.setattr(leases, "OWNER", "another process")
-        adopted = await database_sync_to_async(queued.adopt)(waits.turn)
+        adopted = await database_sync_to_async(turns_slots.adopt)(waits.turn)
     assert adopted is not None and adopted.lease_owner == "another process"
     gate.set()
     await running.settle()

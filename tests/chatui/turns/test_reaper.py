@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 from django.db import OperationalError
 from django.utils import timezone
 
-from chatui.database import connections as clock
+from chatui.database import connections
 from chatui.database.faults import outages
 from chatui.models.message import Message
 from chatui.models.turn import Turn
@@ -137,7 +137,7 @@ async def test_after_an_outage_owners_have_time_to_renew_their_leases(
     turn = (await stored(ada, ask(), "another process")).turn
     await set_lease(turn, -1)
     with monkeypatch.context() as patch:
-        patch.setattr(clock, "seconds_since_start", lambda: 5.0)
+        patch.setattr(connections, "seconds_since_start", lambda: 5.0)
         await running._reap()
         assert await state_of(turn) == "running", "the database server has just been started again"
     outages.record()

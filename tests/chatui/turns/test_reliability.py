@@ -26,8 +26,7 @@ from chatui.turns.running import Place
 from chatui.turns.start import Ask, Kind, Started
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
-from chatui.wire import bus as groups
-from chatui.wire import bus as relay
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import bus
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
@@ -166,7 +165,7 @@ async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User,
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    bus().join(groups.audience(started.turn.conversation_id, Audience.END_USER), fail)
+    bus().join(wire_bus.audience(started.turn.conversation_id, Audience.END_USER), fail)
     bus().join("failing", fail)
     running.ask_snapshot(place_of(started), Audience.END_USER, "failing")
     async with BrowserSocket(ada) as socket:
@@ -180,13 +179,13 @@ async def test_a_failing_receiver_does_not_stop_a_turn_from_receiving(ada: User,
 async def test_an_answer_completes_and_is_visible_while_redis_is_away(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
+    monkeypatch.setattr(wire_bus, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
     started = await begin(ada)
     async with BrowserSocket(ada) as socket:
         await socket.send("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.until("chatui:snapshot", timeout=relay.ANSWER_SECONDS + 1)
+        await socket.until("chatui:snapshot", timeout=wire_bus.ANSWER_SECONDS + 1)
         gate.set()
         assert "All of it." in shown_text(await socket.until(*ENDS, timeout=5))
     assert (await end_of(started)).state == "completed"
@@ -216,7 +215,7 @@ async def test_stop_works_when_a_snapshot_cannot_be_made(ada: User, backend: Scr
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
     running.ask_snapshot(place_of(started), Audience.END_USER, "nobody")
-    bus().send(groups.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
+    bus().send(wire_bus.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
     assert (await end_of(started)).state == "stopped"
 
 

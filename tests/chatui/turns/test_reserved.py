@@ -11,9 +11,8 @@ from django.utils import timezone
 from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.turns import start as reserved
-from chatui.usage import counting as estimates
-from chatui.usage import reserving
+from chatui.turns import start
+from chatui.usage import counting, reserving
 from chatui.usage.limits import Limits
 from chatui.usage.reserving import Reserved
 from tests.chatui.conftest import store
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _as_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reservation of exactly the tokens before the question, whose own text counts nothing."""
-    monkeypatch.setattr(estimates, "tokens_to_reserve", lambda text, before: before)
+    monkeypatch.setattr(counting, "tokens_to_reserve", lambda text, before: before)
     monkeypatch.setattr(reserving, "reserve", lambda person, limits, tokens: Reserved(tokens))
 
 
@@ -50,8 +49,8 @@ def row(ada: User, bela: User) -> Conversation:
 
 
 def tokens(monkeypatch: pytest.MonkeyPatch, person: User, conversation: UUID | None, **limits: int) -> int | None:
-    monkeypatch.setattr(reserved, "limits_of", lambda of: Limits(**limits))
-    found = reserved.reserved_for(person, conversation, "And then?", 200)
+    monkeypatch.setattr(start, "limits_of", lambda of: Limits(**limits))
+    found = start.reserved_for(person, conversation, "And then?", 200)
     return found.tokens if found else None
 
 

@@ -16,9 +16,7 @@ from chatui.models.files import DocumentPassage, StoredFile
 from chatui.models.message import Message, OpenedPage
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import documents as attached
-from chatui.store import documents as frames
-from chatui.store import passages
+from chatui.store import documents, passages
 from chatui.store.passages import Branch
 from chatui.tools.document_search import NAME
 from chatui.turns.asks import AskRefusedError, FileUse
@@ -116,7 +114,7 @@ async def test_a_citation_opens_its_passage_for_the_owner_alone(ada: User, bela:
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
     place = f"/documents/{file.pk}/2/#here"
     await database_sync_to_async(_check_pages)(turn, place, ada, bela, grace)
-    await database_sync_to_async(attached.delete)(file)
+    await database_sync_to_async(documents.delete)(file)
     await database_sync_to_async(_check_deleted)(turn, place, ada)
 
 
@@ -160,7 +158,7 @@ async def test_passages_are_deleted_with_the_file(ada: User, backend: ScriptedBa
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     assert await DocumentPassage.objects.acount() == 2
     file = await StoredFile.objects.aget(conversation=turn.conversation_id)
-    await database_sync_to_async(attached.delete)(file)
+    await database_sync_to_async(documents.delete)(file)
     assert await database_sync_to_async(passages.find)(Branch(turn.conversation_id, turn.question_id), "tea", "", 8) == []
     assert not await DocumentPassage.objects.aexists()
 
@@ -169,7 +167,7 @@ async def test_results_from_a_deleted_document_leave_the_transcript_and_later_pr
     turn = await searching(ada, backend, call(NAME, "c1", query="tea"))
     stored = Message.objects.filter(conversation=turn.conversation_id)
     assert await stored.filter(text__contains="fell by 7%").aexists(), "the premise"
-    await database_sync_to_async(attached.delete)(await StoredFile.objects.aget(conversation=turn.conversation_id))
+    await database_sync_to_async(documents.delete)(await StoredFile.objects.aget(conversation=turn.conversation_id))
     assert not await stored.filter(text__contains="fell by 7%").aexists()
     (reply,) = (await replies(turn)).values()
     assert "deleted" in str(reply), "the call still has its reply"
@@ -180,4 +178,4 @@ async def test_results_from_a_deleted_document_leave_the_transcript_and_later_pr
 
 
 async def test_search_replies_are_identified_by_the_tool_name() -> None:
-    assert f"{FUNCTIONS}{NAME}" == frames.SEARCH_NAME and json.loads(frames.DELETED_FOUND)["ok"]
+    assert f"{FUNCTIONS}{NAME}" == documents.SEARCH_NAME and json.loads(documents.DELETED_FOUND)["ok"]

@@ -8,12 +8,12 @@ import pytest
 
 from chatui.models.message import Message
 from chatui.models.user import User
-from chatui.turns import summarizing as server_summaries
+from chatui.turns import summarizing
 from chatui.turns.summarizing import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, server_summary, stored_messages, watch
 from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
@@ -35,13 +35,13 @@ QUESTION = "How do I get to work fastest when it rains?"
     ],
 )
 def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
-    assert server_summaries.steps_in(text) == steps
+    assert summarizing.steps_in(text) == steps
 
 
 def test_many_empty_lines_are_parsed_quickly() -> None:
     text = " \n" * 200_000 + "**Comparing ways**"
-    assert server_summaries.steps_in(text) == ["Comparing ways"]
-    assert costs_at_most(1000, lambda: server_summaries.steps_in(text))
+    assert summarizing.steps_in(text) == ["Comparing ways"]
+    assert costs_at_most(1000, lambda: summarizing.steps_in(text))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_many_empty_lines_are_parsed_quickly() -> None:
     ],
 )
 def test_headings_and_short_lines_are_a_summary(text: str) -> None:
-    found = server_summaries.read(text)
+    found = summarizing.read(text)
     assert not found.is_reasoning and found.steps
 
 
@@ -83,7 +83,7 @@ def test_headings_and_short_lines_are_a_summary(text: str) -> None:
     ],
 )
 def test_thinking_aloud_reads_like_reasoning(text: str) -> None:
-    assert server_summaries.read(text).is_reasoning
+    assert summarizing.read(text).is_reasoning
 
 
 @for_each(
@@ -129,7 +129,7 @@ def test_thinking_aloud_reads_like_reasoning(text: str) -> None:
     ]
 )
 def test_thinking_aloud_is_recognized_in_many_languages(line: str) -> None:
-    assert server_summaries.read(line).is_reasoning and server_summaries.read(f"**{line}**").is_reasoning
+    assert summarizing.read(line).is_reasoning and summarizing.read(f"**{line}**").is_reasoning
 
 
 @for_each(
@@ -144,7 +144,7 @@ def test_thinking_aloud_is_recognized_in_many_languages(line: str) -> None:
     ]
 )
 def test_a_line_of_a_summary_is_one_short_sentence(line: str, is_reasoning: bool) -> None:
-    assert server_summaries.read(line).is_reasoning is is_reasoning
+    assert summarizing.read(line).is_reasoning is is_reasoning
 
 
 @for_each(
@@ -161,7 +161,7 @@ def test_a_line_of_a_summary_is_one_short_sentence(line: str, is_reasoning: bool
     ]
 )
 def test_what_counts_as_a_heading(text: str, steps: list[str], other_text: str) -> None:
-    found = server_summaries.read(text)
+    found = summarizing.read(text)
     assert (found.steps, found.other_text) == (steps, other_text)
 
 
@@ -190,7 +190,7 @@ def test_the_text_under_a_heading_is_hidden() -> None:
 def test_an_untrusted_summary_is_hidden(is_trusted: bool) -> None:
     notes = Notes(is_trusted=is_trusted)
     notes.open([Frame(Header(Role.USER), QUESTION)])
-    for event in (FrameOpened(summary_frame.ASIDE), FrameText("look at each of the ways there are in turn"), FrameClosed(Terminator.END)):
+    for event in (FrameOpened(frame.ASIDE), FrameText("look at each of the ways there are in turn"), FrameClosed(Terminator.END)):
         notes.feed(event)
     assert (notes.judge("Looked at each of the ways there are").reason is None) is is_trusted
 

@@ -19,7 +19,7 @@ from chatui.env import Environment
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.turns import running
-from chatui.turns import slots as module
+from chatui.turns import slots as turns_slots
 from chatui.turns.slots import Slots
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cases import example_count
@@ -35,7 +35,7 @@ async def hold(slots: Slots, name: str, done: list[str], places: dict[str, list[
 
 @pytest.mark.asyncio
 async def test_the_queue_is_first_in_first_out_and_reports_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
+    monkeypatch.setattr(turns_slots, "UPDATE_SECONDS", 0.01)
     slots, done, places = Slots(1), list[str](), dict[str, list[int]]()
     ends = {name: asyncio.Event() for name in "abcd"}
     tasks = []
@@ -242,7 +242,7 @@ async def test_members_of_a_full_group_wait_without_blocking_other_groups() -> N
 
 @pytest.mark.asyncio
 async def test_the_place_in_the_process_queue_ignores_those_waiting_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "UPDATE_SECONDS", 0.01)
+    monkeypatch.setattr(turns_slots, "UPDATE_SECONDS", 0.01)
     queue = Queue(2, {"students": 1})
     student, other = await queue.ask("students"), await queue.ask()
     waiting = [await queue.ask("students") for _ in range(3)]

@@ -20,7 +20,6 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import start, sweep
-from chatui.turns import start as documents
 from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from renderer.frames import Frame, Header
@@ -99,7 +98,7 @@ def test_the_versions_of_a_question_are_given_for_a_new_question_in_an_old_conve
 
 def test_the_documents_of_a_question_are_given_with_it(ada: User) -> None:
     file = uploaded(ada)
-    first = answered(ada, documents.prepared(ada, ask(files=(FileUse(file.pk),))))
+    first = answered(ada, start.prepared(ada, ask(files=(FileUse(file.pk),))))
     assert [each.file_id for each in first.documents] == [file.pk]
     assert answered(ada, in_it(first)).documents == ()
     edited = store(ada, in_it(first, Kind.EDIT, "Another wording"))

@@ -23,8 +23,6 @@ from chatui.models.user import User
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import leases, start
-from chatui.turns import start as documents
-from chatui.turns import start as reserved
 from chatui.turns.asks import Ask
 from chatui.turns.start import Kind, NewConversation, Started
 from chatui.usage.limits import NearLimit
@@ -201,8 +199,8 @@ def test_tokens_are_reserved_for_the_question_and_what_the_program_sent_before(
         asked.append(arguments)
         return Reserved(77, near) if is_limited else None
 
-    monkeypatch.setattr(reserved, "reserved_for", reserve)
-    monkeypatch.setattr(documents, "tokens_of", lambda question: 100)
+    monkeypatch.setattr(start, "reserved_for", reserve)
+    monkeypatch.setattr(start, "tokens_of", lambda question: 100)
     started = store(ada, ask(tokens_before=5, text="Why?"))
     assert asked == [(ada, None, "Why?", 105)]
     assert (Turn.objects.get().reserved_tokens, started.near) == ((77, near) if is_limited else (None, None))

@@ -20,7 +20,6 @@ from chatui.models.turn import Turn
 from chatui.models.usage import UsageCount, UsageEntry
 from chatui.models.user import User
 from chatui.turns import publisher, running, summarizing
-from chatui.turns import summarizing as server_summaries
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator
@@ -386,12 +385,12 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         for number, gate in enumerate(gates, start=1):
-            while len(summarizer.requests) < min(number, server_summaries.MAX_STEPS):
+            while len(summarizer.requests) < min(number, summarizing.MAX_STEPS):
                 await asyncio.sleep(0.005)
             gate.set()
         await running.settle()
     message = await Message.objects.aget(name="reasoning_summary")
-    assert message.text.count("\n- ") + 1 == server_summaries.MAX_STEPS == len(summarizer.requests)
+    assert message.text.count("\n- ") + 1 == summarizing.MAX_STEPS == len(summarizer.requests)
 
 
 async def test_a_late_page_sees_the_steps_and_after_the_answer_began_the_time(

@@ -13,7 +13,6 @@ from django.db import DataError
 from chatui.backends.spec import BackendSpec
 from chatui.models.user import User
 from chatui.turns import ledger, summarizing
-from chatui.turns import summarizing as summary_notes
 from chatui.turns.ledger import Job
 from chatui.usage.counting import Attribution
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -91,7 +90,7 @@ async def test_a_check_that_fails_as_the_answer_begins_does_not_lose_the_answer(
 ) -> None:
     install(monkeypatch, backend, None, **TRUSTED)
     monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer triggers the check of the line
-    monkeypatch.setattr(summary_notes, "check", broken)
+    monkeypatch.setattr(summarizing, "check", broken)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
     backend.script = [gate, *own, *frame(FINAL, "Take the bicycle.", Terminator.RETURN), ended()]
@@ -103,15 +102,15 @@ async def test_a_check_that_fails_as_the_answer_begins_does_not_lose_the_answer(
 async def test_after_a_fault_no_more_summary_is_shown(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text lost with the fault is missing in the index, so a copy of it would pass the check."""
     install(monkeypatch, backend, None, **TRUSTED)
-    feed, failed = summary_notes.Notes.feed, asyncio.Event()
+    feed, failed = summarizing.Notes.feed, asyncio.Event()
 
-    def feed_once(notes: summary_notes.Notes, event: Any) -> None:
+    def feed_once(notes: summarizing.Notes, event: Any) -> None:
         if not failed.is_set():
             failed.set()
             raise RuntimeError("no rule for this")
         feed(notes, event)
 
-    monkeypatch.setattr(summary_notes.Notes, "feed", feed_once)
+    monkeypatch.setattr(summarizing.Notes, "feed", feed_once)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
     backend.script = [*frame(Header("assistant", channel=Channel.ANALYSIS), "hidden"), gate, *own, *frame(FINAL, "Yes."), ended()]

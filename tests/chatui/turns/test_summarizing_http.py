@@ -13,8 +13,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store.transcripts import frame_of
-from chatui.turns import running, summarizing
-from chatui.turns import sampling as own_requests
+from chatui.turns import running, sampling, summarizing
 from renderer.summary import frame as summary_frame
 from tests.browser.relay import Relay
 from tests.llama.fixture import llama_server as llama_server
@@ -153,14 +152,14 @@ async def test_the_real_server_as_model_and_summarizer(
 ) -> None:
     """The model is too small to summarize. Its text is shown or blocked, and nothing hidden is shown with it."""
     monkeypatch.setattr(summarizing, "MIN_CHARS", 20)
-    answered, words_of = asyncio.Event(), own_requests.text_of
+    answered, words_of = asyncio.Event(), sampling.text_of
 
-    async def recorded(backend: Backend, request: SampleRequest, max_chars: int, charged: own_requests.Charged, what: str) -> str:
+    async def recorded(backend: Backend, request: SampleRequest, max_chars: int, charged: sampling.Charged, what: str) -> str:
         answer = await words_of(backend, request, max_chars, charged, what)
         answered.set()
         return answer
 
-    monkeypatch.setattr(own_requests, "text_of", recorded)
+    monkeypatch.setattr(sampling, "text_of", recorded)
     relay.hold_after(12)
     both = TWO.format(big=relay.url, small=llama_server, review="false")
     configure(

@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from chatui.backends.base import Endpoint
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
-from chatui.permissions import shares as summaries
+from chatui.permissions import shares
 from chatui.turns.opening import spec_for
 from renderer.frame_kinds import SUMMARY_NAME
 from tests.chatui.api.asking import Program, new_key
@@ -68,7 +68,7 @@ async def test_a_member_of_another_group_is_an_outsider(ada: User, monkeypatch: 
     await join(ada, "writers")
     for groups, is_member in ((["readers"], False), (["readers", "writers"], True)):
         change(monkeypatch, {"summary_groups": groups})
-        assert await database_sync_to_async(summaries.are_enabled_for)(ada) is is_member
+        assert await database_sync_to_async(shares.are_enabled_for)(ada) is is_member
 
 
 async def test_an_outsiders_api_program_gets_an_empty_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,10 @@ from chatui.models.conversation import Conversation, Folder
 from chatui.models.message import SearchEntry
 from chatui.models.user import User
 from chatui.store import erasure
-from chatui.store import temporary as lifetime
+from chatui.store import temporary as store_temporary
 from chatui.transfer import exports
-from chatui.turns import running
-from chatui.turns import temporary as ending
-from chatui.turns import temporary as keeping
-from chatui.turns import titles as background
+from chatui.turns import running, titles
+from chatui.turns import temporary as turns_temporary
 from tests.chatui.conftest import OPENING, signed_in, store
 from tests.chatui.lifecycle.test_erasure import file_bytes
 from tests.chatui.store.long_conversations import MODELS, long_conversation
@@ -96,7 +94,7 @@ def test_it_is_in_no_folder(ada: User) -> None:
 
 @pytest.mark.asyncio
 async def test_no_model_is_asked_for_a_title(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "_tasks", tasks := set[asyncio.Task[None]]())
+    monkeypatch.setattr(titles, "_tasks", tasks := set[asyncio.Task[None]]())
     monkeypatch.setattr("chatui.turns.titles.first_title", lambda text: "")
     turn = await run(ada, ask(temporary=True))
     assert turn.conversation.title == "" and not tasks and len(backend.requests) == 1
@@ -165,19 +163,19 @@ def test_one_that_cannot_be_erased_blocks_no_other_and_the_batch_is_limited(ada:
 
     with monkeypatch.context() as patch:
         patch.setattr(erasure, "erase_conversation", stuck)
-        assert ending.end_overdue() == 2 and Conversation.objects.get().pk == rows[0].pk
+        assert turns_temporary.end_overdue() == 2 and Conversation.objects.get().pk == rows[0].pk
     rows += [temporary(ada), temporary(ada)]
     for row in rows[-2:]:
         set_until(row, -MINUTE)
     Conversation.objects.filter(pk=rows[0].pk).update(unfinished_until=timezone.now() - HOUR)
-    assert ending.end_overdue(0) == 1 and Conversation.objects.count() == 2
+    assert turns_temporary.end_overdue(0) == 1 and Conversation.objects.count() == 2
 
 
 def test_erasing_it_ends_its_interpreter(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row, forgotten = temporary(ada), list[UUID]()
     monkeypatch.setattr("chatui.tools.python.tool.forget_from_thread", forgotten.append)
     set_until(row, -MINUTE)
-    ending.end_overdue()
+    turns_temporary.end_overdue()
     assert forgotten == [row.pk]
 
 
@@ -227,14 +225,14 @@ def test_one_that_was_kept_or_used_meanwhile_stays(ada: User, monkeypatch: pytes
         return close(key, only)  # type: ignore[arg-type]
 
     monkeypatch.setattr(erasure, "close", and_be_late)
-    assert ending.end_overdue() == 0 and Conversation.objects.count() == 2
+    assert turns_temporary.end_overdue() == 0 and Conversation.objects.count() == 2
 
 
 def test_an_interrupted_erasure_is_completed(ada: User) -> None:
     row = temporary(ada)
     assert erasure.close(row.pk)
     assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 404 and Conversation.objects.exists()
-    assert ending.end_overdue() == 1 and not Conversation.objects.exists()
+    assert turns_temporary.end_overdue() == 1 and not Conversation.objects.exists()
 
 
 @pytest.mark.asyncio
@@ -269,10 +267,10 @@ def test_the_log_is_truncated_later_if_somebody_is_reading(ada: User, monkeypatc
         def cursor(self) -> Cursor:
             return Cursor()
 
-    monkeypatch.setattr(ending, "connection", Connection())
-    monkeypatch.setattr(ending, "_log_is_due", False)
-    ending.close(temporary(ada))
-    assert ending.end_overdue() == 0 and ending.end_overdue() == 0
+    monkeypatch.setattr(turns_temporary, "connection", Connection())
+    monkeypatch.setattr(turns_temporary, "_log_is_due", False)
+    turns_temporary.close(temporary(ada))
+    assert turns_temporary.end_overdue() == 0 and turns_temporary.end_overdue() == 0
     assert [sql for sql in commands if "wal" in sql] == ["PRAGMA wal_checkpoint(TRUNCATE)"] * 2, "once more, and then never again"
 
 
@@ -305,7 +303,7 @@ async def test_it_is_kept_once_its_answer_has_ended(ada: User, backend: Scripted
 def test_an_erased_one_cannot_be_kept(ada: User) -> None:
     row = temporary(ada)
     assert tell(ada, row, "close") == 200
-    assert keeping.keep(row) is False and not Conversation.objects.exists()
+    assert turns_temporary.keep(row) is False and not Conversation.objects.exists()
 
 
 def test_only_its_owner_can_close_keep_or_read_it(ada: User, bela: User, grace: User) -> None:
@@ -337,5 +335,5 @@ def test_an_export_of_everything_leaves_it_out(ada: User) -> None:
 
 
 def test_expiry_times_are_as_documented() -> None:
-    assert (lifetime.LASTS, lifetime.LEFT_LASTS) == (HOUR, MINUTE)
-    assert is_about(lifetime.end(), HOUR)
+    assert (store_temporary.LASTS, store_temporary.LEFT_LASTS) == (HOUR, MINUTE)
+    assert is_about(store_temporary.end(), HOUR)

@@ -21,9 +21,7 @@ from chatui.models.message import SearchEntry
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageEntry
 from chatui.models.user import User
-from chatui.turns import running
-from chatui.turns import titles as background
-from chatui.turns import titles as keeping
+from chatui.turns import running, titles
 from chatui.turns.slots import Slots
 from chatui.turns.start import Ask, Kind
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
@@ -66,7 +64,7 @@ async def run(person: User, kind: Kind = Kind.SEND, text: str = QUESTION, **fiel
     """Run one turn and the title request after it."""
     started = await running.ask(person, Ask(kind, uuid4(), "medium", text=text, **fields))
     await running.settle()
-    await background.settle()
+    await titles.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
@@ -124,7 +122,7 @@ async def test_a_stopped_answer_counts(ada: User, model: TitleBackend) -> None:
     await asyncio.wait_for(model.waiting.wait(), 20)
     await running.stop(running.Place(started.turn.pk, started.turn.lease_owner))
     await running.settle()
-    await background.settle()
+    await titles.settle()
     assert await title() == TITLE
 
 
@@ -143,7 +141,7 @@ async def test_a_title_written_by_a_person_wins(when: str, ada: User, model: Tit
     if when == "while":
         await rename(ada, started.turn.conversation_id, "My way")
     requested.set()
-    await background.settle()
+    await titles.settle()
     assert await title() == (TITLE if when == "after" else "My way"), "the premise: a title was written"
     if when == "after":
         await rename(ada, started.turn.conversation_id, "My way")
@@ -162,7 +160,7 @@ async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User
         await running.settle()
         await Conversation.objects.aupdate(deleted_at=timezone.now())
         gate.set()
-        await background.settle()
+        await titles.settle()
         assert "chatui:title" not in [event["type"] for event in await socket.silence()]
     assert await title() == BEGINNING and not await SearchEntry.objects.filter(message=None).aexists()
 
@@ -198,11 +196,11 @@ async def test_a_partly_withheld_answer_is_not_sent_for_a_title(ada: User, model
 async def test_a_failed_title_keeps_the_old_one_and_logs_one_line(
     script: list[Step], why: str, ada: User, model: TitleBackend, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "ASK_SECONDS", 0.2)
+    monkeypatch.setattr(titles, "ASK_SECONDS", 0.2)
     model.titles.script = script
     with caplog.at_level(logging.INFO):
         turn = await run(ada)
-    lines = [record.getMessage() for record in caplog.records if record.name == background.__name__]
+    lines = [record.getMessage() for record in caplog.records if record.name == titles.__name__]
     assert lines == [f"conversation {turn.conversation_id} keeps its first title: {why}"]
     assert "SECRET" not in caplog.text and len(model.titles.requests) == 1
     assert (turn.state, await title()) == ("completed", BEGINNING)
@@ -240,7 +238,7 @@ async def test_titles_wait_for_free_slots_and_give_way_to_answers(
     ada: User, bela: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Slots(1)
-    monkeypatch.setattr(background, "slots", lambda: only)
+    monkeypatch.setattr(titles, "slots", lambda: only)
     monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
     model.titles.script = [asyncio.Event()]
     await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
@@ -257,7 +255,7 @@ async def test_titles_wait_for_free_slots_and_give_way_to_answers(
 async def test_titles_are_requested_one_at_a_time_from_a_bounded_queue(
     ada: User, model: TitleBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "MAX_WAITING", 1)
+    monkeypatch.setattr(titles, "MAX_WAITING", 1)
     gate = asyncio.Event()
     model.titles.script = [gate, *answer(TITLE)]
     for _ in range(3):
@@ -266,13 +264,13 @@ async def test_titles_are_requested_one_at_a_time_from_a_bounded_queue(
     await asyncio.wait_for(model.titles.waiting.wait(), 20)
     assert len(model.titles.requests) == 1
     gate.set()
-    await background.settle()
+    await titles.settle()
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, TITLE, BEGINNING]
 
 
 async def test_a_title_whose_commit_was_not_confirmed_is_still_announced(ada: User) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING)
-    keep = database_sync_to_async(keeping.keep)
+    keep = database_sync_to_async(titles.keep)
     assert await keep(row, TITLE) and await keep(row, TITLE)
     assert await SearchEntry.objects.acount() == 1
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"

@@ -11,7 +11,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import transcripts
 from chatui.turns.start import Ask, Kind
-from chatui.usage import counting as estimates
+from chatui.usage import counting
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, REPLY
@@ -37,30 +37,30 @@ def piece(turn: Turn, frame: UUID) -> None:
 def test_where_the_model_wrote_nothing_nothing_is_spent(turn: Turn) -> None:
     keep(turn, REPLY, Author.PRODUCT)
     keep(turn, REPLY, Author.IMPORT)
-    spent = estimates.charge_of(turn).spent
+    spent = counting.charge_of(turn).spent
     assert spent.is_estimate and spent.tokens == 0
 
 
 def test_only_what_the_model_wrote_is_output(turn: Turn) -> None:
     keep(turn, FINAL, Author.MODEL)
-    before = estimates.charge_of(turn).spent
+    before = counting.charge_of(turn).spent
     assert 1000 <= before.output < 1050 and 0 < before.input < 50
     keep(turn, REPLY, Author.PRODUCT)
     keep(turn, REPLY, Author.IMPORT)
-    assert estimates.charge_of(turn).spent == before
+    assert counting.charge_of(turn).spent == before
 
 
 def test_pieces_of_a_frame_that_is_stored_are_not_counted_again(turn: Turn) -> None:
     key = uuid4()
     keep(turn, FINAL, Author.MODEL, key)
-    before = estimates.charge_of(turn).spent
+    before = counting.charge_of(turn).spent
     piece(turn, key)
-    assert estimates.charge_of(turn).spent == before
+    assert counting.charge_of(turn).spent == before
     piece(turn, uuid4())
-    assert estimates.charge_of(turn).spent.output == before.output + 1000
+    assert counting.charge_of(turn).spent.output == before.output + 1000
 
 
 def test_no_more_is_read_than_a_model_is_sent(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(turn, FINAL, Author.MODEL)
-    monkeypatch.setattr(estimates, "SEEN_CHARS", 18)
-    assert estimates.charge_of(turn).spent.input == 5
+    monkeypatch.setattr(counting, "SEEN_CHARS", 18)
+    assert counting.charge_of(turn).spent.input == 5

@@ -28,7 +28,7 @@ from chatui.models.usage import UsageCount, UsageEntry, UsageKind, UsageLimit
 from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import ledger, running, sweep
-from chatui.turns import sampling as own_requests
+from chatui.turns import sampling as turns_sampling
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
@@ -100,7 +100,7 @@ async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -
 async def test_a_request_of_the_product_itself_books_a_model_name_that_can_be_stored(backend: ScriptedBackend) -> None:
     names: list[str] = []
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
-    await own_requests.text_of(backend, SampleRequest(()), 100, lambda _, model: names.append(model), "title")
+    await turns_sampling.text_of(backend, SampleRequest(()), 100, lambda _, model: names.append(model), "title")
     assert names == ["m\ufffd<end|>"]
 
 

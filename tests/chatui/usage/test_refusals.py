@@ -15,7 +15,6 @@ from chatui.models.usage import UsageCount, UsageEntry, UsageLimit
 from chatui.models.user import User
 from chatui.turns import running
 from chatui.usage import limits
-from chatui.usage import limits as periods
 from tests.chatui.api.asking import Program, json_of, new_key
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
@@ -41,7 +40,7 @@ async def test_a_page_receives_the_limit_its_end_and_whom_to_ask(
         refused = (await socket.until("chatui:refused"))[-1]
     assert (refused["client_id"], refused["code"], refused["contact"]) == (client_id, "E-X-QUOTA-DAY", "Ask it@example.org for more.")
     until = parse_datetime(refused["until"])
-    assert until == periods.now().day_ends and backend.requests == []
+    assert until == limits.now().day_ends and backend.requests == []
 
 
 async def test_a_page_is_warned_of_a_near_limit_and_not_of_a_distant_one(ada: User, backend: ScriptedBackend) -> None:
@@ -52,7 +51,7 @@ async def test_a_page_is_warned_of_a_near_limit_and_not_of_a_distant_one(ada: Us
             accepted = (await socket.until("chatui:accepted"))[-1]
             await running.settle()
             assert accepted.get("percent") == (80 if number == 3 else None)
-        assert parse_datetime(accepted["until"]) == periods.now().day_ends
+        assert parse_datetime(accepted["until"]) == limits.now().day_ends
 
 
 async def test_a_program_gets_429_with_the_end_of_the_limit_and_is_told_not_to_retry_soon(

@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group
 from chatui.models.usage import ModelPrice, UsageEntry
 from chatui.models.user import User
 from chatui.usage import reports
-from chatui.usage import reports as prices
 from chatui.usage.reports import By, Days
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +64,7 @@ def test_each_day_has_the_price_that_held_then(ada: User) -> None:
     line(ada, DAY, model="small", input_tokens=5, output_tokens=6)
     [total] = reports.summed(reports.lines_of(DAYS), DAYS, None)
     assert total.cost == Decimal(1 + 1) + Decimal("1.2") + Decimal("0.2") + 2
-    assert (total.unpriced, [span.first for span in prices.spans(DAYS.first, DAYS.last)]) == (11, [DAYS.first, DAY])
+    assert (total.unpriced, [span.first for span in reports.spans(DAYS.first, DAYS.last)]) == (11, [DAYS.first, DAY])
 
 
 def test_without_any_price_there_is_no_cost(ada: User) -> None:

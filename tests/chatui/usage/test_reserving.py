@@ -19,11 +19,9 @@ from chatui.models.conversation import Conversation
 from chatui.models.turn import Turn
 from chatui.models.usage import UsageCount, UsageLimit
 from chatui.models.user import User
-from chatui.turns import running
-from chatui.turns import start as reserved
+from chatui.turns import running, start
 from chatui.turns.start import Ask, AskRefusedError, Kind
 from chatui.usage import limits, reserving
-from chatui.usage import limits as periods
 from chatui.usage.limits import Limits, Period, limits_of
 from chatui.usage.reserving import LimitReachedError
 from tests.chatui.conftest import store
@@ -78,7 +76,7 @@ def test_a_turn_also_reserves_the_tokens_of_what_it_sends_and_of_the_last_answer
 
     def tokens(conversation: UUID | None, sent: int) -> int:
         with transaction.atomic():
-            taken = reserved.reserved_for(ada, conversation, "And 3 + 3?", sent)
+            taken = start.reserved_for(ada, conversation, "And 3 + 3?", sent)
         assert taken
         return taken.tokens
 
@@ -166,7 +164,7 @@ def test_if_only_running_answers_are_in_the_way_neither_a_limit_nor_a_day_is_nam
 @pytest.mark.django_db
 def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(ada: User) -> None:
     held = Limits(day_tokens=1000)
-    UsageCount.objects.create(person=ada, day=periods.now().day, month=periods.now().month, day_tokens=999)
+    UsageCount.objects.create(person=ada, day=limits.now().day, month=limits.now().month, day_tokens=999)
     take(ada, held, 6000)
     UsageCount.objects.update(day_tokens=1000, reserved_turns=0, reserved_tokens=0)
     with pytest.raises(LimitReachedError):
@@ -176,7 +174,7 @@ def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(
 @pytest.mark.django_db
 def test_the_reservation_of_a_lost_turn_is_released_when_it_is_needed(ada: User) -> None:
     held = Limits(day_turns=1)
-    UsageCount.objects.create(person=ada, day=periods.now().day, month=periods.now().month, reserved_turns=1, reserved_tokens=50)
+    UsageCount.objects.create(person=ada, day=limits.now().day, month=limits.now().month, reserved_turns=1, reserved_tokens=50)
     take(ada, held)
     assert (row(ada).reserved_turns, row(ada).reserved_tokens) == (1, 100)
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from chatui import json_schemas as formats
+from chatui import json_schemas
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 
@@ -47,7 +47,7 @@ def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation
     assert NOTE not in browser.get(chat).content.decode()
     response = send(browser, talk, schema=json.dumps(SCHEMA))
     assert (response.status_code, response["Location"]) == (302, chat)
-    stored = formats.from_stored(talk.answer_format)
+    stored = json_schemas.from_stored(talk.answer_format)
     assert stored is not None
     assert (stored.schema, stored.is_strict) == (SCHEMA, True)
     assert NOTE in browser.get(chat).content.decode()

@@ -19,7 +19,7 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
 from chatui.permissions import access
-from chatui.web import audit as page_of_log
+from chatui.web import audit
 from tests.chatui.conftest import OPENING, make_person, signed_in
 from tests.support.html_text import collapsed
 
@@ -228,7 +228,7 @@ def test_an_export_has_the_filtered_lines_and_is_logged(grace: User) -> None:
 
 @pytest.mark.usefixtures("log")
 def test_a_too_long_export_is_refused_without_a_log_line(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_of_log, "EXPORT_MOST", 2)
+    monkeypatch.setattr(audit, "EXPORT_MOST", 2)
     response = signed_in(grace).post("/audit/export/jsonl/")
     assert response.status_code == 400 and "More than 2 lines" in response.content.decode()
     assert AuditEvent.objects.count() == 3

@@ -12,9 +12,8 @@ from django.utils import timezone
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentText, FileContent, StoredFile
 from chatui.models.user import User
-from chatui.store import documents as attached
-from chatui.store import uploads as pending_uploads
-from chatui.transfer import files as sent_files
+from chatui.store import documents, uploads
+from chatui.transfer import files
 from tests.chatui.conftest import signed_in
 from tests.chatui.store.uploads import uploaded
 
@@ -69,10 +68,10 @@ def test_the_response_says_if_there_are_more_files(ada: User, talk: Conversation
 def test_so_many_copies_of_a_file_that_not_all_are_examined_count_as_more(
     ada: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sent_files, "_MAX_ROWS", 2)
+    monkeypatch.setattr(files, "_MAX_ROWS", 2)
     for count, has_more in ((1, False), (2, True), (3, True)):
         sent_file(talk, "notes.txt")
-        found, more = sent_files.search(ada, "")
+        found, more = files.search(ada, "")
         assert (len(found), more) == (1, has_more), count
 
 
@@ -80,7 +79,7 @@ def test_each_of_several_files_is_pending_under_its_own_name_with_its_own_text(a
     """Files are the same only if their names and texts are, and they wait at the same message box."""
     other = Conversation.objects.create(owner=ada)
     sent = [sent_file(talk, name, text) for name, text in (("a.txt", "one"), ("a.txt", "two"), ("b.txt", "one"))]
-    pending = [sent_files.attach_again(ada, file.pk, place) for place in (None, other.pk) for file in (*sent, *sent)]
+    pending = [files.attach_again(ada, file.pk, place) for place in (None, other.pk) for file in (*sent, *sent)]
     assert [(file.name, file.content_id) for file in pending] == [(file.name, file.content_id) for file in sent] * 4
     assert [file.brought_in for file in pending] == [None] * 6 + [other.pk] * 6
     assert len({file.pk for file in pending}) == 6 and {file.source for file in pending} == {"person"}
@@ -89,9 +88,9 @@ def test_each_of_several_files_is_pending_under_its_own_name_with_its_own_text(a
 def test_files_that_are_pending_again_count_towards_the_most_that_wait(
     ada: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_uploads, "MAX_PENDING", 1)
+    monkeypatch.setattr(uploads, "MAX_PENDING", 1)
     sent = [sent_file(talk, f"{number}.txt") for number in range(2)]
-    first, second = (sent_files.attach_again(ada, file.pk, None) for file in sent)
+    first, second = (files.attach_again(ada, file.pk, None) for file in sent)
     assert StoredFile.objects.filter(pk=second.pk).exists() and not StoredFile.objects.filter(pk=first.pk).exists()
     assert StoredFile.objects.filter(conversation=talk).count() == 2
 
@@ -112,7 +111,7 @@ def test_a_file_is_pending_again_with_its_text_and_no_second_copy(ada: User, tal
 def test_deleting_one_copy_keeps_the_others_text(ada: User, talk: Conversation) -> None:
     file = sent_file(talk, "notes.txt")
     reply = again(signed_in(ada), file).json()
-    attached.delete(StoredFile.objects.get(pk=file.pk))
+    documents.delete(StoredFile.objects.get(pk=file.pk))
     assert "Words of notes.txt." in signed_in(ada).get(reply["text"]).content.decode()
     assert names(signed_in(ada)) == [] and again(signed_in(ada), file).status_code == 404
 

@@ -23,16 +23,15 @@ from chatui.models.audit import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.files import DocumentPart, DocumentPassage, FileContent, StoredFile
 from chatui.models.user import User
-from chatui.store import documents as attached
+from chatui.store import documents, passages
 from chatui.store import documents as texts
-from chatui.store import files as storage
-from chatui.store import passages
-from chatui.store import uploads as pending_uploads
+from chatui.store import files as store_files
+from chatui.store import uploads as store_uploads
 from chatui.store.documents import ExtractedText
 from chatui.store.files import FileDestination, NewFile
-from chatui.transfer import files as scanning
+from chatui.transfer import files
 from chatui.transfer.files import UploadQueue
-from chatui.web import files as uploads
+from chatui.web import files as web_files
 from tests.chatui.conftest import OPENING, signed_in
 from tests.chatui.store.pictures import claiming, png
 from tests.chatui.store.uploads import uploaded
@@ -44,7 +43,7 @@ POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-
 
 
 def store_file(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
-    return storage.save(FileDestination(row.owner_id, row.pk), NewFile.of(name, data))
+    return store_files.save(FileDestination(row.owner_id, row.pk), NewFile.of(name, data))
 
 
 def body_of(response: object) -> bytes:
@@ -224,11 +223,11 @@ def test_extracted_text_counts_towards_the_quota(ada: User, monkeypatch: pytest.
     assert upload(signed_in(ada), data=b"few bytes").json()["why"] == "quota"
     assert not StoredFile.objects.exists() and not FileContent.objects.exists()
     environment.change(monkeypatch, {"file_mb": 1, "files_of_person_mb": 2})
-    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and storage.bytes_of(ada.pk) == 9 + 1_200_000
+    assert upload(signed_in(ada), data=b"few bytes").json()["ok"] and store_files.bytes_of(ada.pk) == 9 + 1_200_000
 
 
 def test_pending_files_that_are_never_sent_do_not_block_uploads(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_uploads, "MAX_PENDING", 2)
+    monkeypatch.setattr(store_uploads, "MAX_PENDING", 2)
     client = signed_in(ada)
     for number in range(4):
         assert upload(client, f"{number}.txt", f"Text {number}".encode()).json()["ok"]
@@ -259,7 +258,7 @@ def test_a_file_deleted_while_it_is_read_is_refused(ada: User, monkeypatch: pyte
 
 def _delete_all() -> None:
     for file in StoredFile.objects.all():
-        attached.delete(file)
+        documents.delete(file)
 
 
 def test_text_read_by_a_concurrent_upload_is_not_overwritten(ada: User) -> None:
@@ -275,7 +274,7 @@ def test_limits_apply(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     assert upload(client, data=b"a" * 1024 * 1024).json()["ok"], "exactly full, with its text"
     assert upload(client, data=b"b" * (1024 * 1024 + 1)).json()["why"] == "too-long"
     assert upload(client, data=b"b").json()["why"] == "quota"
-    monkeypatch.setattr(uploads, "_uploads", Throttle("files", attempts=5, seconds=600))
+    monkeypatch.setattr(web_files, "_uploads", Throttle("files", attempts=5, seconds=600))
     assert [upload(client).status_code == 429 for _ in range(3)] == [False, False, True], "the three above count, too"
     cache.clear()
 
@@ -310,7 +309,7 @@ def test_pending_files_expire_after_a_day(ada: User, conversation: Conversation)
     old, sent, new = (uploaded(ada, f"{name}.txt", name) for name in ("old", "sent", "new"))
     StoredFile.objects.filter(pk__in=[old.pk, sent.pk]).update(created_at=timezone.now() - timedelta(hours=25))
     StoredFile.objects.filter(pk=sent.pk).update(conversation=conversation)
-    assert pending_uploads.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
+    assert store_uploads.sweep() == 1 and set(StoredFile.objects.values_list("pk", flat=True)) == {sent.pk, new.pk}
     assert FileContent.objects.count() == DocumentPart.objects.count() == 2
 
 
@@ -324,8 +323,8 @@ def test_a_virus_scanner_decides(command: str, why: str | None, ada: User, monke
 
 
 def test_a_scanner_that_times_out_counts_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "SECONDS", 0.1)
-    assert scanning.scan("sleep 5", b"") is scanning.Verdict.UNCHECKED and scanning.scan("cat", b"x") is scanning.Verdict.CLEAN
+    monkeypatch.setattr(files, "SECONDS", 0.1)
+    assert files.scan("sleep 5", b"") is files.Verdict.UNCHECKED and files.scan("cat", b"x") is files.Verdict.CLEAN
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.utils import timezone
 
-from chatui.display import conversation_list as bin_and_archive
-from chatui.display import folders as actions
+from chatui.display import conversation_list
+from chatui.display import folders as display_folders
 from chatui.display.conversation_list import shown_list
 from chatui.display.folders import INSTRUCTION_CHARS, MAX_FOLDERS, FolderFields, shown_folders
 from chatui.models.conversation import Conversation, Folder
@@ -40,7 +40,7 @@ def listed_places(person: User) -> dict[str, list[str]]:
     found = {"list": [link.title for link in shown_list(person).links]}
     for folder in Folder.objects.filter(owner=person):
         found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).links]
-    return found | {"archive": [each.title for each in bin_and_archive.shown_archive(person).conversations]}
+    return found | {"archive": [each.title for each in conversation_list.shown_archive(person).conversations]}
 
 
 def test_a_conversation_is_listed_in_one_place_with_folders(ada: User, work: Folder) -> None:
@@ -107,7 +107,7 @@ def test_a_folder_is_created_changed_and_deleted_with_plain_forms(ada: User) -> 
 
 
 def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(display_folders, "_BATCH_SIZE", 2)
     now = timezone.now()
     for number in range(5):
         Conversation.objects.create(owner=ada, title=f"Talk {number}", folder=work)
@@ -115,7 +115,7 @@ def test_deleting_a_folder_keeps_its_conversations(ada: User, work: Folder, monk
     Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
     signed_in(ada).post(f"/folders/{work.pk}/delete/")
     assert listed_places(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
-    assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Thrown"]
+    assert [each.title for each in conversation_list.shown_bin(ada).conversations] == ["Thrown"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_without_scripts_links_page_through_a_folder(ada: User, work: Folder) ->
 
 def test_instructions_are_not_exported_or_shared(ada: User, work: Folder, client: Client) -> None:
     row = long_conversation(ada, 4, "carrot")
-    actions.move(ada, row.pk, str(work.pk))
+    display_folders.move(ada, row.pk, str(work.pk))
     row.refresh_from_db()
     for audience in Audience:
         for file_format in exports.Format:

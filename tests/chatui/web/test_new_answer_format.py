@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from django.test import Client
 from django.urls import reverse
 
-from chatui import json_schemas as formats
+from chatui import json_schemas
 from chatui.models.conversation import Conversation, Folder
 from chatui.models.user import User
 from chatui.turns import running
@@ -91,7 +91,7 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         accepted = (await socket.until("chatui:accepted"))[-1]
         await running.settle()
         row = await Conversation.objects.aget(pk=accepted["conversation"])
-        stored = formats.from_stored(row.answer_format)
+        stored = json_schemas.from_stored(row.answer_format)
         assert stored is not None and stored.schema == SCHEMA
         [request] = backend.requests
         assert request.answer_format is not None and request.answer_format.schema == SCHEMA
@@ -100,7 +100,7 @@ async def test_the_first_message_sets_it_and_later_ones_do_not_change_it(ada: Us
         await socket.until("chatui:accepted")
         await running.settle()
         await row.arefresh_from_db()
-        assert formats.from_stored(row.answer_format) == stored
+        assert json_schemas.from_stored(row.answer_format) == stored
 
 
 @pytest.mark.asyncio

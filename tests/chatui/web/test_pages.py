@@ -16,8 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.accounts import password_links
-from chatui.accounts import sign_in as first_account
+from chatui.accounts import password_links, sign_in
 from chatui.audit_log.record import Visitor
 from chatui.display import operator_pages
 from chatui.models.conversation import ActiveLeaf, Conversation
@@ -221,7 +220,7 @@ NEW = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
 
 
 def test_the_first_account_needs_the_code_and_gets_every_permission() -> None:
-    code = first_account.new_code()
+    code = sign_in.new_code()
     assert code is not None
     client = Client()
     assert client.get("/")["Location"] == "/setup/"
@@ -258,12 +257,12 @@ def test_the_first_account_and_password_forms_have_it_as_well(ada: User) -> None
     assert '<a href="#id_new_password1">' in summary(Client().post(link, {"new_password1": "short", "new_password2": "short"}))
     assert "correct username and password" in summary(Client().post("/sign-in/", {"username": "ada", "password": "wrong"}))
     User.objects.all().delete()
-    errors = summary(Client().post("/setup/", NEW | {"password1": "short", "password2": "short", "code": first_account.new_code()}))
+    errors = summary(Client().post("/setup/", NEW | {"password1": "short", "password2": "short", "code": sign_in.new_code()}))
     assert '<a href="#id_password1">Password</a>: This password has 5 characters' in errors
 
 
 def test_a_wrong_setup_code_makes_no_account_and_guesses_are_limited() -> None:
-    code = first_account.new_code()
+    code = sign_in.new_code()
     client = Client()
     for _ in range(10):
         assert "not the code" in client.post("/setup/", NEW | {"code": "AAAA-BBBB"}).content.decode()
@@ -272,10 +271,10 @@ def test_a_wrong_setup_code_makes_no_account_and_guesses_are_limited() -> None:
 
 
 def test_there_is_no_setup_once_an_account_exists(ada: User) -> None:
-    assert first_account.new_code() is None
+    assert sign_in.new_code() is None
     assert Client().get("/setup/")["Location"] == "/"
     assert Client().post("/setup/", NEW | {"code": "x"})["Location"] == "/"
-    assert first_account.create("mallory", PASSWORD) is None
+    assert sign_in.create("mallory", PASSWORD) is None
 
 
 def test_staff_create_accounts_in_the_admin_pages(grace: User) -> None:

@@ -10,8 +10,7 @@ from channels.db import database_sync_to_async
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatui.display import conversation_actions, search
-from chatui.display import conversation_list as bin_and_archive
+from chatui.display import conversation_actions, conversation_list, search
 from chatui.display.conversation_list import shown_list
 from chatui.models.conversation import Conversation
 from chatui.models.user import User
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def titles(person: User) -> tuple[list[str], list[str]]:
     """The titles in the list, and those in the archive."""
-    return [link.title for link in shown_list(person).links], [each.title for each in bin_and_archive.shown_archive(person).conversations]
+    return [link.title for link in shown_list(person).links], [each.title for each in conversation_list.shown_archive(person).conversations]
 
 
 def test_a_conversation_is_listed_in_one_place(ada: User, bela: User) -> None:
@@ -50,12 +49,13 @@ def test_a_conversation_is_listed_in_one_place(ada: User, bela: User) -> None:
 def test_the_archive_has_pages_and_actions_return_to_it(ada: User) -> None:
     now = timezone.now()
     Conversation.objects.bulk_create(
-        Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(bin_and_archive.PAGE_SIZE + 2)
+        Conversation(owner=ada, title=f"Talk {n}", archived_at=now) for n in range(conversation_list.PAGE_SIZE + 2)
     )
-    first = bin_and_archive.shown_archive(ada)
-    second = bin_and_archive.shown_archive(ada, first.next_cursor)
+    first = conversation_list.shown_archive(ada)
+    second = conversation_list.shown_archive(ada, first.next_cursor)
     assert (
-        len({each.id for each in (*first.conversations, *second.conversations)}) == bin_and_archive.PAGE_SIZE + 2 and not second.next_cursor
+        len({each.id for each in (*first.conversations, *second.conversations)}) == conversation_list.PAGE_SIZE + 2
+        and not second.next_cursor
     )
     moved = first.conversations[0].id
     answer = signed_in(ada).post(f"/c/{moved}/put/", {"place": "list", "back": "archive"})
@@ -111,7 +111,7 @@ def test_it_lists_only_the_persons_deleted_conversations_newest_first(ada: User,
     binned(ada, "Half an import", unfinished_until=timezone.now() + timedelta(minutes=1))
     binned(bela, "Of somebody else")
     Conversation.objects.create(owner=ada, title="In the list")
-    assert [each.title for each in bin_and_archive.shown_bin(ada).conversations] == ["Newer", "Older"]
+    assert [each.title for each in conversation_list.shown_bin(ada).conversations] == ["Newer", "Older"]
     page = signed_in(ada).get("/bin/").content.decode()
     assert "Newer" in page and "Half an import" not in page and "Of somebody else" not in page and "In the list" not in page
 
@@ -119,7 +119,7 @@ def test_it_lists_only_the_persons_deleted_conversations_newest_first(ada: User,
 def test_it_says_until_when_a_conversation_can_be_restored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = binned(ada, "Sums", 3)
     change(monkeypatch, {"bin_days": 10})
-    [shown] = bin_and_archive.shown_bin(ada).conversations
+    [shown] = conversation_list.shown_bin(ada).conversations
     assert row.deleted_at and shown.gone_at == row.deleted_at + timedelta(days=10) and not shown.is_overdue
     change(monkeypatch, {"bin_days": 3})
     assert "at the next clean-up" in signed_in(ada).get("/bin/").content.decode()
@@ -129,13 +129,13 @@ def test_it_says_until_when_a_conversation_can_be_restored(ada: User, monkeypatc
 
 def test_a_long_bin_has_pages(ada: User) -> None:
     Conversation.objects.bulk_create(
-        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * bin_and_archive.PAGE_SIZE + 1)
+        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * conversation_list.PAGE_SIZE + 1)
     )
-    first = bin_and_archive.shown_bin(ada)
-    second = bin_and_archive.shown_bin(ada, first.next_cursor)
-    third = bin_and_archive.shown_bin(ada, second.next_cursor)
+    first = conversation_list.shown_bin(ada)
+    second = conversation_list.shown_bin(ada, first.next_cursor)
+    third = conversation_list.shown_bin(ada, second.next_cursor)
     shown = [each.title for page in (first, second, third) for each in page.conversations]
-    assert len(shown) == len(set(shown)) == 2 * bin_and_archive.PAGE_SIZE + 1 and third.next_cursor == ""
+    assert len(shown) == len(set(shown)) == 2 * conversation_list.PAGE_SIZE + 1 and third.next_cursor == ""
     assert f"?list={first.next_cursor}" in signed_in(ada).get("/bin/").content.decode()
 
 

@@ -10,8 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone, translation
 
-from chatui.accounts import profile
-from chatui.accounts import second_factor as enrollment
+from chatui.accounts import profile, second_factor
 from chatui.audit_log.record import Visitor
 from chatui.lifecycle import closing
 from chatui.model_servers import connected
@@ -195,11 +194,11 @@ def test_closing_ones_own_account_is_an_operator_setting(ada: User, grace: User,
 def test_closing_needs_the_second_factor_and_is_refused_to_the_last_staff(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     change(monkeypatch, {"close_own_account": True})
     client = sign_in_with_form("ada")
-    monkeypatch.setattr(enrollment, "is_on", lambda person: True)
+    monkeypatch.setattr(second_factor, "is_on", lambda person: True)
     assert client.post("/settings/close/", {"sure": "1"}).status_code == 400
     assert client.post("/settings/close/", {"sure": "1", "code": "000000"}).status_code == 400
     assert User.objects.get(pk=ada.pk).is_active
-    monkeypatch.setattr(enrollment, "is_on", lambda person: False)
+    monkeypatch.setattr(second_factor, "is_on", lambda person: False)
     make_person("keeper", "change_user", staff=True)
     keeper = sign_in_with_form("keeper")
     page = keeper.post("/settings/close/", {"sure": "1"})

@@ -19,7 +19,7 @@ from chatui.model_servers import connected
 from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import documents as attached
+from chatui.store import documents
 from chatui.turns import running, summarizing
 from chatui.turns.asks import FileUse
 from chatui.turns.start import Ask, AskRefusedError, Kind
@@ -109,7 +109,7 @@ async def test_the_second_turn_hits_the_prefix_and_a_deleted_document_is_in_no_l
     assert all(count > 1000 for count in server.cached()), "servers that report cached tokens report them"
 
     server.forget()
-    await database_sync_to_async(attached.delete)(files[1])
+    await database_sync_to_async(documents.delete)(files[1])
     await answered(ada, ask(text="ping", conversation=first.conversation_id))
     bodies = server.requests()
     assert bodies and all(texts[0] in texts_of(body, vocabulary) for body in bodies)

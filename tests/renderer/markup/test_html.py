@@ -11,7 +11,6 @@ from html import escape, unescape
 import pytest
 
 from renderer.markup import html, markdown
-from renderer.markup import html as questions
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.attacks import attacks, second_opinion
 from tests.renderer.markup.canon import canonical
@@ -442,7 +441,7 @@ def test_text_between_fences_is_code_and_the_rest_is_unchanged() -> None:
     ]
 )
 def test_fences_are_found_as_in_answers(text: str, expected: list[tuple[bool, str]]) -> None:
-    assert list(questions.parts(text)) == expected
+    assert list(html.parts(text)) == expected
 
 
 def test_no_character_of_a_question_is_lost_except_fences_and_blank_lines() -> None:
@@ -457,8 +456,8 @@ def test_no_character_of_a_question_is_lost_except_fences_and_blank_lines() -> N
 
 @pytest.mark.parametrize("text", ["x" * 1501, "a\n" * 18])
 def test_a_long_question_is_recognized(text: str) -> None:
-    assert questions.is_long(text)
-    assert not questions.is_long(text[: len(text) // 2])
+    assert html.is_long(text)
+    assert not html.is_long(text[: len(text) // 2])
 
 
 @pytest.mark.slow

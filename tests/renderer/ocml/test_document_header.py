@@ -14,7 +14,6 @@ from renderer.errors import Code, Location, ParseHeaderError
 from renderer.frames import HEADER_VALUE, Channel, Frame, Header, Transcript
 from renderer.gate import Audience, may_see
 from renderer.ocml import document, document_header, interchange
-from renderer.ocml import document_header as capabilities
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, FutureVersionError, Profile
 from renderer.tokens import TOKEN_RUN, Token
 from tests.renderer.examples import header_values
@@ -352,8 +351,8 @@ def test_a_value_that_the_product_writes_is_short_and_plain(value: str, expected
     ],
 )
 def test_unknown_capabilities_are_flagged_and_nothing_is_refused(stated: object, hints: int) -> None:
-    assert len(capabilities.hints({"capabilities": stated})) == hints
-    assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": stated}))
+    assert len(document_header.hints({"capabilities": stated})) == hints
+    assert not any("critic" in hint or "musings" in hint for hint in document_header.hints({"capabilities": stated}))
     text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(stated)}')
     reading = interchange.read_strictly(text)
     assert [(problem.code, problem.is_refused) for problem in reading.problems] == [("E-PARSE-HEADER", False)] * hints
@@ -363,11 +362,11 @@ def test_unknown_capabilities_are_flagged_and_nothing_is_refused(stated: object,
 def test_lists_are_extended_by_what_frames_use() -> None:
     header = {"x": 1, "capabilities": {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}}
     frames = [Frame(Header("user"), ""), Frame(Header("assistant", "analysis"), ""), Frame(Header("assistant", "final"), "")]
-    assert capabilities.with_used_names(header, frames) == {
+    assert document_header.with_used_names(header, frames) == {
         "x": 1,
         "capabilities": {"roles": ["functions.*", "user", "assistant"], "channels": ["final", "analysis"], "tokens": ["<|start|>"]},
     }
     assert header["capabilities"] == {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}, "a new header"
     others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
     for other in others:
-        assert capabilities.with_used_names(other, frames) == other
+        assert document_header.with_used_names(other, frames) == other

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from renderer.errors import Code
-from renderer.summary import copies, disguises, languages
-from renderer.summary import frame as summary_frame
+from renderer.summary import copies, disguises, frame, languages
 from renderer.summary.check import MAX_CHARS, check
 from renderer.summary.index import RUN_WORDS, Grams, HiddenText, SeenText, stems
 from renderer.summary.reasons import Reason
@@ -642,11 +641,11 @@ def test_function_words_have_no_stem() -> None:
 
 @pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
 def test_a_step_read_from_its_stored_frame_is_as_it_was_shown(line: str) -> None:
-    frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
-    assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
-    assert summary_frame.steps_of("Others\n- First\n-Others\n- Second") == ["First", "Second"]
+    frames = frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
+    assert frame.steps_of(frames[0].frame.body) == [line, "Second"]
+    assert frame.steps_of("Others\n- First\n-Others\n- Second") == ["First", "Second"]
 
 
 def test_a_stored_step_is_plain_text() -> None:
-    frames = summary_frame.frames(["Weighed [a](b) *or* `c`", "# d <e>"], [], Code.CALL_SCHEMA)
+    frames = frame.frames(["Weighed [a](b) *or* `c`", "# d <e>"], [], Code.CALL_SCHEMA)
     assert frames[0].frame.body == "- Weighed \\[a\\]\\(b\\) \\*or\\* \\`c\\`\n- \\# d \\<e\\>"

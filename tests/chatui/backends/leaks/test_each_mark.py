@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.leaks import patterns as names
+from chatui.backends.leaks import patterns
 from chatui.backends.leaks.guard import LeakGuard
 from chatui.backends.leaks.labels import Label, Undecided, label_of
 from tests.chatui.backends.leaks.test_spans import judged
@@ -166,23 +166,23 @@ def test_each_form_of_token_has_its_effect(text: str, result: str) -> None:
     "x|think", "thought", "thoughts",
 ])  # fmt: skip
 def test_each_form_of_a_name_is_one(name: str) -> None:
-    assert names.tag_of_reasoning(name) == name
+    assert patterns.tag_of_reasoning(name) == name
 
 
 @for_each([":tool_call", "tool_calling", "function=", ":invoke", "xinvoke", "thinks_", "xthink", "thinkx", "think x"])
 def test_other_names_are_none(name: str) -> None:
-    assert names.tag_of_reasoning(name) is None
+    assert patterns.tag_of_reasoning(name) is None
 
 
 @for_each([f"{before}{end}{after}" for end in ("end", "close", "stop", "suffix") for before, after in (
     ("", ""), ("x_", ""), ("x:", ""), ("x.", ""), ("", "_x"), ("", ":x"), ("", ".x"),
 )])  # fmt: skip
 def test_each_form_of_a_closing_name_is_one(name: str) -> None:
-    assert names.is_end_name(name)
+    assert patterns.is_end_name(name)
 
 
 def test_a_token_has_its_number() -> None:
-    assert [names.is_token(name) for name in ("special_", "unused", "special_12", "unused1")] == [False, False, True, True]
+    assert [patterns.is_token(name) for name in ("special_", "unused", "special_12", "unused1")] == [False, False, True, True]
 
 
 # Labels

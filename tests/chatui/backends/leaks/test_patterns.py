@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatui.backends.leaks import patterns as names
+from chatui.backends.leaks import patterns
 from chatui.backends.leaks.patterns import Kind, Sign, Wait, folded, sign_at, signs_in
 from tests.chatui.backends.leaks.test_spans import judged
 from tests.support.cases import for_each
@@ -311,8 +311,8 @@ def test_what_is_left_of_a_token_is_held_while_its_bar_is_escaped(sign: str) -> 
     ("b", None), ("thinker", None), ("rethink", None), ("functions", None), ("invoked", None), ("answer", None), ("details", None),
 ])  # fmt: skip
 def test_a_tag_of_reasoning_or_of_a_call_has_the_name_of_its_opening_tag(name: str, opening: str | None) -> None:
-    assert names.tag_of_reasoning(name) == opening
-    assert names.may_have_attributes(name) == (opening is not None or name == "details")
+    assert patterns.tag_of_reasoning(name) == opening
+    assert patterns.may_have_attributes(name) == (opening is not None or name == "details")
 
 
 @pytest.mark.parametrize(("name", "is_token"), [
@@ -320,7 +320,7 @@ def test_a_tag_of_reasoning_or_of_a_call_has_the_name_of_its_opening_tag(name: s
     ("unused94", False), ("unused95", False), ("start_of_turns", False), ("unused", False), ("special", False), ("think", False),
 ])  # fmt: skip
 def test_a_token_in_the_form_of_a_tag(name: str, is_token: bool) -> None:
-    assert names.is_token(name) is is_token
+    assert patterns.is_token(name) is is_token
 
 
 @pytest.mark.parametrize(("name", "begins", "surrounds"), [
@@ -329,7 +329,7 @@ def test_a_token_in_the_form_of_a_tag(name: str, is_token: bool) -> None:
     ("start_text", True, True), ("final_exam", False, False), ("my_response", False, False), ("think", False, False),
 ])  # fmt: skip
 def test_tokens_that_begin_or_surround_the_answer(name: str, begins: bool, surrounds: bool) -> None:
-    assert (names.begins_answer(name), names.surrounds_answer(name)) == (begins, surrounds)
+    assert (patterns.begins_answer(name), patterns.surrounds_answer(name)) == (begins, surrounds)
 
 
 @pytest.mark.parametrize(("opening", "closing", "shared"), [
@@ -338,14 +338,14 @@ def test_tokens_that_begin_or_surround_the_answer(name: str, begins: bool, surro
     ("analysis", "analysis_stop", "analysis"),
 ])  # fmt: skip
 def test_opening_and_closing_tokens_around_reasoning_share_a_name(opening: str, closing: str, shared: str) -> None:
-    assert names.token_of_reasoning(opening) == names.token_of_reasoning(closing) == shared
-    assert (names.is_end_name(opening), names.is_end_name(closing)) == (False, True)
+    assert patterns.token_of_reasoning(opening) == patterns.token_of_reasoning(closing) == shared
+    assert (patterns.is_end_name(opening), patterns.is_end_name(closing)) == (False, True)
 
 
 def test_an_ordinary_token_is_not_around_reasoning() -> None:
-    assert [names.token_of_reasoning(name) for name in ("end_of_text", "image", "begin_answer")] == ["", "", ""]
-    assert not any(map(names.is_end_name, ("weekend", "bending_moment", "endless", "end-x", "stopping", "suffixes", "think/end")))
-    assert all(map(names.is_end_name, (":end", "end:", "end_", "x.stop", "/think", "think_close.x")))
+    assert [patterns.token_of_reasoning(name) for name in ("end_of_text", "image", "begin_answer")] == ["", "", ""]
+    assert not any(map(patterns.is_end_name, ("weekend", "bending_moment", "endless", "end-x", "stopping", "suffixes", "think/end")))
+    assert all(map(patterns.is_end_name, (":end", "end:", "end_", "x.stop", "/think", "think_close.x")))
 
 
 def test_only_whole_words_of_a_name_say_that_a_token_begins_or_ends() -> None:
@@ -355,14 +355,14 @@ def test_only_whole_words_of_a_name_say_that_a_token_begins_or_ends() -> None:
         ("think.x:y/z", "thinkxyz"),
         ("2end_think", "2think"),
     ):
-        assert names.token_of_reasoning(name) == shared
+        assert patterns.token_of_reasoning(name) == shared
 
 
 @pytest.mark.parametrize(("name", "is_held"), [
     ("content", True), ("final", True), ("end_answer", True), ("begin_thought", True), ("contents", False), ("b", False),
 ])  # fmt: skip
 def test_only_a_token_with_an_effect_is_held(name: str, is_held: bool) -> None:
-    assert names.may_be_token(name) is is_held
+    assert patterns.may_be_token(name) is is_held
 
 
 @pytest.mark.parametrize(("name", "is_sign"), [
@@ -370,4 +370,4 @@ def test_only_a_token_with_an_effect_is_held(name: str, is_held: bool) -> None:
     ("reasoning", True), ("Reason", False), ("analysis", False), ("inst", False), ("tool_calls", False), ("NOTE", False), ("note", False),
 ])  # fmt: skip
 def test_in_square_brackets_only_capitals_or_rare_words_are_signs(name: str, is_sign: bool) -> None:
-    assert names.is_bracketed(name) is is_sign
+    assert patterns.is_bracketed(name) is is_sign

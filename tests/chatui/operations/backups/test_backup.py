@@ -16,8 +16,7 @@ from django.db import connection
 
 from chatui.audit_log.lines import Filters, rows
 from chatui.database import file_locks
-from chatui.operations.backups import creation as encryption
-from chatui.operations.backups import sqlite_files as files
+from chatui.operations.backups import creation, sqlite_files
 from chatui.operations.backups.sqlite_files import BackupError
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.operations.backups.conftest import WORD
@@ -70,8 +69,8 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
         assert started.wait(60)
         sizes = []
         for number in range(20):
-            files.copy_live(database, tmp_path / f"{number}")
-            files.check(tmp_path / f"{number}")
+            sqlite_files.copy_live(database, tmp_path / f"{number}")
+            sqlite_files.check(tmp_path / f"{number}")
             sizes.append(count(tmp_path / f"{number}", "pairs"))
     finally:
         ended.set()
@@ -80,25 +79,25 @@ def test_a_backup_is_a_snapshot_while_others_write(database: Path, tmp_path: Pat
 
 
 def test_an_encrypted_backup_is_unreadable_without_its_key(database: Path, tmp_path: Path) -> None:
-    public, other = encryption.new_key(tmp_path / "key"), encryption.new_key(tmp_path / "other")
+    public, other = creation.new_key(tmp_path / "key"), creation.new_key(tmp_path / "other")
     assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
     output_of("backup", tmp_path / "b.age", "--to", public, "--to", SSH)
     sealed = (tmp_path / "b.age").read_bytes()
     assert WORD.encode() not in sealed
-    keys = encryption.identities(tmp_path / "key")
+    keys = creation.identities(tmp_path / "key")
     (tmp_path / "opened").write_bytes(pyrage.decrypt(sealed, keys))
     assert count(tmp_path / "opened", "chatui_message") == 8 and WORD.encode() in (tmp_path / "opened").read_bytes()
     assert other != public
-    for wrong in (encryption.identities(tmp_path / "other"), keys):
+    for wrong in (creation.identities(tmp_path / "other"), keys):
         with (tmp_path / "b.age").open("rb") as source, (tmp_path / "x").open("wb") as target, pytest.raises(BackupError, match="damaged"):
             (tmp_path / "b.age").write_bytes(sealed if wrong is not keys else sealed[: len(sealed) // 2])
-            encryption.decrypt(source, target, wrong)
+            creation.decrypt(source, target, wrong)
 
 
 def test_a_file_can_name_the_keys_and_a_private_one_is_refused_without_being_quoted(database: Path, tmp_path: Path) -> None:
-    public = encryption.new_key(tmp_path / "key")
+    public = creation.new_key(tmp_path / "key")
     (tmp_path / "keys").write_text(f"# of Ada\n{public}\n{SSH}\n")
-    assert len(encryption.recipients([str(tmp_path / "keys")])) == 2
+    assert len(creation.recipients([str(tmp_path / "keys")])) == 2
     (tmp_path / "none").write_text("# nobody\n")
     for wrong in (tmp_path / "key", tmp_path / "none", tmp_path / "missing", "age1nonsense", "ssh-nonsense"):
         with pytest.raises(CommandError) as refused:
@@ -128,9 +127,9 @@ def test_a_broken_audit_log_is_backed_up_and_reported(database: Path, tmp_path: 
 
 
 def test_a_damaged_database_is_not_backed_up(database: Path, tmp_path: Path) -> None:
-    files.copy_live(database, tmp_path / "copy")
+    sqlite_files.copy_live(database, tmp_path / "copy")
     with (tmp_path / "copy").open("r+b") as file:
         file.seek(4096 * 20)
         file.write(b"\xff" * 4096 * 20)
     with pytest.raises(BackupError, match="damaged"):
-        files.check(tmp_path / "copy")
+        sqlite_files.check(tmp_path / "copy")

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from chatui.accounts import api_keys as management
+from chatui.accounts import api_keys
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, rows
 from chatui.audit_log.record import SHELL
@@ -31,10 +31,8 @@ from chatui.models.programs import ApiKey
 from chatui.models.shares import ShareLink
 from chatui.models.sign_in import Invitation, PasswordLink
 from chatui.models.user import Cause, User
-from chatui.operations.backups import creation as encryption
-from chatui.operations.backups import sqlite_files as files
-from chatui.store import erasure
-from chatui.store import temporary as lifetime
+from chatui.operations.backups import creation, sqlite_files
+from chatui.store import erasure, temporary
 from chatui.store.transcripts import frame_of
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import signed_in
@@ -113,12 +111,12 @@ def test_restored_documents_can_be_read_downloaded_and_sent(
 def test_accounts_keys_and_links_closed_or_revoked_since_are_not_restored(database: Path, backup: Path) -> None:
     call_command("createsuperuser", "--noinput", "--username", "root", "--email", "")
     people = {name: User.objects.get(username=name) for name in ("ada", "bela")}
-    options = management.NewKeyOptions("a key", for_responses=True, for_chat=False)
-    valid, revoked = (management.create(SHELL.of(people["bela"]), options).id for _ in range(2))
+    options = api_keys.NewKeyOptions("a key", for_responses=True, for_chat=False)
+    valid, revoked = (api_keys.create(SHELL.of(people["bela"]), options).id for _ in range(2))
     links = [link_of(people["bela"]) for _ in range(2)]
     output_of("backup", database.parent / "later")
     assert close_account(people["ada"], Cause.STAFF, SHELL)
-    management.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
+    api_keys.revoke_own(SHELL.of(people["bela"]), UUID(revoked))
     ShareLink.objects.filter(pk=links[1].pk).update(revoked_at=timezone.now())
     assert "closed or revoked again, as they were since the backup: 3" in output_of("restore", database.parent / "later")
     assert not User.objects.get(username="ada").is_active and User.objects.get(username="bela").is_active
@@ -154,7 +152,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("erasures", "export", tmp_path / "list")
     connection.close()
     for wrong in (b"", b"no database"):
-        files.discard(database)
+        sqlite_files.discard(database)
         if wrong:
             database.write_bytes(wrong)
             Path(f"{database}-wal").write_bytes(b"of the database that was destroyed")
@@ -169,7 +167,7 @@ def test_on_a_new_machine_the_list_of_erasures_is_required(database: Path, backu
     output_of("restore", backup, "--without-erasures")
     assert names() == ["bela"], "the log of the restored database also records the erasure"
     connection.close()
-    files.discard(database)
+    sqlite_files.discard(database)
     output_of("restore", backup, "--without-erasures")
     assert names() == ["ada", "bela"]
 
@@ -199,7 +197,7 @@ def test_temporary_chats_are_not_restored(database: Path, tmp_path: Path) -> Non
     Conversation.objects.filter(pk=row.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
     output_of("backup", tmp_path / "backup")
     output_of("restore", tmp_path / "backup")
-    assert Conversation.objects.filter(lifetime.is_over()).get().pk == row.pk
+    assert Conversation.objects.filter(temporary.is_over()).get().pk == row.pk
     assert Conversation.objects.filter(temporary_until=None).exists()
 
 
@@ -222,7 +220,7 @@ def test_one_time_links_are_not_restored(database: Path, tmp_path: Path) -> None
 
 
 def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database: Path, tmp_path: Path) -> None:
-    public = encryption.new_key(tmp_path / "key")
+    public = creation.new_key(tmp_path / "key")
     output_of("backup", tmp_path / "b.age", "--to", public)
     User.objects.filter(username="ada").update(username="eve")
     with pytest.raises(CommandError, match="--identity"):

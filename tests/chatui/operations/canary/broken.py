@@ -54,17 +54,14 @@ def patch() -> None:
     from chatui.backends.leaks.guard import LeakGuard, Span
     from chatui.backends.raw_frames import FrameWriter
     from chatui.display import conversation, search
-    from chatui.display import search as find_in_conversation
     from chatui.display.conversation import Notice
     from chatui.models.conversation import Conversation
     from chatui.models.message import Message
     from chatui.models.shares import ShareLink
-    from chatui.permissions import access
-    from chatui.permissions import debug_views as attempts
-    from chatui.permissions import shares as sharing
+    from chatui.permissions import access, debug_views, shares
     from chatui.store import search_index
     from chatui.transfer import exports
-    from chatui.turns import summarizing as summary_notes
+    from chatui.turns import summarizing
     from renderer import gate
     from renderer.gate import Audience
     from renderer.summary.check import Verdict
@@ -97,15 +94,15 @@ def patch() -> None:
     while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
     while_broken("label", deltas, "other_label", lambda part, **_: None)
     while_broken("index", search_index, "_terms", indexes_everything)
-    while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
+    while_broken("summary", summarizing.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
     while_broken("archive", exports, "all_files", everything)
     while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
-    while_broken("find", find_in_conversation, "matching_messages", finds_hidden)
-    while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
+    while_broken("find", search, "matching_messages", finds_hidden)
+    while_broken("not recorded", debug_views, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
     while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))
-    while_broken("not revoked", sharing, "_readable", ShareLink.objects.all)
+    while_broken("not revoked", shares, "_readable", ShareLink.objects.all)
 
 
 if __name__ == "__main__":

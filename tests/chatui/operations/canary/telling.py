@@ -30,7 +30,6 @@ def patch() -> None:
 
     django.setup()
     from chatui.operations.canary import crawl, run
-    from chatui.operations.canary import crawl as addresses
     from chatui.operations.canary.crawl import Address, Values
     from chatui.operations.canary.journey import Journey, Planted
     from chatui.operations.canary.watch import Canary
@@ -57,7 +56,7 @@ def patch() -> None:
 
     crawl.Crawl._visit = visit_some  # type: ignore[method-assign]
     if names := os.environ.get(ADDRESSES, ""):
-        some = [address for address in addresses.addresses() if address.name in names.split(",")]
+        some = [address for address in crawl.addresses() if address.name in names.split(",")]
         crawl.addresses = lambda: some  # type: ignore[attr-defined]
         crawl.Crawl._follow = lambda self: None  # type: ignore[method-assign]
         Journey._programs = lambda self: None  # type: ignore[method-assign]

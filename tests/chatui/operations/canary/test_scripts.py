@@ -11,8 +11,7 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
-from chatui.operations.canary.answers import chat, harmony, labelled, responses, shaped
-from chatui.operations.canary.answers import scripts as catalogue
+from chatui.operations.canary.answers import chat, harmony, labelled, responses, scripts, shaped
 from chatui.operations.canary.answers.scripts import Planter, Script
 from chatui.operations.canary.peer import Peer
 from chatui.operations.canary.run import KINDS
@@ -48,7 +47,7 @@ class Played:
 def of_the_catalogue(kind: str, planter: Planter, vocabulary: Vocabulary | None) -> Sequence[Script]:
     """Every label, and some of the shapes; ``make attack`` plays all of them through a whole deployment."""
     chooser = random.Random(11)
-    shapes = catalogue.sample(catalogue.all_shapes(), 80, chooser)
+    shapes = scripts.sample(scripts.all_shapes(), 80, chooser)
     match kind:
         case "chat-shapes":
             return [*labelled.by_chat(planter, list, chooser), *shaped.by_chat(planter, shapes, chooser)]

@@ -16,7 +16,6 @@ from chatui.models.audit import AuditEvent
 from chatui.models.model_servers import Examination
 from chatui.models.user import User
 from chatui.operations.doctor import runs
-from chatui.operations.doctor import runs as stored_report
 from chatui.operations.doctor.examination import Progress, Target
 from chatui.operations.doctor.faults import Fault, Finding, Level
 from chatui.operations.doctor.identity import Identity
@@ -114,25 +113,25 @@ def test_a_server_with_a_missing_key_gets_a_report(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_text_of_a_server_is_stored() -> None:
-    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in stored_report._SAFE_EVIDENCE)
+    findings = tuple(Finding(fault, Level.FAULT, HOSTILE) for fault in Fault if fault not in runs._SAFE_EVIDENCE)
     identity = Identity("place", HOSTILE, HOSTILE, (HOSTILE,), HOSTILE, 4096, True, HOSTILE)
     own = Finding(Fault.KEY_REFUSED, Level.UNUSABLE, "HTTP 401.")
     report = Report("one", "chat", identity, (own,), (FormatReport("chat", findings), FormatReport("responses", (), HOSTILE)))
-    stored = json.loads(json.dumps(stored_report.to_stored([report], "mark")))
+    stored = json.loads(json.dumps(runs.to_stored([report], "mark")))
     assert "heron" not in json.dumps(stored) and "place" not in json.dumps(stored)
-    [shown] = stored_report.from_stored(stored)
+    [shown] = runs.from_stored(stored)
     assert shown.general[0].seen == "HTTP 401." and shown.product == "" and len(shown.formats[0].findings) == len(findings)
     assert not shown.formats[1].was_tried
 
 
 def test_a_fault_that_only_another_release_knows_is_omitted() -> None:
-    stored = stored_report.to_stored([busy()], "mark")
+    stored = runs.to_stored([busy()], "mark")
     stored["general"].append(["not-known-yet", 1, "words"])
-    assert [finding.fault for finding in stored_report.from_stored(stored)[0].general] == ["busy"]
+    assert [finding.fault for finding in runs.from_stored(stored)[0].general] == ["busy"]
 
 
 def test_a_report_of_another_address_is_outdated(kim: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy = stored_report.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
+    healthy = runs.to_stored([Report("one", "chat", Identity("place"))], runs._configuration_digest(SPEC))
     row_of(finished_at=timezone.now(), report=healthy)
     client, words = signed_in(kim), "have changed since"
     page = client.get(PAGE).content.decode()
@@ -164,7 +163,7 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
     examined = runs._Progress()
     reports = runs._reports(spec, examined)
     assert set(requested) == {spec.url, *spec.more_urls} and examined.asked == 12
-    row_of(finished_at=timezone.now(), report=stored_report.to_stored(reports, runs._configuration_digest(spec)))
+    row_of(finished_at=timezone.now(), report=runs.to_stored(reports, runs._configuration_digest(spec)))
     page = signed_in(kim).get(PAGE).content.decode()
     state = page.partition('id="examination-state"')[2].partition("</p>")[0]
     assert "Worst result of 3 addresses: It could not be queried." in state and "30 short test questions" in page
@@ -174,6 +173,6 @@ def test_each_address_has_a_report_and_the_worst_counts_for_the_server(kim: User
 def test_very_large_numbers_are_not_stored() -> None:
     context = 10**4000
     found = Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {context} tokens.")
-    stored = stored_report.to_stored([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
+    stored = runs.to_stored([Report("one", "chat", Identity("place", context=context), (found,))], "mark")
     assert stored["context"] is None and len(json.dumps(stored)) < 1000
-    assert stored_report.to_stored([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072
+    assert runs.to_stored([Report("one", "chat", Identity("place", context=131_072))], "")["context"] == 131_072

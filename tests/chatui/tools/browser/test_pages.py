@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chatui.tools.browser import pages as reading
+from chatui.tools.browser import pages
 from chatui.tools.browser.page_worker import WIDTH
 from chatui.tools.browser.pages import Page
 from chatui.tools.fetcher import FetchedPage, FetchError
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio
 
 async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> Page:
     raw = body.encode() if isinstance(body, str) else body
-    return await reading.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw), seconds)
+    return await pages.read(FetchedPage("https://www.tea.example/a/b", kind, charset, raw), seconds)
 
 
 async def test_text_links_lists_tables_and_code() -> None:
@@ -72,9 +72,9 @@ async def test_hostile_pages_give_bounded_text_in_bounded_time(body: str) -> Non
 
 async def test_the_process_that_reads_a_page_cannot_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     opening = "page_worker.decoded = lambda *given: open('/etc/passwd').read()"
-    monkeypatch.setattr(reading, "_PROGRAM", reading._PROGRAM.replace("page_worker.main()", f"{opening}; page_worker.main()"))
+    monkeypatch.setattr(pages, "_PROGRAM", pages._PROGRAM.replace("page_worker.main()", f"{opening}; page_worker.main()"))
     with pytest.raises(FetchError):
         await read("<p>tea", "text/plain")
-    unconfined = "page_worker.confinement.confine = lambda: None"
-    monkeypatch.setattr(reading, "_PROGRAM", reading._PROGRAM.replace("page_worker.main()", f"{unconfined}; page_worker.main()"))
+    unconfined = "page_worker.sandbox.confine = lambda: None"
+    monkeypatch.setattr(pages, "_PROGRAM", pages._PROGRAM.replace("page_worker.main()", f"{unconfined}; page_worker.main()"))
     assert "root" in str((await read("<p>tea", "text/plain")).lines), "the premise"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.chatui.tools import peer as peers
+from tests.chatui.tools import peer
 from tests.chatui.tools.mcp.calls import ADD
 from tests.chatui.tools.peer import PeerRequest
 
@@ -33,11 +33,11 @@ class Mcp:
         if method in self.on:
             await self.on[method](request, writer)
         elif not self.is_stateless and method == "server/discover":
-            await peers.send(writer, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no session"}}, 400)
+            await peer.send(writer, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no session"}}, 400)
         elif not self.is_stateless and method != "initialize" and request.headers.get("mcp-session-id") not in self.sessions:
-            await peers.send(writer, {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32001, "message": "gone"}}, 404)
+            await peer.send(writer, {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32001, "message": "gone"}}, 404)
         elif "id" not in message or "result" in message or "error" in message:
-            await peers.send(writer, b"", 202)
+            await peer.send(writer, b"", 202)
         else:
             await self._result(message, method, writer)
 
@@ -49,14 +49,14 @@ class Mcp:
             "tools/call": {"content": [{"type": "text", "text": "3"}]},
         }
         extra = f"Mcp-Session-Id: {min(self.sessions)}\r\n" if method == "initialize" and not self.is_stateless else ""
-        await peers.send(writer, {"jsonrpc": "2.0", "id": message["id"], "result": results[method]}, extra=extra)
+        await peer.send(writer, {"jsonrpc": "2.0", "id": message["id"], "result": results[method]}, extra=extra)
 
 
 def result(value: object) -> Answer:
     """A result for the request that was received."""
 
     async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
-        await peers.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "result": value})
+        await peer.send(writer, {"jsonrpc": "2.0", "id": request.json["id"], "result": value})
 
     return answer
 
@@ -67,7 +67,7 @@ def events(*before: object, value: object = None) -> Answer:
     async def answer(request: PeerRequest, writer: asyncio.StreamWriter) -> None:
         last = {"jsonrpc": "2.0", "id": request.json["id"], "result": value or {"content": [{"type": "text", "text": "streamed"}]}}
         data = "".join(f"event: message\ndata: {json.dumps(each)}\n\n" for each in (*before, last))
-        await peers.send(writer, data.encode(), kind="text/event-stream")
+        await peer.send(writer, data.encode(), kind="text/event-stream")
 
     return answer
 

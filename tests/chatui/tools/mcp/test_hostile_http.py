@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import server_registry as connection
-from chatui.tools.remote import exchange as breaker
+from chatui.tools import server_registry
+from chatui.tools.remote import exchange
 from chatui.tools.tool import ToolError
 from tests.chatui.tools import peer as peers
 from tests.chatui.tools.mcp.calls import ADD, Turn, listed, offer_of
@@ -187,7 +187,7 @@ def test_a_stopped_call_is_cancelled_explicitly_where_needed() -> None:
     ],
 )
 def test_a_tool_that_changes_while_offered_is_no_longer_called(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LISTED_SECONDS", 0.0)
+    monkeypatch.setattr(server_registry, "LISTED_SECONDS", 0.0)
     mcp = Mcp()
     with peer(mcp) as server:
         turn = Turn(url=server.url)
@@ -203,7 +203,7 @@ def test_irrelevant_parts_of_a_tool_may_change() -> None:
 
 
 def test_a_server_that_is_down_is_not_called_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "FIRST_SECONDS", 60.0)
+    monkeypatch.setattr(exchange, "FIRST_SECONDS", 60.0)
     mcp = Mcp(on={"server/discover": peers.reset})
     with peer(mcp) as server:
         turn = Turn(url=server.url)

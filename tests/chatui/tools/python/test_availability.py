@@ -16,9 +16,8 @@ import pytest
 
 from chatui import checks
 from chatui.env import BASE_DIR
-from chatui.tools import catalogue as available
-from chatui.tools.python import availability, examination, launch
-from chatui.tools.python import tool as python_tool
+from chatui.tools import catalogue
+from chatui.tools.python import availability, examination, launch, tool
 from chatui.tools.python.examination import Attempts
 from chatui.tools.python.interpreter import Interpreter
 from chatui.tools.python.launch import CannotLaunchError, Launch
@@ -37,7 +36,7 @@ def _afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget() -> None:
-    for each in (availability._examined, availability._launch, python_tool.executor):
+    for each in (availability._examined, availability._launch, tool.executor):
         each.cache_clear()
 
 
@@ -47,14 +46,14 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
 
 
 def called(code: str = "1") -> str:
-    return asyncio.run(python_tool.run(CallingTurn(uuid4(), uuid4(), uuid4()), {"code": code}))
+    return asyncio.run(tool.run(CallingTurn(uuid4(), uuid4(), uuid4()), {"code": code}))
 
 
 def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     verdict = availability.verdict()
     assert not verdict.is_on and "runs as root" in verdict.reason and "an ordinary user" in verdict.reason
-    assert available.offered_to((), is_demo=False) == {}
+    assert catalogue.offered_to((), is_demo=False) == {}
     [warning] = checks.python_sandbox(None)
     assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
     with pytest.raises(ToolError):
@@ -64,7 +63,7 @@ def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_offered_if_nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     assert availability.verdict() == availability.Verdict("")
-    assert list(available.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
+    assert list(catalogue.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
 
 
 def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +74,7 @@ def test_it_is_off_until_the_sandbox_was_probed(monkeypatch: pytest.MonkeyPatch)
 def test_a_service_replaces_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, python_service_url="https://python.example.org")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert availability.is_on() and list(available.offered_to((), is_demo=False)) == ["run_python"]
+    assert availability.is_on() and list(catalogue.offered_to((), is_demo=False)) == ["run_python"]
 
 
 def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +89,7 @@ def test_one_escape_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "launch", sandbox)
     monkeypatch.setattr(examination, "attempts", leaks)
     assert "not secure, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
-    assert available.offered_to((), is_demo=False) == {}
+    assert catalogue.offered_to((), is_demo=False) == {}
 
 
 def test_without_the_setting_nothing_is_probed(monkeypatch: pytest.MonkeyPatch) -> None:

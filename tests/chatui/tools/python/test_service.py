@@ -22,12 +22,12 @@ from chatui.models.files import StoredFile
 from chatui.models.user import User
 from chatui.tools import execution
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import tool as python_tool
+from chatui.tools.python import tool
 from chatui.tools.python.data_files import CopiedFiles
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.service import MAX_BYTES, Service
 from chatui.tools.tool import ToolError
-from chatui.transfer import files as uploaded_files
+from chatui.transfer import files
 from tests.chatui.store.uploads import uploaded
 from tests.support.cases import for_each
 from tests.support.environment import change
@@ -175,9 +175,9 @@ def new_service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     server = asyncio.run_coroutine_threadsafe(asyncio.start_server(peer.serve, "127.0.0.1", 0), loop).result(10)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     change(monkeypatch, {"python_service_url": url, "tools": {"python": ()}})
-    python_tool.executor.cache_clear()
+    tool.executor.cache_clear()
     yield peer
-    python_tool.executor.cache_clear()
+    tool.executor.cache_clear()
     loop.call_soon_threadsafe(server.close)
 
 
@@ -190,19 +190,19 @@ def received_requests(peer: Peer, count: int) -> list[str]:
 
 def test_a_process_that_ran_no_code_notifies_it_too(new_service: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     key = ASKED.conversation_id
-    python_tool.forget_from_thread(key)
+    tool.forget_from_thread(key)
     assert received_requests(new_service, 1) == [ENDED]
-    python_tool.forget_files_from_thread(key, ["plan.csv"])
+    tool.forget_files_from_thread(key, ["plan.csv"])
     assert received_requests(new_service, 3) == [ENDED, TAKEN_AWAY, ENDED]
-    python_tool.forget_and_wait([key, key])
+    tool.forget_and_wait([key, key])
     assert [line for line, _, _ in new_service.requests] == [ENDED, TAKEN_AWAY, ENDED, ENDED, ENDED], (
         "when it returns, the service was notified"
     )
-    python_tool.forget_ended_from_thread(key)
+    tool.forget_ended_from_thread(key)
     change(monkeypatch, {"tools": {}})
-    python_tool.executor.cache_clear()
-    python_tool.forget_from_thread(key)
-    python_tool.forget_and_wait([key])
+    tool.executor.cache_clear()
+    tool.forget_from_thread(key)
+    tool.forget_and_wait([key])
     assert len(new_service.requests) == 5, "no request for a program whose code never ran here, nor where nobody is offered Python"
 
 
@@ -219,7 +219,7 @@ def test_deleting_a_file_notifies_it(new_service: Peer, ada: User) -> None:
     file = uploaded(ada, "plan.csv", "a,b")
     row = Conversation.objects.create(owner=ada)
     StoredFile.objects.filter(pk=file.pk).update(conversation=row)
-    uploaded_files.delete(ada, file.pk)
+    files.delete(ada, file.pk)
     assert received_requests(new_service, 1)[0] == f"POST /sessions/{row.pk}/taken-away HTTP/1.1" and json.loads(
         new_service.requests[0][2]
     )["files"] == ["plan.csv"]

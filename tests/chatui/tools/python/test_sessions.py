@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui.tools.file_access import ConversationFile, CreatedFile, StoredFileInfo
-from chatui.tools.python import tool as wording
+from chatui.tools.python import tool
 from chatui.tools.python.executors import CodeRequest, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
@@ -95,7 +95,7 @@ def test_an_idle_interpreter_ends() -> None:
         await sessions.run(code_request("x = 1"))
         await sessions.run(code_request("x"))
         await asyncio.sleep(0.5)
-        return wording.reply(await sessions.run(code_request("x")))
+        return tool.reply(await sessions.run(code_request("x")))
 
     output = with_sessions(task, idle=0.2)
     note = "[This call began with a new interpreter, without the variables and files of earlier calls.]"
@@ -144,7 +144,7 @@ def test_forgetting_a_conversation_while_its_interpreter_starts_ends_it() -> Non
 
 def test_the_model_is_told_that_its_interpreter_ended_and_gets_a_new_one() -> None:
     async def task(sessions: Sessions) -> tuple[str, Outcome]:
-        ended = wording.reply(await sessions.run(code_request("print('last', flush=True); import os; os._exit(1)")))
+        ended = tool.reply(await sessions.run(code_request("print('last', flush=True); import os; os._exit(1)")))
         return ended, await sessions.run(code_request("1"))
 
     ended, after = with_sessions(task)
@@ -201,7 +201,7 @@ def test_an_interpreter_killed_by_its_files_fails_no_call(deaths: int, expected:
     first, second = with_sessions(task)
     assert first.is_new == (deaths > 0) and not second.is_new and first.text == second.text == f"{expected}\n"
     assert first.copied_in == (("mine.txt",) if deaths < 2 else ()) and second.copied_in == second.not_copied_in == ()
-    assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
+    assert ("could not be put into /mnt/data: mine.txt]" in tool.reply(first)) == (deaths == 2)
 
 
 def test_a_sandbox_that_cannot_start_is_an_error_without_details() -> None:
@@ -216,12 +216,10 @@ def test_a_sandbox_that_cannot_start_is_an_error_without_details() -> None:
 
 
 def test_control_characters_are_removed_from_output() -> None:
-    assert wording.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
+    assert tool.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
 
 
 def test_the_reply_contains_output_errors_and_files() -> None:
-    assert wording.reply(Outcome("")).startswith("[No output.")
-    assert wording.reply(Outcome("4\n", is_new=True)) == "4"
-    assert (
-        wording.reply(Outcome("", files=(("a.png", 3), ("b", 0)))) == "[Files made or changed in /mnt/data: a.png (3 bytes), b (0 bytes)]"
-    )
+    assert tool.reply(Outcome("")).startswith("[No output.")
+    assert tool.reply(Outcome("4\n", is_new=True)) == "4"
+    assert tool.reply(Outcome("", files=(("a.png", 3), ("b", 0)))) == "[Files made or changed in /mnt/data: a.png (3 bytes), b (0 bytes)]"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.tools import tool as arguments
+from chatui.tools import tool
 from chatui.tools.remote.schemas import reduced
 from chatui.tools.tool import ToolUnusableError
 from tests.support.cases import for_each
@@ -102,11 +102,11 @@ def test_an_unsupported_property_is_dropped_or_refused_if_required(name: str) ->
 
 def test_a_model_cannot_set_undeclared_properties() -> None:
     schema = reduced(object_schema(title={"type": "string"}, owner={"type": "string", "readOnly": True}))
-    assert arguments.fault(schema, {"title": "x"}) is None
-    assert arguments.fault(schema, {"title": "x", "owner": "eve"})
+    assert tool.fault(schema, {"title": "x"}) is None
+    assert tool.fault(schema, {"title": "x", "owner": "eve"})
 
 
 def test_patterns_are_dropped_and_every_reduced_schema_is_checkable() -> None:
     schema = reduced(object_schema(a={"type": "string", "pattern": "^(a+)+$", "minLength": 2}, b={"type": ["string", "null"]}))
     assert "pattern" not in json.dumps(schema)
-    assert arguments.fault(schema, {"a": "aaaa", "b": "x"}) is None and arguments.fault(schema, {"a": "a"})
+    assert tool.fault(schema, {"a": "aaaa", "b": "x"}) is None and tool.fault(schema, {"a": "a"})

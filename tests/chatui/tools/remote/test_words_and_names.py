@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.tools.remote import definition as credentials
+from chatui.tools.remote import definition
 from chatui.tools.remote.definition import CredentialSource
 from chatui.tools.remote.offers import ServerError, argument_name, cleaned, tool_name
 from chatui.tools.tool import NAME
@@ -74,18 +74,18 @@ def test_a_credential_comes_from_a_variable_or_a_file_and_is_not_shown(monkeypat
         "X-Key": CredentialSource(file=tmp_path / "key"),
         "X-Team": CredentialSource(value="ours"),
     }
-    assert credentials.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
+    assert definition.texts(values) == {"Authorization": "Bearer sk-secret-1", "X-Key": "sk-secret-2", "X-Team": "ours"}
     assert "secret" not in repr(values) and "ours" not in repr(values)
-    removed = credentials.without(
-        {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, credentials.secrets(values)
+    removed = definition.without(
+        {"sk-secret-1": ["x sk-secret-2 y", {"a": "Bearer sk-secret-1"}], "team": "ours", "n": 3}, definition.secrets(values)
     )
     assert removed == {"(hidden)": ["x (hidden) y", {"a": "Bearer (hidden)"}], "team": "ours", "n": 3}
 
 
 def test_part_of_a_credential_is_redacted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC", "Basic dXNlcjpw/YXNz==")
-    found = credentials.secrets({"Authorization": CredentialSource(env="BASIC")})
-    assert credentials.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
+    found = definition.secrets({"Authorization": CredentialSource(env="BASIC")})
+    assert definition.without("dXNlcjpw/YXNz== dXNlcjpw%2FYXNz%3D%3D", found) == "(hidden) (hidden)"
 
 
 @for_each(["", "line\nbreak", "grün"])

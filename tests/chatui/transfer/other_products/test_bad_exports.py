@@ -22,8 +22,6 @@ from chatui.models.user import User
 from chatui.transfer import exports, upload
 from chatui.transfer.imports import import_export, import_transcript
 from chatui.transfer.other_products import frames, reading
-from chatui.transfer.other_products import reading as archive
-from chatui.transfer.other_products import reading as json_items
 from chatui.transfer.other_products.conversation_tree import ExportedConversation, Kind
 from chatui.transfer.upload import ImportRefusedError
 from renderer.gate import Audience, may_see
@@ -220,13 +218,13 @@ def broken_zip() -> bytes:
 
 
 def bomb() -> bytes:
-    return as_zip(conversations__json=b"[" + b" " * (archive.MAX_UNPACKED + 1_000))
+    return as_zip(conversations__json=b"[" + b" " * (reading.MAX_UNPACKED + 1_000))
 
 
 def crowded() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as found:
-        found.writestr("x", b"PK\x01\x02" * (archive.MAX_ENTRIES + 1))
+        found.writestr("x", b"PK\x01\x02" * (reading.MAX_ENTRIES + 1))
     return buffer.getvalue()
 
 
@@ -269,7 +267,7 @@ def test_the_largest_uploads_cost_little_time_and_memory(make: Callable[[], byte
     imported(ada, data)
     assert time.process_time() - started < 30
     # Measuring memory makes all of it slow, so less is looked at; what is held at a time is the same.
-    monkeypatch.setattr(json_items, "MAX_BRACKETS", 20_000)
+    monkeypatch.setattr(reading, "MAX_BRACKETS", 20_000)
     tracemalloc.start()
     try:
         imported(ada, data)
@@ -288,15 +286,15 @@ def imported(person: User, data: bytes) -> None:
 
 
 def test_an_export_with_too_many_brackets_is_reported(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_items, "MAX_BRACKETS", GOOD.count(b"{") * 2 + GOOD.count(b"[") * 2 + 3)
+    monkeypatch.setattr(reading, "MAX_BRACKETS", GOOD.count(b"{") * 2 + GOOD.count(b"[") * 2 + 3)
     result = import_export(ada, b"[" + GOOD + b"," + as_json({**samples.CHATGPT, "title": "x"}) + b"]")
     assert (len(result.conversations), result.left_out[Kind.FILE_CUT]) == (1, 1)
 
 
 def test_an_item_that_is_cut_off_is_returned_as_it_is() -> None:
     for cut in (b'{"a": 2', b'{"a": [2', b"["):
-        assert list(json_items.items(b'[{"a": 1}, ' + cut)) == [b'{"a": 1}', cut]
-    assert list(json_items.items(b'[{"a": 1}, ')) == [b'{"a": 1}']
+        assert list(reading.items(b'[{"a": 1}, ' + cut)) == [b'{"a": 1}', cut]
+    assert list(reading.items(b'[{"a": 1}, ')) == [b'{"a": 1}']
 
 
 @pytest.mark.parametrize(("more", "sentence"), [(0, "This field is required."), (1, "larger than 32 MB")])

@@ -16,8 +16,7 @@ from chatui.display import windows
 from chatui.models.conversation import Conversation
 from chatui.models.message import Message, SearchEntry
 from chatui.models.user import User
-from chatui.transfer import exports
-from chatui.transfer import imports as import_storage
+from chatui.transfer import exports, imports
 from chatui.transfer.imports import import_export
 from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.conversation_tree import Kind
@@ -193,15 +192,15 @@ def test_a_second_upload_imports_only_the_rest(ada: User, monkeypatch: pytest.Mo
 
 
 def test_of_two_simultaneous_uploads_the_first_to_finish_is_stored(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, reports = import_storage.store_frames, []
+    whole, reports = imports.store_frames, []
 
     def other_upload_first(*args: Any) -> None:
-        monkeypatch.setattr(import_storage, "store_frames", whole)
-        monkeypatch.setattr(import_storage, "check_no_other_import", lambda person: None)  # it looked before this one began
+        monkeypatch.setattr(imports, "store_frames", whole)
+        monkeypatch.setattr(imports, "check_no_other_import", lambda person: None)  # it looked before this one began
         reports.append(import_export(ada, as_json([samples.CHATGPT])))
         whole(*args)
 
-    monkeypatch.setattr(import_storage, "store_frames", other_upload_first)
+    monkeypatch.setattr(imports, "store_frames", other_upload_first)
     reports.append(import_export(ada, as_json([samples.CHATGPT])))
     assert [(len(report.conversations), report.left_out[Kind.CONVERSATION_EXISTS]) for report in reports] == [(1, 0), (0, 1)]
     assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(

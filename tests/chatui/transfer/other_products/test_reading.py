@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from chatui.transfer.other_products import reading
-from chatui.transfer.other_products import reading as archive
-from chatui.transfer.other_products import reading as json_items
 from chatui.transfer.other_products.conversation_tree import Kind, is_set, list_of, object_of, text_of, time_of
 from chatui.transfer.other_products.reading import RawConversation
 from chatui.transfer.upload import ImportRefusedError
@@ -41,19 +39,19 @@ def zipped(files: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> 
     ],
 )
 def test_the_files_with_conversations_are_read_in_order_and_otherwise_all_json_files(names: list[str], read: list[str]) -> None:
-    assert list(archive.json_files(zipped({name: name.encode() for name in names}))) == [name.encode() for name in read]
+    assert list(reading.json_files(zipped({name: name.encode() for name in names}))) == [name.encode() for name in read]
 
 
 def test_an_archive_is_read_up_to_a_number_of_files_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(list(archive.json_files(zipped({f"{number:03}.json": b"" for number in range(101)})))) == 100
-    monkeypatch.setattr(archive, "MAX_UNPACKED", 5)
-    assert list(archive.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45"]
+    assert len(list(reading.json_files(zipped({f"{number:03}.json": b"" for number in range(101)})))) == 100
+    monkeypatch.setattr(reading, "MAX_UNPACKED", 5)
+    assert list(reading.json_files(zipped({"a.json": b"123", "b.json": b"4567", "c.json": b"8"}))) == [b"123", b"45"]
 
 
 @pytest.mark.parametrize(("room", "is_cut"), [(20, False), (18, True), (15, True), (10, True), (5, True)])
 def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files have 19 bytes: the second list begins at the 10th."""
-    monkeypatch.setattr(archive, "MAX_UNPACKED", room)
+    monkeypatch.setattr(reading, "MAX_UNPACKED", room)
     found = list(reading.conversations(zipped({"a.json": b"[{},{}, ]", "b.json": b"[{},{},{}]"})))
     assert found.count(Kind.FILE_CUT) == is_cut
     assert isinstance(found[0], RawConversation) and found[0].data == b"{}"
@@ -62,18 +60,18 @@ def test_the_report_says_that_the_end_of_an_archive_was_not_read(room: int, is_c
 
 def test_an_archive_of_exactly_the_most_files_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     data = zipped({"a.json": b"1", "b.txt": b"2", "c.json": b"3"})
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 3)
-    assert list(archive.json_files(data)) == [b"1", b"3"]
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(reading, "MAX_ENTRIES", 3)
+    assert list(reading.json_files(data)) == [b"1", b"3"]
+    monkeypatch.setattr(reading, "MAX_ENTRIES", 2)
     with pytest.raises(ImportRefusedError, match="more than 2 files"):
-        list(archive.json_files(data))
+        list(reading.json_files(data))
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40])
 def test_a_damaged_archive_is_refused(damage: bytes) -> None:
     data = zipped({"a.json": bytes(range(256)) * 4})
     with pytest.raises(ImportRefusedError, match="damaged or encrypted"):
-        list(archive.json_files(data[:40] + damage + data[80:]))
+        list(reading.json_files(data[:40] + damage + data[80:]))
 
 
 @for_each(
@@ -102,7 +100,7 @@ def test_a_file_that_is_no_list_is_one_conversation() -> None:
 def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
     data = zipped({"conversations.json": b"[]"}, zipfile.ZIP_LZMA)
     with pytest.raises(ImportRefusedError, match="no JSON file"):
-        list(archive.json_files(data))
+        list(reading.json_files(data))
 
 
 @for_each(
@@ -118,22 +116,22 @@ def test_files_that_would_need_unbounded_memory_are_not_read() -> None:
     ]
 )
 def test_the_items_of_a_list(data: bytes, expected: list[bytes]) -> None:
-    assert list(json_items.items(data)) == expected and json_items.begins_list(data) == (b"[" in data[:8])
+    assert list(reading.items(data)) == expected and reading.begins_list(data) == (b"[" in data[:8])
 
 
 def test_items_are_read_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_items, "MAX_ITEMS", 2)
-    assert list(json_items.items(b"[{},{}]")) == [b"{}", b"{}"]
-    found = json_items.items(b"[{},{},{}]")
+    monkeypatch.setattr(reading, "MAX_ITEMS", 2)
+    assert list(reading.items(b"[{},{}]")) == [b"{}", b"{}"]
+    found = reading.items(b"[{},{},{}]")
     assert [next(found), next(found)] == [b"{}", b"{}"]
-    with pytest.raises(json_items.TooMuchError):
+    with pytest.raises(reading.TooMuchError):
         next(found)
     items = list(reading.conversations(b"[{},{},{}]"))
     assert items[2] == Kind.FILE_CUT and len(items) == 3
-    monkeypatch.setattr(json_items, "MAX_BRACKETS", 4)
-    found = json_items.items(b"[{},[],{}]")
+    monkeypatch.setattr(reading, "MAX_BRACKETS", 4)
+    found = reading.items(b"[{},[],{}]")
     assert [next(found), next(found)] == [b"{}", b"[]"]
-    with pytest.raises(json_items.TooMuchError):
+    with pytest.raises(reading.TooMuchError):
         next(found)
 
 

@@ -21,10 +21,10 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure
 from chatui.turns import running, sweep
-from chatui.turns.calls import approvals as waiting
+from chatui.turns.calls import approvals
 from chatui.turns.running import Place
 from chatui.wire.bus import PROCESS
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import RAN, call, calls, fetch, hangs, ran, replies
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend, answer
@@ -39,7 +39,7 @@ def send(key: str) -> str:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **values: Any) -> None:
-    tools.offer(monkeypatch, fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
+    offering.offer(monkeypatch, fetch, send, hangs, **{"tools_without_approval": ["fetch", "hangs"], **values})
 
 
 async def wait_for_approvals(turn_id: UUID, count: int = 1) -> list[ToolApproval]:
@@ -260,7 +260,7 @@ async def test_a_decision_made_in_another_process_is_noticed_without_a_message(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch)
-    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(approvals, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(running, "decided_from_thread", lambda place: None)
     turn_id = await start_turn(ada, backend, call("send", "c1", key="a"))
     await decide(ada, (await wait_for_approvals(turn_id))[0], "once")

@@ -20,7 +20,7 @@ from chatui.models.tools import ToolCall
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import erasure, opened_pages
-from chatui.transfer import shares as share_links
+from chatui.transfer import shares
 from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from renderer.harmony.vocabulary import Vocabulary
@@ -147,7 +147,7 @@ async def test_opened_pages_are_deleted_with_the_conversation_and_shown_in_share
     known = await database_sync_to_async(opened_pages.of_conversation)(turn.conversation_id)
     assert list(known) == [0, 1] and known[0].url == ""
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
-    shared = await database_sync_to_async(share_links._shared_messages)([row for row in rows if row.is_visible], rows)
+    shared = await database_sync_to_async(shares._shared_messages)([row for row in rows if row.is_visible], rows)
     assert "tea.example" in shared[-1].blocks[0].html and "†" not in shared[-1].blocks[0].html
     assert await ToolCall.objects.aexists()
     await database_sync_to_async(erasure.erase_conversation)(turn.conversation_id)

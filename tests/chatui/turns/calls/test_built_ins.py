@@ -14,7 +14,6 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.models.user import User
 from chatui.tools import catalogue, replies
-from chatui.tools import catalogue as available
 from chatui.tools.functions import tool_of
 from chatui.tools.replies import Reply
 from chatui.tools.tool import CallingTurn, Tool
@@ -111,8 +110,8 @@ def test_the_refusal_lists_the_callable_names() -> None:
 def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "tools", lambda: TOOLS)
     environment.change(monkeypatch, {"tools": {"browser": (), "python": ("staff",)}, "tools_without_approval": ["browser", "python"]})
-    assert list(available.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
-    assert list(available.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
+    assert list(catalogue.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
+    assert list(catalogue.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
 
 
 def test_plain_text_output_is_passed_on_unchanged() -> None:

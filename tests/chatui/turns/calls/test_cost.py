@@ -6,7 +6,7 @@ import pytest
 
 from chatui.models.user import User
 from tests.bench import tool_calls
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.support.cost import unit_seconds
 from tests.support.scripted import ScriptedBackend
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 async def test_a_call_has_at_most_five_milliseconds_of_overhead(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools.offer(monkeypatch, tool_calls.trivial, tool_calls=tool_calls.CALLS + 5)
+    offering.offer(monkeypatch, tool_calls.trivial, tool_calls=tool_calls.CALLS + 5)
 
     async def turn() -> None:
         assert (await run(ada, ask())).state == "completed"

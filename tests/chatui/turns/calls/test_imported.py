@@ -10,7 +10,7 @@ from chatui.models.tools import ToolRule
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from chatui.store import ownership_transfer
-from chatui.tools import catalogue as offered_tools
+from chatui.tools import catalogue
 from chatui.transfer.imports import import_transcript
 from chatui.turns import ledger
 from chatui.turns.calls.requested import questions_of
@@ -60,7 +60,7 @@ def mentioned_names(turn: Turn) -> tuple[str, ...]:
 
 @pytest.mark.usefixtures("_tools")
 async def test_outbound_tools_are_not_offered_and_the_menu_says_why(ada: User, backend: ScriptedBackend) -> None:
-    assert offered_tools.has_any(is_demo=False), "the premise"
+    assert catalogue.has_any(is_demo=False), "the premise"
     own = await run(ada, ask())
     row = await imported(ada)
     backend.script, backend.following = calls(call("send", "c1", text="x"), call("clock", "c2")), [answer("Done.")]

@@ -20,7 +20,7 @@ from chatui.wire.bus import PROCESS
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Frame
 from renderer.ocml import document
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.calls.calling import LATE, RAN, STOPPED, answered, blocks, call, calls, fetch, hangs, ran, replies, rows_of
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer
@@ -32,7 +32,7 @@ async def test_a_tool_that_times_out_is_stopped_and_the_model_is_told(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     STOPPED.clear()
-    tools.offer(monkeypatch, hangs, blocks, tool_seconds=0.3)
+    offering.offer(monkeypatch, hangs, blocks, tool_seconds=0.3)
     turn, found = await answered(ada, backend, call("hangs", "c1"), call("blocks", "c2"))
     assert turn.state == "completed"
     assert [reply["error"]["code"] for reply in found.values()] == ["E-TOOL-TIMEOUT"] * 2
@@ -43,7 +43,7 @@ async def test_a_tool_that_times_out_is_stopped_and_the_model_is_told(
 async def test_the_model_can_shorten_the_deadline_but_not_extend_it(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools.offer(monkeypatch, hangs, tool_seconds=0.5)
+    offering.offer(monkeypatch, hangs, tool_seconds=0.5)
     started = time.monotonic()
     _, found = await answered(ada, backend, call("hangs", "c1", deadline_ms=100), call("hangs", "c2", deadline_ms=60_000))
     assert time.monotonic() - started < 5
@@ -53,7 +53,7 @@ async def test_the_model_can_shorten_the_deadline_but_not_extend_it(
 async def test_stop_ends_a_tool_within_a_second_and_stores_a_reply(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools.offer(monkeypatch, hangs)
+    offering.offer(monkeypatch, hangs)
     backend.script = calls(call("hangs", "c1"))
     started = await begin(ada, ask())
     await ran("hangs")
@@ -70,7 +70,7 @@ async def test_stop_ends_a_tool_within_a_second_and_stores_a_reply(
 async def test_call_ids_stay_unique_if_the_server_restarts_its_numbering(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools.offer(monkeypatch, fetch)
+    offering.offer(monkeypatch, fetch)
     backend.script = calls(call("fetch", "call_0", key="a"))
     backend.following = [calls(call("fetch", "call_0", key="b")), answer()]
     turn = await run(ada, ask())
@@ -89,7 +89,7 @@ async def test_a_claim_is_written_before_the_tool_runs_and_only_once(
         claimed.append(ToolCall.objects.count())
         return "seen"
 
-    tools.offer(monkeypatch, looks)
+    offering.offer(monkeypatch, looks)
     turn, found = await answered(ada, backend, call("looks", "c1"))
     assert claimed == [1] and found["c1"]["ok"]
     stored = [document.parse_frame(row.text) for row in await rows_of(turn)]
@@ -97,7 +97,7 @@ async def test_a_claim_is_written_before_the_tool_runs_and_only_once(
 
 
 async def test_a_call_claimed_elsewhere_is_not_run(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools.offer(monkeypatch, fetch)
+    offering.offer(monkeypatch, fetch)
     hold = asyncio.Event()
     backend.script, backend.following = [hold, *calls(call("fetch", "c1", key="a"))], [answer()]
     started = await begin(ada, ask())
@@ -110,7 +110,7 @@ async def test_a_call_claimed_elsewhere_is_not_run(ada: User, backend: ScriptedB
 
 
 async def test_deleting_the_conversation_ends_the_tool(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools.offer(monkeypatch, hangs)
+    offering.offer(monkeypatch, hangs)
     backend.script = calls(call("hangs", "c1"))
     started = await begin(ada, ask())
     await ran("hangs")
@@ -130,7 +130,7 @@ async def test_duplicate_and_orphan_replies_are_dropped(
         conductor._reply(replace(call.frame, header=replace(call.frame.header, call_id="nobody")), LATE)
 
     monkeypatch.setattr(Conductor, "_run_call", twice)
-    tools.offer(monkeypatch, fetch)
+    offering.offer(monkeypatch, fetch)
     turn, found = await answered(ada, backend, call("fetch", "c1", key="a"))
     rows = [row.call_id for row in await rows_of(turn) if row.role == "tool"]
     assert rows == ["c1"] == list(found) and found["c1"]["ok"]
@@ -140,7 +140,7 @@ async def test_duplicate_and_orphan_replies_are_dropped(
 async def test_stop_during_sampling_stores_a_reply_for_the_call_not_yet_started(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools.offer(monkeypatch, fetch)
+    offering.offer(monkeypatch, fetch)
     backend.script = [*call("fetch", "c1", key="a"), FrameOpened(ANALYSIS), FrameText("and then"), asyncio.Event()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)

@@ -24,16 +24,12 @@ from chatui.database.writer import writer
 from chatui.models.files import StoredFile
 from chatui.models.turn import Turn
 from chatui.models.user import User
-from chatui.store import documents as attached
-from chatui.store import file_names as names
-from chatui.store import files as reading
-from chatui.store import files as storage
+from chatui.store import documents, file_names, files
 from chatui.store.files import FileDestination, NewFile
 from chatui.tools import catalogue, execution
-from chatui.tools.python import availability
-from chatui.tools.python import tool as python_tool
+from chatui.tools.python import availability, tool
 from chatui.turns import running
-from chatui.turns.calls import file_access as turn_files
+from chatui.turns.calls import file_access
 from chatui.turns.running import Place as TurnPlace
 from chatui.turns.start import Kind
 from chatui.wire.bus import PROCESS
@@ -63,18 +59,18 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """Offer Python in the real sandbox, as an unprivileged user; check afterwards that no interpreter is left."""
     monkeypatch.setattr(availability, "launch", sandbox)
     environment.change(monkeypatch, {"tools": {"python": ()}})
-    for each in (availability._examined, python_tool.executor):
+    for each in (availability._examined, tool.executor):
         each.cache_clear()
     assert availability.verdict().is_on, availability.verdict().reason
     yield
-    executor: Any = python_tool.executor()
+    executor: Any = tool.executor()
     await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(executor.close(), execution.tools_loop()))
-    for each in (availability._examined, python_tool.executor):
+    for each in (availability._examined, tool.executor):
         each.cache_clear()
 
 
 def offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": python_tool.PYTHON})
+    monkeypatch.setattr(catalogue, "tools", lambda: {"run_python": tool.PYTHON})
     environment.change(
         monkeypatch, {"backend_url": "http://127.0.0.1:9", "tools": {"python": ()}, "tools_without_approval": ["python"], "tool_calls": 25}
     )
@@ -142,7 +138,7 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("import os; os.getpid()", "while True: pass")) as server:
         offer(monkeypatch)
         started = await begin(ada, ask())
-        sessions: Any = python_tool.executor()
+        sessions: Any = tool.executor()
         while len(posts(server)) < 2 or not any(session.waiting for session in sessions._sessions.values()):
             await asyncio.sleep(0.02)
         [session] = sessions._sessions.values()
@@ -163,9 +159,9 @@ async def test_a_deleted_conversation_loses_its_interpreter(ada: User, monkeypat
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("x = 1")):
         offer(monkeypatch)
         turn = await run(ada, ask())
-        sessions: Any = python_tool.executor()
+        sessions: Any = tool.executor()
         assert list(sessions._sessions) == [turn.conversation_id]
-        await asyncio.to_thread(python_tool.forget_from_thread, turn.conversation_id)
+        await asyncio.to_thread(tool.forget_from_thread, turn.conversation_id)
         while sessions._sessions:
             await asyncio.sleep(0.01)
 
@@ -186,8 +182,8 @@ async def test_a_new_interpreter_has_only_the_files_of_its_conversation(ada: Use
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(storage.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
-        sessions: Any = python_tool.executor()
+        await database_sync_to_async(files.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        sessions: Any = tool.executor()
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(sessions.close(), execution.tools_loop()))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
         await run(ada, ask(text="And here?"))
@@ -203,7 +199,7 @@ async def test_files_attached_later_are_added_to_the_existing_ones(ada: User, mo
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(storage.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
+        await database_sync_to_async(files.save)(FileDestination(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
     replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     there = "(1, ['mine.txt', 'plot.png'])"
@@ -222,7 +218,7 @@ async def test_a_file_removed_from_an_edited_question_is_gone_at_the_next_call(a
         second = await run(ada, edited(first, new))
         again = {"conversation": first.conversation_id, "question": first.question_id}
         await run(ada, ask(Kind.REGENERATE, "", **again))
-        await database_sync_to_async(attached.delete)(await StoredFile.objects.aget(pk=secret.pk))
+        await database_sync_to_async(documents.delete)(await StoredFile.objects.aget(pk=secret.pk))
         await run(ada, ask(Kind.REGENERATE, "", **again))
     replies = [message["content"] for post in posts(server)[1::2] for message in post["messages"] if message["role"] == "tool"]
     gone = "[The person deleted these files, and they are not in /mnt/data any more: s.csv]"
@@ -270,7 +266,7 @@ async def test_unreadable_files_do_not_keep_code_from_running(error: Exception, 
     def away(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(turn_files, "_given", away)
+    monkeypatch.setattr(file_access, "_given", away)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         await run(ada, ask())
@@ -284,7 +280,7 @@ async def test_files_are_examined_before_the_write_lock_is_taken(ada: User, monk
         threads.append(threading.current_thread())
         return name
 
-    monkeypatch.setattr(names, "clean", seen)
+    monkeypatch.setattr(file_names, "clean", seen)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)):
         offer(monkeypatch)
         await run(ada, ask())
@@ -295,7 +291,7 @@ async def test_a_file_that_cannot_be_stored_affects_nothing_else(ada: User, monk
     def away(*_: object) -> None:
         raise DatabaseBusyError
 
-    monkeypatch.setattr(turn_files, "_store", away)
+    monkeypatch.setattr(file_access, "_store", away)
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
         turn = await run(ada, ask())
@@ -305,4 +301,4 @@ async def test_a_file_that_cannot_be_stored_affects_nothing_else(ada: User, monk
 
 
 def files_of(turn: Turn) -> list[tuple[str, bytes, str, Any]]:
-    return [(file.name, reading.data_of(file), file.source, file.owner_id) for file in reading.of_turns([turn.pk]).get(turn.pk, ())]
+    return [(file.name, files.data_of(file), file.source, file.owner_id) for file in files.of_turns([turn.pk]).get(turn.pk, ())]

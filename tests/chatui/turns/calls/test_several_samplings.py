@@ -12,7 +12,7 @@ from chatui.models.message import Message
 from chatui.models.turn import Turn
 from chatui.models.user import User
 from renderer.frames import Terminator
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
 
@@ -28,7 +28,7 @@ def lookup() -> dict[str, int]:
 
 @pytest.fixture(autouse=True)
 def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    tools.offer(monkeypatch, lookup)
+    offering.offer(monkeypatch, lookup)
 
 
 async def rows(turn: Turn) -> list[Message]:

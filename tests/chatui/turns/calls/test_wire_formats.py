@@ -26,7 +26,7 @@ from renderer.frames import Frame, Transcript
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.ocml import document
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
-from tests.chatui.tools import offering as tools
+from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask, run
 from tests.renderer.harmony.test_prompt import of_oracle
 from tests.support import stub
@@ -62,7 +62,7 @@ def one_after_the_other(*answers: bytes) -> Callable[[asyncio.StreamWriter], Any
 async def model(
     monkeypatch: pytest.MonkeyPatch, make_backend: Callable[[Endpoint], Backend], *answers: bytes, **options: Any
 ) -> AsyncIterator[Stub]:
-    tools.offer(monkeypatch, get_weather)
+    offering.offer(monkeypatch, get_weather)
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     async with stub.running(one_after_the_other(*answers), **options) as server:
         backend = make_backend(Endpoint(server.url, limits=PATIENT))

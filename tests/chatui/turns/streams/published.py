@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import pytest
 
-from chatui.turns import publisher as publishing
+from chatui.turns import publisher
 from chatui.turns.publisher import Publisher
-from chatui.wire import bus as groups
+from chatui.wire import bus
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.gate import Audience
@@ -104,7 +104,7 @@ class Turn:
 
     def __init__(self, world: World, **fields: Any) -> None:
         self.world, self.turn_id, conversation = world, uuid4(), uuid4()
-        self.people, self.debug = (groups.audience(conversation, audience) for audience in (Audience.END_USER, Audience.DEBUG))
+        self.people, self.debug = (bus.audience(conversation, audience) for audience in (Audience.END_USER, Audience.DEBUG))
         self.publisher = Publisher(self.turn_id, conversation, **fields)
         self.key = uuid4()
 
@@ -130,8 +130,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 def in_world(monkeypatch: pytest.MonkeyPatch, *, reaches_others: bool = False) -> World:
     found = World(reaches_others=reaches_others)
-    monkeypatch.setattr(publishing, "bus", lambda: found)
-    monkeypatch.setattr(publishing, "asyncio", SimpleNamespace(get_running_loop=lambda: found, wait=found.wait))
+    monkeypatch.setattr(publisher, "bus", lambda: found)
+    monkeypatch.setattr(publisher, "asyncio", SimpleNamespace(get_running_loop=lambda: found, wait=found.wait))
     return found
 
 

@@ -22,7 +22,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Role
 from renderer.gate import VisibleText
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 
 QUESTION = "How do I get to work fastest when it rains?"
 FIRST, SECOND, THIRD = "Compared ways to work", "Weighed the rain", "Looked at the time"
@@ -62,7 +62,7 @@ class Summary:
 
     def stored(self) -> list[tuple[str, str, ErrorCode | None]]:
         """The role in the summary, the text and the code of each frame to store."""
-        kinds = {summary_frame.ASIDE: "blocked", SUMMARY: "steps"}
+        kinds = {frame.ASIDE: "blocked", SUMMARY: "steps"}
         return [(kinds[one.frame.header], one.frame.body, one.error) for one in self.summarizing.finish()]
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from chatui import wire
-from chatui.turns import publisher as publishing
+from chatui.turns import publisher
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering
 from chatui.wire.bus import PROCESS
@@ -168,7 +168,7 @@ def test_a_long_text_is_rendered_elsewhere_and_then_sent(world: World) -> None:
 def test_no_garbage_is_collected_during_a_rendering(world: World, is_collecting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     states = [is_collecting]
     switches = SimpleNamespace(isenabled=lambda: states[-1], disable=lambda: states.append(False), enable=lambda: states.append(True))
-    monkeypatch.setattr(publishing, "gc", switches)
+    monkeypatch.setattr(publisher, "gc", switches)
 
     def run(_: Rendering) -> None:
         states.append(states[-1])
@@ -225,7 +225,7 @@ def test_the_state_of_the_turn_is_sent_and_a_position_only_if_it_is_new(world: W
 
 def test_the_time_of_a_turn_is_in_milliseconds_and_of_its_thinking_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(monotonic=lambda: world.now)
-    monkeypatch.setattr(publishing, "time", clock)
+    monkeypatch.setattr(publisher, "time", clock)
     turn = followed(world)
     assert (turn.publisher.elapsed(), turn.publisher.end_thinking()) == (0, None)
     turn.think()
@@ -257,7 +257,7 @@ def test_the_end_of_a_turn_waits_for_its_text_for_half_a_minute_at_most(world: W
 def test_a_continued_answer_adds_to_the_thinking_before(
     world: World, seconds: int | None, steps: tuple[VisibleText, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "time", SimpleNamespace(monotonic=world.time))
+    monkeypatch.setattr(publisher, "time", SimpleNamespace(monotonic=world.time))
     turn = followed(world, is_continuation=True)
     job: Any = SimpleNamespace(shown_before=(), cut_message_id=None, thought_before=seconds, steps_before=steps)
     asyncio.run(turn.publisher.show_before(job))

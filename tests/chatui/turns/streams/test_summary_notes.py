@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatui import prompts
-from chatui.turns import summarizing as server_summaries
-from chatui.turns import summarizing as summary_notes
+from chatui.turns import summarizing
 from chatui.turns.summarizing import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, DOCUMENT, NOTES, PREAMBLE, SUMMARY
@@ -127,7 +126,7 @@ def test_the_lines_shown_before_are_sent() -> None:
 
 
 def test_the_latest_question_is_sent_and_only_its_beginning() -> None:
-    question = "x" * summary_notes.MAX_QUESTION_CHARS
+    question = "x" * summarizing.MAX_QUESTION_CHARS
     notes = notes_on(Frame(ANSWER, "It is near."), Frame(USER, f"{question}END"), Frame(DOCUMENT, "a file"), Frame(ANSWER, "Oh"))
     for text in (body(notes), notes.review("line", None).frames[-1].body):
         assert text.startswith(f"## Question\n\n{question}\n\n## ")
@@ -137,9 +136,9 @@ def test_the_end_of_the_new_reasoning_is_sent_once() -> None:
     notes = notes_on()
     notes.feed(FrameOpened(ANALYSIS))
     notes.feed(FrameText("START"))
-    notes.feed(FrameText("y" * summary_notes.MAX_NOTES_CHARS))
-    assert notes.new_chars == summary_notes.MAX_NOTES_CHARS + len("START")
-    assert body(notes).endswith("## New notes\n\n" + "y" * summary_notes.MAX_NOTES_CHARS)
+    notes.feed(FrameText("y" * summarizing.MAX_NOTES_CHARS))
+    assert notes.new_chars == summarizing.MAX_NOTES_CHARS + len("START")
+    assert body(notes).endswith("## New notes\n\n" + "y" * summarizing.MAX_NOTES_CHARS)
     assert notes.new_chars == 0
     notes.feed(FrameText("more"))
     assert body(notes).endswith("## New notes\n\nmore") and notes.new_chars == 0
@@ -151,7 +150,7 @@ def test_the_end_of_the_instructions_is_sent_to_the_review() -> None:
 
     assert sent("One.", "Two.").endswith("## Instructions\n\nOne.\n\nTwo.\n\n## Line\n\nCompared ways")
     assert sent().endswith("## Instructions\n\nnone\n\n## Line\n\nCompared ways")
-    whole = "z" * summary_notes.MAX_INSTRUCTIONS_CHARS
+    whole = "z" * summarizing.MAX_INSTRUCTIONS_CHARS
     assert f"## Instructions\n\n{whole}\n\n## Line" in sent(f"START{whole}")
 
 
@@ -165,8 +164,8 @@ def test_a_request_is_short_and_cheap(name: str, is_review: bool) -> None:
 
 
 def test_the_limits_of_what_is_sent_are_those_of_the_manual() -> None:
-    limits = (summary_notes.MAX_NOTES_CHARS, summary_notes.MAX_QUESTION_CHARS, summary_notes.MAX_INSTRUCTIONS_CHARS)
-    assert limits == (4_000, 1_000, 8_000) and (summary_notes.MAX_ANSWER_CHARS, server_summaries.MAX_STEPS) == (2_000, 12)
+    limits = (summarizing.MAX_NOTES_CHARS, summarizing.MAX_QUESTION_CHARS, summarizing.MAX_INSTRUCTIONS_CHARS)
+    assert limits == (4_000, 1_000, 8_000) and (summarizing.MAX_ANSWER_CHARS, summarizing.MAX_STEPS) == (2_000, 12)
 
 
 @for_each(
@@ -184,7 +183,7 @@ def test_the_limits_of_what_is_sent_are_those_of_the_manual() -> None:
     ]
 )
 def test_only_the_one_word_allows_a_line(answer: str, is_allowed: bool) -> None:
-    assert summary_notes.is_allowed(answer) is is_allowed
+    assert summarizing.is_allowed(answer) is is_allowed
 
 
 @pytest.mark.parametrize("recipient", [None, "functions.look", "user"])
@@ -194,4 +193,4 @@ def test_only_reasoning_for_nobody_is_summarized(recipient: str | None, intent: 
         for channel in (Channel.ANALYSIS, Channel.COMMENTARY, Channel.FINAL, None):
             header = Header(role, channel, recipient=recipient, intent=intent)
             is_plain = recipient is None and intent is None and role == Role.ASSISTANT
-            assert summary_notes.is_reasoning(header) is (is_plain and channel == Channel.ANALYSIS)
+            assert summarizing.is_reasoning(header) is (is_plain and channel == Channel.ANALYSIS)

@@ -14,11 +14,8 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models.usage import UsageKind
 from chatui.observability import measures
-from chatui.turns import sampling as own_requests
-from chatui.turns import summarizing
-from chatui.turns import summarizing as server_summaries
-from chatui.turns import summarizing as summary_notes
-from chatui.usage import settling as posting
+from chatui.turns import sampling, summarizing
+from chatui.usage import settling
 from chatui.usage.counting import Charge, Spent
 from renderer.events import FrameOpened, FrameText
 from renderer.frame_kinds import ANALYSIS, ANSWER
@@ -37,7 +34,7 @@ class Asked:
         self.requests: list[tuple[Any, SampleRequest]] = []
         self.is_cancelled = False
 
-    async def __call__(self, backend: Any, request: SampleRequest, charged: own_requests.Charged) -> str:
+    async def __call__(self, backend: Any, request: SampleRequest, charged: sampling.Charged) -> str:
         self.requests.append((backend, request))
         charged(Spent(len(self.requests)), "the server's name")
         if not self.replies:
@@ -53,7 +50,7 @@ class Asked:
 def posted(monkeypatch: pytest.MonkeyPatch, no_database: None) -> list[tuple[object, Charge, object]]:
     """The usage that is posted."""
     found: list[tuple[object, Charge, object]] = []
-    monkeypatch.setattr(posting, "post", lambda asked, charge, *, order: found.append((asked, charge, order)))
+    monkeypatch.setattr(settling, "post", lambda asked, charge, *, order: found.append((asked, charge, order)))
     return found
 
 
@@ -183,8 +180,8 @@ async def test_a_model_that_fails_three_times_in_a_row_is_not_asked_again(posted
 
 @pytest.mark.asyncio
 async def test_a_model_is_asked_for_a_dozen_lines_and_given_those_before(posted: Posted, monkeypatch: pytest.MonkeyPatch) -> None:
-    summary, asked = await lines_by_model(monkeypatch, server_summaries.MAX_STEPS, *MANY)
-    assert summary.shown == MANY[: server_summaries.MAX_STEPS] and len(asked.requests) == server_summaries.MAX_STEPS
+    summary, asked = await lines_by_model(monkeypatch, summarizing.MAX_STEPS, *MANY)
+    assert summary.shown == MANY[: summarizing.MAX_STEPS] and len(asked.requests) == summarizing.MAX_STEPS
     assert f"## Lines shown before\n\n- {MANY[0]}\n- {MANY[1]}\n\n" in asked.requests[2][1].frames[-1].body
 
 
@@ -222,13 +219,13 @@ def test_a_request_that_fails_or_takes_too_long_gives_no_line(text_of: Waits, li
         wanted.append(arguments)
         return text_of()
 
-    request, charged = summary_notes.Notes().request(None, []), lambda *_: None
+    request, charged = summarizing.Notes().request(None, []), lambda *_: None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(own_requests, "text_of", requested)
+        patch.setattr(sampling, "text_of", requested)
         patch.setattr(summarizing, "ASK_SECONDS", 0.01)
         backend: Any = "backend"
         assert asyncio.run(summarizing.ask(backend, request, charged)) == line
-    assert wanted == [("backend", request, summary_notes.MAX_ANSWER_CHARS, charged, "summary")]
+    assert wanted == [("backend", request, summarizing.MAX_ANSWER_CHARS, charged, "summary")]
 
 
 def test_the_pace_of_lines_is_slow_and_answers_have_priority() -> None:

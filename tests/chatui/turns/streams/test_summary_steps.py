@@ -10,13 +10,12 @@ import pytest
 
 from chatui.codes import ProductCode
 from chatui.observability import measures
-from chatui.turns import summarizing as server_summaries
-from chatui.turns import summarizing as summary_notes
+from chatui.turns import summarizing
 from renderer.errors import ErrorCode
 from renderer.events import FrameOpened, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY, SUMMARY_NAME, TOOL_LINE_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
-from renderer.summary import frame as summary_frame
+from renderer.summary import frame
 from tests.chatui.turns.streams.summary import FIRST, HIDDEN, MANY, NUMBERS, SECOND, THIRD, Events, Summary, until, wait_a_little, written
 from tests.chatui.turns.streams.summary import no_database as no_database
 from tests.chatui.turns.streams.summary import pace as pace
@@ -42,7 +41,7 @@ SERVER_LINES: dict[str, tuple[Events, list[str]]] = {
     "two more": ((*written(SECOND), *written(THIRD)), [SECOND, THIRD]),
     "two in one": (written(f"{SECOND}\n\n{THIRD}"), [SECOND, THIRD]),
     "the same again": ((*written(FIRST), *written(SECOND), *written(SECOND)), [SECOND]),
-    "with our hidden header": (written(SECOND, summary_frame.ASIDE), [SECOND]),
+    "with our hidden header": (written(SECOND, frame.ASIDE), [SECOND]),
     "with another channel": (written(SECOND, Header(Role.ASSISTANT, Channel.FINAL, name=SUMMARY_NAME)), [SECOND]),
     "from a tool": (written(SECOND, Header(Role.TOOL, Channel.COMMENTARY, name=SUMMARY_NAME)), []),
     "incomplete": (written(SECOND)[:-1], []),
@@ -53,7 +52,7 @@ SERVER_LINES: dict[str, tuple[Events, list[str]]] = {
     "a copy of reasoning before it": ((*written(HIDDEN, ANALYSIS), *written(COPIED), *written(SECOND)), [SECOND]),
     "a copy of reasoning behind it": ((*written(COPIED), *written(HIDDEN, ANALYSIS)), []),
     "too late": ((FrameOpened(ANSWER), *written(SECOND)), []),
-    "too many": ((*written(headings(MANY[:8])), *written(headings(MANY[8:]))), MANY[: server_summaries.MAX_STEPS - 1]),
+    "too many": ((*written(headings(MANY[:8])), *written(headings(MANY[8:]))), MANY[: summarizing.MAX_STEPS - 1]),
 }
 
 
@@ -111,7 +110,7 @@ async def test_refused_lines_are_stored_for_staff_and_counted() -> None:
 async def test_a_dozen_refused_lines_are_enough_for_staff() -> None:
     lines = [headings([f"{COPIED} {word}" for word in NUMBERS[:8]])] * 2
     summary = await answered(*written(HIDDEN, ANALYSIS), *(event for line in lines for event in written(line)))
-    assert [kind for kind, *_ in summary.stored()] == ["blocked"] * server_summaries.MAX_STEPS + ["steps"]
+    assert [kind for kind, *_ in summary.stored()] == ["blocked"] * summarizing.MAX_STEPS + ["steps"]
 
 
 @pytest.mark.asyncio
@@ -140,8 +139,8 @@ def test_the_summary_of_an_untrusted_server_is_not_shown(summaries: str) -> None
 
 
 NAMED = [
-    (SUMMARY, summary_frame.ASIDE),
-    (Header(Role.ASSISTANT, name=SUMMARY_NAME), summary_frame.ASIDE),
+    (SUMMARY, frame.ASIDE),
+    (Header(Role.ASSISTANT, name=SUMMARY_NAME), frame.ASIDE),
     (Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME), Header(Role.ASSISTANT, Channel.COMMENTARY)),
     (Header(Role.TOOL, name=SUMMARY_NAME), Header(Role.TOOL, name=SUMMARY_NAME)),
     (Header(Role.USER, name=TOOL_LINE_NAME), Header(Role.USER, name=TOOL_LINE_NAME)),
@@ -181,7 +180,7 @@ async def test_after_a_fault_the_lines_that_wait_are_not_shown(monkeypatch: pyte
     task = summary.summarizing._task
     assert task is not None
     with monkeypatch.context() as patch:
-        patch.setattr(summary_notes.Notes, "judge", broken)
+        patch.setattr(summarizing.Notes, "judge", broken)
         summary.take(*written(f"{FIRST}\n\n{SECOND}"))
         await until(task.done)
     await summary.summarizing.aclose()

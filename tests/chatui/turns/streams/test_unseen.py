@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from chatui import wire
-from chatui.turns import publisher as publishing
+from chatui.turns import publisher
 from chatui.turns.publisher import Publisher
 from chatui.turns.streams.program import ProgramStream
-from chatui.wire import bus as groups
+from chatui.wire import bus as wire_bus
 from chatui.wire.bus import PROCESS, bus
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE
@@ -75,11 +75,11 @@ class Turn:
                 self.join()
             await self.write([word], key)
         self.publisher.take(FrameClosed(Terminator.RETURN), key)
-        await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
+        await asyncio.sleep(2 * publisher.FLUSH_SECONDS)
 
     def join(self) -> None:
         """Subscribe as a page does: join the group of its audience and request the snapshot."""
-        group = groups.audience(self.conversation, Audience.END_USER)
+        group = wire_bus.audience(self.conversation, Audience.END_USER)
         bus().join(group, self._hear, elsewhere=False)
         bus().join("a page", self._hear, elsewhere=False)
         self.publisher.send_snapshot(Audience.END_USER, PROCESS, "a page")
@@ -145,11 +145,11 @@ async def test_a_viewer_who_got_the_stored_answer_is_not_sent_it_again() -> None
     turn = Turn()
     await turn.answer()
     await turn.publisher.catch_up()
-    bus().join(groups.audience(turn.conversation, Audience.END_USER), turn._hear, elsewhere=False)
+    bus().join(wire_bus.audience(turn.conversation, Audience.END_USER), turn._hear, elsewhere=False)
     await turn.publisher.catch_up()
     assert not turn.publisher.is_shown_whole, "the part below the answer is not sent: the page fetches it together with the answer"
     turn.publisher.end(ENDED)
-    await asyncio.sleep(2 * publishing.FLUSH_SECONDS)
+    await asyncio.sleep(2 * publisher.FLUSH_SECONDS)
     turn.publisher.stop()
     assert "line" not in json.dumps(turn.received) and turn.received[-1]["type"] == "response.completed"
 

@@ -6,8 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui.accounts import people as people_list
-from chatui.accounts import second_factor as required
+from chatui.accounts import people, second_factor
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import RequiredFactor, SecondFactor
 from chatui.models.user import User
@@ -56,15 +55,15 @@ def test_a_required_second_factor_is_requested_at_the_next_sign_in(kim: User, ca
     assert "require one of others" in page, "a person without a factor is warned before"
     assert demand(client, careful) == 302
     assert audit_lines() == [("group changed", "group careful", "needs a second factor now")]
-    assert required.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
-    assert [found.needs_second_factor for found in people_list.page("ada").people] == [True]
+    assert second_factor.is_required(ada) and "Second factor required" in client.get("/manage/groups/").content.decode()
+    assert [found.needs_second_factor for found in people.page("ada").people] == [True]
     browser = Client()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})["Location"] == "/sign-in/code/"
     assert demand(client, careful) == 302 and len(audit_lines()) == 1, "an unchanged state is not logged again"
     assert not four_eyes.are_linked(kim, ada)
     assert client.post(path_of(careful), {"required": "off"}).status_code == 302
     assert audit_lines()[-1] == ("group changed", "group careful", "needs no second factor any more")
-    assert not required.is_required(ada) and not RequiredFactor.objects.exists()
+    assert not second_factor.is_required(ada) and not RequiredFactor.objects.exists()
     assert four_eyes.are_linked(kim, ada), "somebody who removes the requirement could sign in with a password alone"
 
 
@@ -126,7 +125,7 @@ def test_staff_sign_out_nobody_with_more_permissions(kim: User, careful: Group, 
     assert words not in root_client.get(path_of(careful)).content.decode(), "root may sign everybody out"
     assert demand(client, careful, sessions="on") == 302
     assert root_client.get("/settings/").status_code == 200 and member.get("/settings/").status_code == 302
-    assert required.is_required(root), "root is asked at the next sign-in"
+    assert second_factor.is_required(root), "root is asked at the next sign-in"
 
 
 def test_a_requirement_is_lifted_only_by_an_explicit_form(kim: User, careful: Group) -> None:

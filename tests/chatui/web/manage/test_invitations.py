@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, Permission
 from django.core import mail
 
 from chatui.accounts import invitations
-from chatui.accounts import mail as sending
+from chatui.accounts import mail as accounts_mail
 from chatui.models.audit import AuditEvent
 from chatui.models.sign_in import Invitation
 from chatui.models.user import User
@@ -41,7 +41,7 @@ def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callb
     assert 'name="mails"' in client.get(INVITE).content.decode()
     with django_capture_on_commit_callbacks(execute=True):
         page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
-    sending.wait()
+    accounts_mail.wait()
     [sent] = mail.outbox
     links = re.findall(r"/invitation/[0-9a-f-]+/[0-9a-f]+/", page)
     assert sent.to == ["nora@example.org"] and f"https://chat.example.org{links[0]}" in sent.body and "kim" in sent.body
@@ -52,7 +52,7 @@ def test_links_are_mailed_to_addresses(kim: User, django_capture_on_commit_callb
 def test_no_link_is_mailed_unasked(kim: User, django_capture_on_commit_callbacks: pytest_django.DjangoCaptureOnCommitCallbacks) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         signed_in(kim).post(INVITE, FORM)
-    sending.wait()
+    accounts_mail.wait()
     assert Invitation.objects.count() == 2 and not mail.outbox
 
 
@@ -63,7 +63,7 @@ def test_without_a_mail_server_mailing_is_not_offered(
     assert 'name="mails"' not in client.get(INVITE).content.decode()
     with django_capture_on_commit_callbacks(execute=True):
         page = client.post(INVITE, FORM | {"mails": "on"}).content.decode()
-    sending.wait()
+    accounts_mail.wait()
     assert "sent by e-mail" not in page and not mail.outbox
 
 

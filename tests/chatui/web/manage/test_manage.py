@@ -15,8 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
-from chatui.display import readiness
-from chatui.display import system as settings_in_force
+from chatui.display import readiness, system
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.audit import AuditEvent
@@ -300,11 +299,11 @@ def test_settings_show_their_source_and_no_secret(root: User, monkeypatch: pytes
     changed = environment().model_copy(
         update={**secrets, "database_url": "postgres://me:SECRET@db/x", "sealing_keys_before": ["SECRET-of-old"]}
     )
-    monkeypatch.setattr(settings_in_force, "environment", lambda: changed)
+    monkeypatch.setattr(system, "environment", lambda: changed)
     monkeypatch.setenv("CHATUI_BIN_DAYS", "12")
     page = text_of(signed_in(root), "/manage/settings/")
     assert "SECRET-of" not in page and "me:SECRET" not in page and "postgres://…@db/x" in page and "from the environment" in page
-    by_name = {setting.name: setting for setting in settings_in_force.settings_in_force()}
+    by_name = {setting.name: setting for setting in system.settings_in_force()}
     assert by_name["CHATUI_BIN_DAYS"].is_set and not by_name["CHATUI_SHARE_MAX_DAYS"].is_set
     assert by_name["CHATUI_METRICS_TOKEN"].is_secret and by_name["CHATUI_METRICS_TOKEN"].has_value
 
@@ -341,7 +340,7 @@ def test_a_passkey_is_a_second_factor_that_can_be_removed(kim: User, ada: User) 
 def test_secret_parts_of_an_address_are_hidden(value: str, root: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("redis_url", "backend_proxy", "backend_query"):
         changed = environment().model_copy(update={name: value})
-        monkeypatch.setattr(settings_in_force, "environment", lambda changed=changed: changed)
+        monkeypatch.setattr(system, "environment", lambda changed=changed: changed)
         page = text_of(signed_in(root), "/manage/settings/")
         assert "hunter2" not in page and ("=…" in page or "…@" in page)
 

@@ -7,8 +7,7 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from chatui.accounts import account_managers
-from chatui.accounts import people as account_actions
+from chatui.accounts import account_managers, people
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.models.user import User
@@ -104,10 +103,10 @@ def test_permissions_that_staff_lose_during_the_request_are_lost(kim: User, read
     assert kim.has_perm("chatui.change_user"), "the premise: read and remembered"
     kim.user_permissions.remove(Permission.objects.get(codename="change_user"))
     for act in (
-        lambda: account_actions.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
-        lambda: account_actions.set_member(visitor, bela.pk, readers, is_in=True),
-        lambda: account_actions.end_sessions(visitor, bela.pk),
-        lambda: account_actions.remove_second_factor(visitor, bela.pk),
+        lambda: people.set_groups(visitor, bela.pk, [readers.pk], is_staff=False),
+        lambda: people.set_member(visitor, bela.pk, readers, is_in=True),
+        lambda: people.end_sessions(visitor, bela.pk),
+        lambda: people.remove_second_factor(visitor, bela.pk),
     ):
         with pytest.raises(NotFoundError):
             act()
@@ -125,7 +124,7 @@ def test_an_account_that_gained_permissions_meanwhile_is_not_changed(
 
     monkeypatch.setattr(account_managers, "lock", faster)
     with pytest.raises(NotFoundError):
-        account_actions.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
+        people.set_member(Visitor(kim, "192.0.2.7", "admin"), bela.pk, readers, is_in=True)
     assert members(readers) == set(readers.user_set.values_list("username", flat=True)) == {"ada"}
 
 

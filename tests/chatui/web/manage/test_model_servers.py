@@ -14,7 +14,7 @@ import pytest
 from django.core.cache import cache
 
 from chatui.backends.spec import BackendSpec
-from chatui.display import model_servers as servers
+from chatui.display import model_servers
 from chatui.model_servers import connected
 from chatui.models.user import User
 from tests.chatui.conftest import signed_in
@@ -33,7 +33,7 @@ def root() -> User:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
-    monkeypatch.setattr(servers, "ASK_SECONDS", 0.5)
+    monkeypatch.setattr(model_servers, "ASK_SECONDS", 0.5)
 
 
 class Server:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group
 
-from chatui import instructions as operators
-from chatui.accounts import groups as named_groups
+from chatui import instructions
+from chatui.accounts import groups as accounts_groups
 from chatui.accounts.checks import group_instructions_are_valid, named_groups_exist
 from chatui.models.model_servers import StoredBackend
 from chatui.models.user import User
-from chatui.permissions import shares as sharing
+from chatui.permissions import shares
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
 
@@ -33,7 +33,7 @@ def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Group]:
     """Two groups named in settings, and another one."""
     place = tmp_path / "groups.toml"
     place.write_text('[groups]\nreaders = "Never mention MARMALADE."\nghosts = "Boo."\n')
-    operators.read_file.cache_clear()
+    instructions.read_file.cache_clear()
     change(monkeypatch, SETTINGS | {"group_instructions_file": place})
     return [Group.objects.create(name=name) for name in ("readers", "writers", "free")]
 
@@ -48,9 +48,9 @@ def boss(db: None) -> User:
 @pytest.mark.usefixtures("groups")
 def test_missing_groups_are_reported_at_startup_by_check_and_on_the_pages(boss: User, caplog: pytest.LogCaptureFixture) -> None:
     expected = [("CHATUI_SHARE_GROUPS", "gone"), ("CHATUI_GROUP_INSTRUCTIONS_FILE", "ghosts"), ("CHATUI_TOOLS", "lost")]
-    assert [(naming.setting, naming.group) for naming in named_groups.missing()] == expected
+    assert [(naming.setting, naming.group) for naming in accounts_groups.missing()] == expected
     with caplog.at_level(logging.WARNING):
-        named_groups.log_missing()
+        accounts_groups.log_missing()
     assert "CHATUI_SHARE_GROUPS names the group 'gone', which does not exist: it lets nobody create share links" in caplog.text
     assert [(problem.id, problem.msg.split(":")[0]) for problem in named_groups_exist(None)] == [
         ("chatui.W058", setting) for setting, _ in expected
@@ -100,9 +100,9 @@ def test_only_a_superuser_gives_a_group_with_members_a_name_from_settings(groups
     path = f"/admin/auth/group/{free.pk}/change/"
     assert "CHATUI_SHARE_GROUPS" in signed_in(kim).post(path, {"name": "gone"}).content.decode()
     free.refresh_from_db()
-    assert free.name == "free" and not sharing.may_share(kim)
+    assert free.name == "free" and not shares.may_share(kim)
     assert signed_in(kim).post(path, {"name": "freed"}).status_code == 302, "the premise: she may rename it"
-    assert signed_in(boss).post(path, {"name": "gone"}).status_code == 302 and sharing.may_share(kim)
+    assert signed_in(boss).post(path, {"name": "gone"}).status_code == 302 and shares.may_share(kim)
 
 
 @pytest.mark.parametrize("joins", [True, False])

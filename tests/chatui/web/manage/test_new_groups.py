@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Group, Permission
 
-from chatui.accounts import groups as group_list
+from chatui.accounts import groups
 from chatui.audit_log.record import Visitor
 from chatui.models.audit import AuditEvent
 from chatui.permissions.access import NotFoundError
@@ -83,7 +83,7 @@ def test_a_group_filled_by_sign_in_needs_the_permission_to_manage_members(
     refused = signed_in(maker).post(page, sent)
     assert refused.status_code == 200 and "A sign-in service adds people to the group of this name," in refused.content.decode()
     with pytest.raises(NotFoundError):
-        group_list.create(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
+        groups.create(Visitor(maker, "192.0.2.7", "admin"), "engineers", [])
     assert not Group.objects.exists() and not AuditEvent.objects.filter(action="group created").exists()
     assert signed_in(maker).post(page, sent | {"name": "others"}).status_code == 302, "the premise: any other name"
     assert signed_in(keeper).post(page, sent).status_code == 302 and Group.objects.filter(name="engineers").exists()
